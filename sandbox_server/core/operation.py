@@ -1,0 +1,185 @@
+"""How an operation is declared: one decorated method, from which every surface is derived."""
+
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from sandbox_server.core.results import Body, Call, Event, Scope, Socket, Upload
+
+_SPEC = "__operation__"
+_STREAM_OF = "__stream_of__"
+
+type Access = Scope | Literal["public"]
+type Method = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What `@operation` was told, and what the method's signature says."""
+
+    verb: str
+    path: str
+    scope: Access
+    name: str
+    summary: str
+    description: str
+    tool: str | None = None
+    aliases: tuple[str, ...] = ()
+    message: str | None = None
+    envelope: bool = True
+    failures: Literal["http", "file"] = "http"
+    query: tuple[str, ...] = ()
+    takes_body: bool = True
+    form: type[BaseModel] | None = None
+    media_type: str | None = None
+    read_only: bool = False
+    destructive: bool = False
+    socket: bool = False
+    request: type[BaseModel] | None = None
+    parameters: dict[str, str] = field(default_factory=dict)
+    """Which injected value each parameter of the method takes: request, call, upload, body, socket, after."""
+    returns: Any = None
+    streams: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A `Spec` bound to the feature that carries it out."""
+
+    spec: Spec
+    tag: str
+    run: Method
+    stream: Method | None = None
+
+    @property
+    def name(self) -> str:
+        """Tag and name, as logs and metrics show it: `shell.exec_command`."""
+        return f"{self.tag}.{self.spec.name}"
+
+
+def operation(
+    route: str,
+    *,
+    scope: Access,
+    tool: str | None = None,
+    aliases: tuple[str, ...] = (),
+    operation_id: str | None = None,
+    message: str | None = None,
+    envelope: bool = True,
+    failures: Literal["http", "file"] = "http",
+    query: tuple[str, ...] = (),
+    form: type[BaseModel] | None = None,
+    media_type: str | None = None,
+    takes_body: bool | None = None,
+    read_only: bool | None = None,
+    destructive: bool = False,
+) -> Callable[[Method], Method]:
+    """Make a method an operation.
+
+    `route` is verb and path, such as `"POST /v1/file/read"`; `{name}` in the path fills the request's field of that name.
+    A request's fields come from the path, then the JSON body (POST, PUT, PATCH, or `takes_body`) or the query; `query` names fields
+    that come from the query even so. `form` is the model of a multipart body. `message` is the envelope's message on success.
+    `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
+    """
+    verb, path = _parse(route)
+
+    def declare(method: Method) -> Method:
+        spec = Spec(
+            verb=verb,
+            path=path,
+            scope=scope,
+            name=operation_id or method.__name__,
+            tool=tool,
+            aliases=aliases,
+            message=message,
+            envelope=envelope,
+            failures=failures,
+            query=query,
+            takes_body=verb in {"POST", "PUT", "PATCH"} if takes_body is None else takes_body,
+            form=form,
+            media_type=media_type,
+            read_only=verb == "GET" if read_only is None else read_only,
+            destructive=destructive,
+            **_docs(method),
+        )
+        setattr(method, _SPEC, spec)
+        return method
+
+    return declare
+
+
+def socket(path: str, *, scope: Access) -> Callable[[Method], Method]:
+    """Make a method the other end of a WebSocket; it takes a `Socket`, and a request whose fields come from path and query."""
+
+    def declare(method: Method) -> Method:
+        spec = Spec(verb="GET", path=path, scope=scope, name=method.__name__, takes_body=False, socket=True, **_docs(method))
+        setattr(method, _SPEC, spec)
+        return method
+
+    return declare
+
+
+def stream_of(method: Method) -> Callable[[Method], Method]:
+    """Make an async generator of `Event` the streaming form of an operation, chosen by `Accept: text/event-stream`."""
+
+    def declare(stream: Method) -> Method:
+        setattr(stream, _STREAM_OF, method.__name__)
+        return stream
+
+    return declare
+
+
+def operations(feature: object) -> Iterator[Operation]:
+    """Every operation of a feature, in the order of its source."""
+    methods = [(name, value) for cls in reversed(type(feature).__mro__) for name, value in vars(cls).items() if inspect.isfunction(value)]
+    streams = {getattr(value, _STREAM_OF): name for name, value in methods if hasattr(value, _STREAM_OF)}
+    for name, value in methods:
+        spec = getattr(value, _SPEC, None)
+        if spec is not None:
+            stream = getattr(feature, streams[name]) if name in streams else None
+            yield Operation(_resolve(spec, value), feature.tag, getattr(feature, name), stream)  # type: ignore[attr-defined]
+
+
+def _parse(route: str) -> tuple[str, str]:
+    verb, _, path = route.partition(" ")
+    if verb not in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} or not path.startswith("/"):
+        raise ValueError(f"not a route: {route!r}")
+    return verb, path
+
+
+def _docs(method: Method) -> dict[str, Any]:
+    text = inspect.cleandoc(method.__doc__ or "")
+    if not text:
+        raise ValueError(f"operation {method.__qualname__} has no docstring")
+    summary, _, description = text.partition("\n")
+    return {"summary": summary.strip(), "description": description.strip()}
+
+
+def _resolve(spec: Spec, method: Method) -> Spec:
+    """Read the signature late, so that declaring an operation imports nothing."""
+    hints = get_type_hints(method)
+    returns = hints.pop("return", None)
+    parameters = {name: _role(name, hint) for name, hint in hints.items()}
+    request = next((hints[name] for name, role in parameters.items() if role == "request"), None)
+    return replace(spec, request=request, parameters=parameters, returns=returns, streams=_is_stream(returns))
+
+
+_ROLES: dict[Any, str] = {Call: "call", Upload: "upload", Body: "body", Socket: "socket"}
+
+
+def _role(name: str, hint: Any) -> str:
+    if hint in _ROLES:
+        return _ROLES[hint]
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return "request"
+    raise TypeError(f"parameter {name!r} has a type no surface can fill: {hint!r}")
+
+
+def _is_stream(returns: Any) -> bool:
+    return get_origin(returns) in (AsyncIterator, AsyncGenerator) and returns.__args__[0] is Event
+
+
+type Result = Awaitable[object] | AsyncIterator[Event]

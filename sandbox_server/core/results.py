@@ -1,0 +1,140 @@
+"""What goes into an operation and what comes out of it, whatever the surface."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
+"""What a caller may do. A token without scopes has them all."""
+
+ALL_SCOPES: frozenset[str] = frozenset({"view", "control", "shell", "files", "browser", "code", "admin"})
+
+
+class Model(BaseModel):
+    """Base of every request and result: frozen, built on first use so that start-up stays short.
+
+    The string under a field is its documentation; `core.openapi` reads it when a document is asked for.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, as the gateway found out."""
+
+    name: str
+    scopes: frozenset[str] = ALL_SCOPES
+
+    def may(self, scope: str) -> bool:
+        """Whether this caller holds `scope`."""
+        return scope in self.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an operation: who asks, through which surface, and the headers an operation may need.
+
+    A method receives it by declaring a parameter of this type.
+    """
+
+    caller: Caller
+    request_id: str
+    surface: Literal["http", "mcp", "cli"] = "http"
+    base_url: str = ""
+    """Scheme and authority that the caller used, without a trailing slash; empty where it is not known."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Request headers, names in lower case."""
+    last_event_id: str | None = None
+    """Where a stream is to resume, from `Last-Event-ID`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A result that sets more of the envelope than its data."""
+
+    data: object = None
+    message: str | None = None
+    hint: str | None = None
+    success: bool = True
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
+    """Top-level keys beside `data`, where the contract has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One server-sent event. `data` is sent as JSON; `id` is what a client sends back to resume after it."""
+
+    event: str
+    data: object
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A small body that is not JSON, held in memory."""
+
+    body: bytes
+    media_type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A large body that is read piece by piece and supports ranges.
+
+    `read(start, stop)` yields the bytes from `start` up to but not including `stop`; `close` runs once, whatever happened.
+    """
+
+    size: int
+    media_type: str
+    read: Callable[[int, int], AsyncIterator[bytes]]
+    close: Callable[[], None]
+    etag: str
+    """Quoted, as in the header."""
+    modified: float | None = None
+    """Seconds since the epoch."""
+    filename: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Part(Protocol):
+    """One file of a multipart body, read once, in order."""
+
+    name: str
+    filename: str
+    media_type: str
+
+    def chunks(self) -> AsyncIterator[bytes]: ...
+
+
+class Upload(Protocol):
+    """A multipart body as it arrives: iterate the files, then read the fields, of which some may come after a file."""
+
+    def __aiter__(self) -> AsyncIterator[Part]: ...
+
+    def field(self, name: str) -> str | None:
+        """The value of a plain field that has arrived so far."""
+
+
+class Body(Protocol):
+    """A raw request body, read once."""
+
+    def chunks(self) -> AsyncIterator[bytes]: ...
+
+
+class Socket(Protocol):
+    """A WebSocket that was accepted."""
+
+    async def receive(self) -> str | bytes | None:
+        """Wait for one message; None once the other side has closed."""
+
+    async def send(self, message: str | bytes) -> None:
+        """Send one message; raises `ConnectionError` once the other side has closed."""
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """Close; later messages are dropped."""
