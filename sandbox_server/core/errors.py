@@ -18,7 +18,14 @@ class Failure(Exception):
     status: ClassVar[int] = 500
     kind: ClassVar[str] = "failure"
 
-    def __init__(self, message: str, *, hint: str | None = None, retry_after: float | None = None, **details: object) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        retry_after: float | None = None,
+        **details: object,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -134,7 +141,9 @@ _FILE_TYPES: dict[int, FileErrorType] = {
     errno_codes.EDQUOT: "no_space_left",
 }
 
-_RETRYABLE = frozenset({errno_codes.EINTR, errno_codes.EAGAIN, errno_codes.EBUSY, errno_codes.ESTALE})
+_RETRYABLE = frozenset(
+    {errno_codes.EINTR, errno_codes.EAGAIN, errno_codes.EBUSY, errno_codes.ESTALE}
+)
 
 
 class FileError(Failure):

@@ -1,9 +1,9 @@
 """How an operation is declared: one decorated method, from which every surface is derived."""
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_origin, get_type_hints
+from typing import Any, Literal, Protocol, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
@@ -14,6 +14,12 @@ _STREAM_OF = "__stream_of__"
 
 type Access = Scope | Literal["public"]
 type Method = Callable[..., Any]
+
+
+class Feature(Protocol):
+    """A class of operations under one tag of the API."""
+
+    tag: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ class Operation:
     tag: str
     run: Method
     stream: Method | None = None
+    stream_parameters: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -115,7 +122,15 @@ def socket(path: str, *, scope: Access) -> Callable[[Method], Method]:
     """Make a method the other end of a WebSocket; it takes a `Socket`, and a request whose fields come from path and query."""
 
     def declare(method: Method) -> Method:
-        spec = Spec(verb="GET", path=path, scope=scope, name=method.__name__, takes_body=False, socket=True, **_docs(method))
+        spec = Spec(
+            verb="GET",
+            path=path,
+            scope=scope,
+            name=method.__name__,
+            takes_body=False,
+            socket=True,
+            **_docs(method),
+        )
         setattr(method, _SPEC, spec)
         return method
 
@@ -132,15 +147,29 @@ def stream_of(method: Method) -> Callable[[Method], Method]:
     return declare
 
 
-def operations(feature: object) -> Iterator[Operation]:
+def operations(feature: Feature) -> Iterator[Operation]:
     """Every operation of a feature, in the order of its source."""
-    methods = [(name, value) for cls in reversed(type(feature).__mro__) for name, value in vars(cls).items() if inspect.isfunction(value)]
-    streams = {getattr(value, _STREAM_OF): name for name, value in methods if hasattr(value, _STREAM_OF)}
+    methods = [
+        (name, value)
+        for cls in reversed(type(feature).__mro__)
+        for name, value in vars(cls).items()
+        if inspect.isfunction(value)
+    ]
+    streams = {
+        getattr(value, _STREAM_OF): name for name, value in methods if hasattr(value, _STREAM_OF)
+    }
     for name, value in methods:
         spec = getattr(value, _SPEC, None)
         if spec is not None:
             stream = getattr(feature, streams[name]) if name in streams else None
-            yield Operation(_resolve(spec, value), feature.tag, getattr(feature, name), stream)  # type: ignore[attr-defined]
+            stream_parameters = _parameters(stream) if stream else {}
+            yield Operation(
+                _resolve(spec, value),
+                feature.tag,
+                getattr(feature, name),
+                stream,
+                stream_parameters,
+            )
 
 
 def _parse(route: str) -> tuple[str, str]:
@@ -161,10 +190,18 @@ def _docs(method: Method) -> dict[str, Any]:
 def _resolve(spec: Spec, method: Method) -> Spec:
     """Read the signature late, so that declaring an operation imports nothing."""
     hints = get_type_hints(method)
-    returns = hints.pop("return", None)
-    parameters = {name: _role(name, hint) for name, hint in hints.items()}
+    returns = hints.get("return")
+    parameters = _parameters(method)
     request = next((hints[name] for name, role in parameters.items() if role == "request"), None)
-    return replace(spec, request=request, parameters=parameters, returns=returns, streams=_is_stream(returns))
+    return replace(
+        spec, request=request, parameters=parameters, returns=returns, streams=_is_stream(returns)
+    )
+
+
+def _parameters(method: Method) -> dict[str, str]:
+    return {
+        name: _role(name, hint) for name, hint in get_type_hints(method).items() if name != "return"
+    }
 
 
 _ROLES: dict[Any, str] = {Call: "call", Upload: "upload", Body: "body", Socket: "socket"}
@@ -180,6 +217,3 @@ def _role(name: str, hint: Any) -> str:
 
 def _is_stream(returns: Any) -> bool:
     return get_origin(returns) in (AsyncIterator, AsyncGenerator) and returns.__args__[0] is Event
-
-
-type Result = Awaitable[object] | AsyncIterator[Event]

@@ -1,0 +1,123 @@
+"""The one way to an operation: validate, pass the guards in order, run the method."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from sandbox_server.core.errors import InvalidArgument, PermissionDenied
+from sandbox_server.core.operation import Operation
+from sandbox_server.core.results import Call, Event
+
+type Proceed = Callable[[], Awaitable[object]]
+type Guard = Callable[[Operation, BaseModel | None, Call, Proceed], Awaitable[object]]
+
+
+class InvalidFields(Exception):
+    """The fields do not fit the operation's request; `problems` are pydantic's, without the values that were sent."""
+
+    def __init__(self, problems: list[dict[str, Any]]) -> None:
+        super().__init__("; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems))
+        self.problems = problems
+
+
+class Dispatcher:
+    """Calls operations for every surface, so that no surface can forget a rule."""
+
+    def __init__(self, guards: Sequence[Guard]) -> None:
+        self._guards = guards
+
+    async def call(
+        self,
+        operation: Operation,
+        fields: Mapping[str, object],
+        call: Call,
+        injected: Mapping[str, object] | None = None,
+    ) -> object:
+        """Run the operation and return what its method returned.
+
+        `injected` holds what only some surfaces have, by role: `upload`, `body`, `socket`.
+        Raises `InvalidFields` or a `Failure`; anything else is a defect.
+        """
+        request = validate(operation, fields, strict=call.surface != "http")
+        arguments = _arguments(
+            operation,
+            operation.spec.parameters,
+            {"request": request, "call": call, **(injected or {})},
+        )
+        return await self._guarded(operation, request, call, lambda: operation.run(**arguments))
+
+    async def stream(
+        self, operation: Operation, fields: Mapping[str, object], call: Call
+    ) -> AsyncIterator[Event]:
+        """Run the streaming form of the operation; the guards hold its start."""
+        request = validate(operation, fields, strict=call.surface != "http")
+        parameters = operation.stream_parameters if operation.stream else operation.spec.parameters
+        arguments = _arguments(operation, parameters, {"request": request, "call": call})
+
+        async def begin() -> object:
+            return (operation.stream or operation.run)(**arguments)
+
+        return cast("AsyncIterator[Event]", await self._guarded(operation, request, call, begin))
+
+    async def _guarded(
+        self, operation: Operation, request: BaseModel | None, call: Call, run: Proceed
+    ) -> object:
+        def wrap(proceed: Proceed, guard: Guard) -> Proceed:
+            return lambda: guard(operation, request, call, proceed)
+
+        return await reduce(wrap, reversed(self._guards), run)()
+
+
+async def require_scope(
+    operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed
+) -> object:
+    """Guard: the caller must hold the operation's scope."""
+    scope = operation.spec.scope
+    if scope != "public" and not call.caller.may(scope):
+        raise PermissionDenied(f"{operation.name} needs the scope {scope!r}", scope=scope)
+    return await proceed()
+
+
+def validate(
+    operation: Operation, fields: Mapping[str, object], *, strict: bool
+) -> BaseModel | None:
+    """Build the operation's request.
+
+    A null for a field that has a default counts as not given: clients send it for every optional field.
+    With `strict`, a field that the operation does not have is an error: an agent that invents one should learn of it.
+    """
+    model = operation.spec.request
+    if model is None:
+        return None
+    known = model.model_fields
+    if strict and (unknown := sorted(set(fields) - set(known))):
+        raise InvalidArgument(
+            f"{operation.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}"
+        )
+    given = {
+        name: value
+        for name, value in fields.items()
+        if value is not None or name not in known or known[name].is_required()
+    }
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise InvalidFields(
+            [
+                {"loc": p["loc"], "msg": p["msg"], "type": p["type"]}
+                for p in error.errors(include_url=False)
+            ]
+        ) from None
+
+
+def _arguments(
+    operation: Operation, parameters: Mapping[str, str], values: Mapping[str, object]
+) -> dict[str, object]:
+    missing = [role for role in parameters.values() if role not in values]
+    if missing:
+        raise InvalidArgument(
+            f"{operation.name} takes a {missing[0]}, which this surface cannot give"
+        )
+    return {name: values[role] for name, role in parameters.items()}

@@ -1,0 +1,159 @@
+"""Operations as Starlette routes."""
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import cast
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from sandbox_server.core.dispatch import Dispatcher, InvalidFields
+from sandbox_server.core.errors import Failure, Unauthenticated
+from sandbox_server.core.http.content import content_response
+from sandbox_server.core.http.decode import fields_of, query_of
+from sandbox_server.core.http.encode import error_response, json_response, result_response
+from sandbox_server.core.http.multipart import MultipartUpload
+from sandbox_server.core.http.sockets import AcceptedSocket
+from sandbox_server.core.http.sse import event_stream
+from sandbox_server.core.operation import Operation
+from sandbox_server.core.results import Call, Caller, Content, Event
+
+CALLER_HEADER = "x-sandbox-caller"
+SCOPES_HEADER = "x-sandbox-scopes"
+SURFACE_HEADER = "x-sandbox-surface"
+
+type Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+_NOBODY = Caller("nobody", frozenset())
+
+
+def create_app(
+    operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None
+) -> Starlette:
+    """An ASGI application that answers every operation.
+
+    Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
+    """
+    routes: list[BaseRoute] = [
+        _route(op, dispatcher) for op in sorted(operations, key=_specificity)
+    ]
+    handlers = {HTTPException: _framework_error}
+    return Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
+
+
+def _specificity(operation: Operation) -> tuple[int, str]:
+    """Literal paths before those with parameters, so that `/watch/wait` is not taken for a watcher's id."""
+    return operation.spec.path.count("{"), operation.spec.path
+
+
+def _route(operation: Operation, dispatcher: Dispatcher) -> BaseRoute:
+    if operation.spec.socket:
+        return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher))
+    return Route(
+        operation.spec.path, _endpoint(operation, dispatcher), methods=[operation.spec.verb]
+    )
+
+
+def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[Request], object]:
+    spec = operation.spec
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            call = call_of(request, public=spec.scope == "public")
+            fields = await fields_of(request, spec)
+            if spec.streams or (operation.stream and _wants_events(request)):
+                return event_stream(await dispatcher.stream(operation, fields, call))
+            result = await dispatcher.call(operation, fields, call, _injected(operation, request))
+        except Exception as error:  # noqa: BLE001 - the top of a call: a defect is answered and logged under an id
+            return error_response(error, spec)
+        if isinstance(result, Content):
+            return content_response(result, request)
+        if hasattr(result, "__aiter__"):
+            return event_stream(cast("AsyncIterator[Event]", result))
+        return result_response(result, spec)
+
+    return endpoint
+
+
+def _socket_endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[WebSocket], object]:
+    async def endpoint(websocket: WebSocket) -> None:
+        try:
+            call = call_of(websocket)
+        except Failure:
+            await websocket.close(4401, "unauthenticated")
+            return
+        await websocket.accept()
+        socket = AcceptedSocket(websocket)
+        fields = {**query_of(websocket, operation.spec), **websocket.path_params}
+        try:
+            await dispatcher.call(operation, fields, call, {"socket": socket})
+        except (Failure, InvalidFields) as failure:
+            await socket.close(4000, str(failure)[:120])
+        except ConnectionError:
+            return
+        else:
+            await socket.close()
+
+    return endpoint
+
+
+def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
+    """Who asks and how, from the gateway's headers."""
+    headers = connection.headers
+    name = headers.get(CALLER_HEADER)
+    if not name and not public:
+        raise Unauthenticated("the request did not come through the gateway")
+    caller = Caller(name, frozenset(headers.get(SCOPES_HEADER, "").split())) if name else _NOBODY
+    surface = headers.get(SURFACE_HEADER)
+    return Call(
+        caller=caller,
+        request_id=headers.get("x-request-id") or secrets.token_hex(8),
+        surface="mcp" if surface == "mcp" else "cli" if surface == "cli" else "http",
+        base_url=_base_url(headers),
+        headers=headers,
+        last_event_id=headers.get("last-event-id"),
+    )
+
+
+def _base_url(headers: Mapping[str, str]) -> str:
+    host = headers.get("x-forwarded-host") or headers.get("host", "")
+    return f"{headers.get('x-forwarded-proto', 'http')}://{host}" if host else ""
+
+
+def _injected(operation: Operation, request: Request) -> dict[str, object]:
+    roles = operation.spec.parameters.values()
+    injected: dict[str, object] = {}
+    if "upload" in roles:
+        injected["upload"] = MultipartUpload(request)
+    if "body" in roles:
+        injected["body"] = RequestBody(request)
+    return injected
+
+
+class RequestBody:
+    """A raw body, read once."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives."""
+        return self._request.stream()
+
+
+def _wants_events(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+async def _framework_error(request: Request, error: HTTPException) -> Response:
+    """Unknown path, wrong method: the same envelope as everything else."""
+    return json_response(
+        {"success": False, "message": error.detail, "data": None, "hint": None},
+        error.status_code,
+        error.headers,
+    )

@@ -1,0 +1,77 @@
+"""Large bodies: ranges, conditions and flat memory (RFC 9110, sections 13 and 14)."""
+
+import email.utils
+import re
+from collections.abc import AsyncIterator
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from sandbox_server.core.results import Content
+
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+
+
+def content_response(content: Content, request: Request) -> Response:
+    """Answer `Content` whole, in part (206), not at all (304) or as out of range (416). `Content.close` runs in every case."""
+    headers = _headers(content)
+    if _unchanged(content, request):
+        content.close()
+        return Response(status_code=304, headers=headers)
+    start, stop = _range(content, request)
+    if start >= stop and content.size > 0:
+        content.close()
+        return Response(
+            status_code=416, headers={**headers, "Content-Range": f"bytes */{content.size}"}
+        )
+    headers["Content-Length"] = str(stop - start)
+    if stop - start < content.size:
+        headers["Content-Range"] = f"bytes {start}-{stop - 1}/{content.size}"
+    status = 206 if "Content-Range" in headers else 200
+    if request.method == "HEAD":
+        content.close()
+        return Response(status_code=status, headers=headers, media_type=content.media_type)
+    return StreamingResponse(_body(content, start, stop), status, headers, content.media_type)
+
+
+async def _body(content: Content, start: int, stop: int) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in content.read(start, stop):
+            yield chunk
+    finally:
+        content.close()
+
+
+def _headers(content: Content) -> dict[str, str]:
+    headers = {"Accept-Ranges": "bytes", "ETag": content.etag, **content.headers}
+    if content.modified is not None:
+        headers["Last-Modified"] = email.utils.formatdate(content.modified, usegmt=True)
+    if content.filename is not None:
+        headers["Content-Disposition"] = (
+            f"attachment; filename*=UTF-8''{quote(content.filename, errors='replace')}"
+        )
+    return headers
+
+
+def _unchanged(content: Content, request: Request) -> bool:
+    known = request.headers.get("if-none-match")
+    return known is not None and (
+        known == "*" or content.etag in [tag.strip().removeprefix("W/") for tag in known.split(",")]
+    )
+
+
+def _range(content: Content, request: Request) -> tuple[int, int]:
+    """The bytes that are asked for. More than one range, or an unknown unit, means the whole, as the RFC allows."""
+    match = _RANGE.fullmatch(request.headers.get("range", "").strip())
+    condition = request.headers.get("if-range")
+    if (
+        match is None
+        or match.group(0) == "bytes=-"
+        or (condition is not None and condition != content.etag)
+    ):
+        return 0, content.size
+    first, last = match.groups()
+    if not first:
+        return max(0, content.size - int(last)), content.size if int(last) else 0
+    return int(first), min(int(last) + 1, content.size) if last else content.size

@@ -1,0 +1,87 @@
+"""From an operation's result or failure to an HTTP response."""
+
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.core.errors import Failure, FileError
+from sandbox_server.core.http.decode import located
+from sandbox_server.core.operation import Spec
+from sandbox_server.core.results import Blob, Reply
+
+SUCCESS = "Operation successful"
+
+_log = logging.getLogger(__name__)
+
+
+def json_response(
+    value: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """JSON by pydantic's own serializer: models inside lists and maps included."""
+    return Response(to_json(value, inf_nan_mode="null"), status, headers, "application/json")
+
+
+def result_response(result: object, spec: Spec) -> Response:
+    """A method's return value in the envelope, unless the operation has none."""
+    if isinstance(result, Blob):
+        return Response(result.body, headers=result.headers, media_type=result.media_type)
+    if not isinstance(result, Reply):
+        result = Reply(result)
+    if result.status in (204, 304):
+        return Response(status_code=result.status, headers=result.headers)
+    body = envelope(result, spec.message) if spec.envelope else result.data
+    return json_response(body, result.status, result.headers)
+
+
+def envelope(reply: Reply, message: str | None = None) -> dict[str, object]:
+    """The contract's `Response[T]`."""
+    return {
+        "success": reply.success,
+        "message": reply.message or message or SUCCESS,
+        "data": reply.data,
+        "hint": reply.hint,
+        **reply.extra,
+    }
+
+
+def error_response(error: Exception, spec: Spec | None = None) -> Response:
+    """The right status and body for whatever was raised; a defect is logged under the id that its body names."""
+    if isinstance(error, InvalidFields):
+        problems = located(error.problems, spec) if spec else error.problems
+        return json_response({"detail": problems}, 422)
+    if isinstance(error, FileError):
+        return _file_error(error, spec)
+    if isinstance(error, Failure):
+        return failure_response(error)
+    error_id = secrets.token_hex(8)
+    _log.error("error %s", error_id, exc_info=error)
+    return json_response(
+        _failed("Internal error", {"error_id": error_id}, f"the server's log has error {error_id}"),
+        500,
+    )
+
+
+def failure_response(failure: Failure) -> Response:
+    """One of the ten kinds, with `Retry-After` where the caller should try again."""
+    headers = (
+        {}
+        if failure.retry_after is None
+        else {"Retry-After": str(max(1, round(failure.retry_after)))}
+    )
+    return json_response(
+        _failed(failure.message, failure.details or None, failure.hint), failure.status, headers
+    )
+
+
+def _file_error(error: FileError, spec: Spec | None) -> Response:
+    status = 200 if spec is not None and spec.failures == "file" else error.http_status
+    return json_response(_failed(error.message, error.data(), error.hint), status)
+
+
+def _failed(message: str, data: Any, hint: str | None) -> dict[str, object]:
+    return {"success": False, "message": message, "data": data, "hint": hint}

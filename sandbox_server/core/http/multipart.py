@@ -1,0 +1,129 @@
+"""Multipart bodies as they arrive: a file's bytes are handed on, never collected."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from python_multipart.exceptions import MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect, Request
+
+from sandbox_server.core.errors import InvalidArgument, TooLarge
+
+MAX_FIELD_BYTES = 1024 * 1024
+"""A plain form field may be this long."""
+
+
+@dataclass(slots=True)
+class _Event:
+    kind: str
+    data: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class MultipartPart:
+    """One file of the body."""
+
+    def __init__(
+        self, name: str, filename: str, media_type: str, source: "MultipartUpload"
+    ) -> None:
+        self.name = name
+        self.filename = filename
+        self.media_type = media_type
+        self._source = source
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The file's bytes; raises `InvalidArgument` if the client stops half way."""
+        while (event := await self._source.next_event()).kind == "data":
+            yield event.data
+
+
+class MultipartUpload:
+    """The body of one request; iterate its files once."""
+
+    def __init__(self, request: Request) -> None:
+        kind, options = parse_options_header(request.headers.get("content-type", ""))
+        if kind != b"multipart/form-data" or b"boundary" not in options:
+            raise InvalidArgument("the body must be multipart/form-data with a boundary")
+        self._stream = request.stream()
+        self._events: list[_Event] = []
+        self._fields: dict[str, str] = {}
+        self._header = (bytearray(), bytearray())
+        self._headers: dict[str, str] = {}
+        self._ended = False
+        self._parser = MultipartParser(options[b"boundary"], self._callbacks())  # type: ignore[arg-type]
+
+    def field(self, name: str) -> str | None:
+        """The value of a plain field that has arrived so far."""
+        return self._fields.get(name)
+
+    async def __aiter__(self) -> AsyncIterator[MultipartPart]:
+        while (event := await self.next_event()).kind != "end":
+            if event.kind != "part":
+                continue
+            _, options = parse_options_header(event.headers.get("content-disposition", ""))
+            name = options.get(b"name", b"").decode("utf-8", "replace")
+            if b"filename" in options:
+                filename = options[b"filename"].decode("utf-8", "replace")
+                yield MultipartPart(
+                    name,
+                    filename,
+                    event.headers.get("content-type", "application/octet-stream"),
+                    self,
+                )
+            else:
+                self._fields[name] = await self._text(name)
+
+    async def next_event(self) -> _Event:
+        """The next thing the parser found; reads from the connection as needed."""
+        while not self._events:
+            try:
+                chunk = await anext(self._stream)
+            except (StopAsyncIteration, ClientDisconnect):
+                if self._ended:
+                    return _Event("end")
+                raise InvalidArgument("the multipart body ended before its last boundary") from None
+            try:
+                self._parser.write(chunk)
+            except MultipartParseError as error:
+                raise InvalidArgument(f"the multipart body is malformed: {error}") from None
+            await asyncio.sleep(0)
+        return self._events.pop(0)
+
+    async def _text(self, name: str) -> str:
+        value = bytearray()
+        while (event := await self.next_event()).kind == "data":
+            value += event.data
+            if len(value) > MAX_FIELD_BYTES:
+                raise TooLarge(
+                    f"the form field {name!r} may have {MAX_FIELD_BYTES} bytes",
+                    limit=MAX_FIELD_BYTES,
+                )
+        return value.decode("utf-8", "replace")
+
+    def _callbacks(self) -> dict[str, Any]:
+        return {
+            "on_part_begin": self._headers.clear,
+            "on_header_field": lambda data, start, end: self._header[0].extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._header[1].extend(data[start:end]),
+            "on_header_end": self._header_ended,
+            "on_headers_finished": lambda: self._events.append(
+                _Event("part", headers=dict(self._headers))
+            ),
+            "on_part_data": lambda data, start, end: self._events.append(
+                _Event("data", bytes(data[start:end]))
+            ),
+            "on_part_end": lambda: self._events.append(_Event("part_end")),
+            "on_end": self._finished,
+        }
+
+    def _header_ended(self) -> None:
+        name, value = self._header
+        self._headers[name.decode("latin-1").lower()] = value.decode("utf-8", "replace")
+        name.clear()
+        value.clear()
+
+    def _finished(self) -> None:
+        self._ended = True
+        self._events.append(_Event("end"))

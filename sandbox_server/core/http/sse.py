@@ -1,0 +1,58 @@
+"""Server-sent events: an async iterator of `Event` on the wire, kept alive while it is quiet."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+from pydantic_core import to_json
+from starlette.responses import StreamingResponse
+
+from sandbox_server.core.errors import Failure
+from sandbox_server.core.results import Event
+
+HEARTBEAT_SECONDS = 15.0
+"""A comment is sent after this much silence, so that proxies keep the connection."""
+
+_log = logging.getLogger(__name__)
+
+
+def event_stream(events: AsyncIterator[Event]) -> StreamingResponse:
+    """Stream events until the iterator ends or the client goes; either way the iterator is closed."""
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_frames(events), media_type="text/event-stream", headers=headers)
+
+
+async def _frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
+    pending: asyncio.Task[Event] | None = None
+    try:
+        while True:
+            pending = pending or asyncio.ensure_future(anext(events))
+            done, _ = await asyncio.wait({pending}, timeout=HEARTBEAT_SECONDS)
+            if not done:
+                yield b": keep-alive\n\n"
+                continue
+            finished, pending = pending, None
+            yield _frame(finished.result())
+    except StopAsyncIteration:
+        return
+    except Failure as failure:
+        yield _frame(
+            Event("error", {"kind": failure.kind, "message": failure.message, "hint": failure.hint})
+        )
+    except Exception:  # noqa: BLE001 - the top of a stream: the client is told, the log has the trace
+        _log.exception("an event stream failed")
+        yield _frame(Event("error", {"kind": "internal", "message": "Internal error"}))
+    finally:
+        if pending is not None:
+            pending.cancel()
+            await asyncio.gather(pending, return_exceptions=True)
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _frame(event: Event) -> bytes:
+    lines = [b"event: " + event.event.encode(), b"data: " + to_json(event.data)]
+    if event.id is not None:
+        lines.insert(0, b"id: " + event.id.encode())
+    return b"\n".join(lines) + b"\n\n"

@@ -1,0 +1,289 @@
+"""The OpenAPI 3.1 document, made from the operations when it is asked for."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, Literal
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+from sandbox_server.core.operation import Operation, Spec
+from sandbox_server.core.results import Blob, Content, Reply
+
+_REF = "#/components/schemas/{model}"
+_VALIDATION_ERROR: dict[str, Any] = {
+    "type": "object",
+    "title": "HTTPValidationError",
+    "properties": {
+        "detail": {
+            "type": "array",
+            "title": "Detail",
+            "items": {
+                "type": "object",
+                "title": "ValidationError",
+                "required": ["loc", "msg", "type"],
+                "properties": {
+                    "loc": {
+                        "type": "array",
+                        "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+                    },
+                    "msg": {"type": "string"},
+                    "type": {"type": "string"},
+                },
+            },
+        }
+    },
+}
+
+
+def document(operations: Iterable[Operation], *, title: str, version: str) -> dict[str, Any]:
+    """Describe every HTTP operation.
+
+    `x-scope`, `x-tool` and `x-aliases` carry what the MCP surface and the command line need beside the standard keys.
+    """
+    described = [operation for operation in operations if not operation.spec.socket]
+    models = sorted(
+        {model for operation in described for model in _inputs(operation.spec)},
+        key=lambda model: model.__name__,
+    )
+    schemas, components = _schemas(models)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in described:
+        entry = _entry(operation, schemas, components)
+        paths.setdefault(operation.spec.path, {})[operation.spec.verb.lower()] = entry
+    components["HTTPValidationError"] = _VALIDATION_ERROR
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": version},
+        "paths": dict(sorted(paths.items())),
+        "components": {"schemas": dict(sorted(components.items()))},
+    }
+
+
+def _inputs(spec: Spec) -> list[type[BaseModel]]:
+    return [model for model in (spec.request, spec.form) if model is not None]
+
+
+def _schemas(
+    models: list[type[BaseModel]],
+) -> tuple[dict[type[BaseModel], dict[str, Any]], dict[str, Any]]:
+    keyed, document = models_json_schema(
+        [(model, "validation") for model in models], ref_template=_REF
+    )
+    components = document.get("$defs", {})
+    for model in models:
+        _describe(model, components)
+    return {model: schema for (model, _), schema in keyed.items()}, components  # type: ignore[misc]
+
+
+def _entry(
+    operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]
+) -> dict[str, Any]:
+    spec = operation.spec
+    entry: dict[str, Any] = {
+        "operationId": spec.name,
+        "tags": [operation.tag],
+        "summary": spec.summary,
+        "parameters": _parameters(spec, schemas, components),
+        "responses": {"200": _response(operation, components)},
+        "x-scope": spec.scope,
+        "x-read-only": spec.read_only,
+        "x-destructive": spec.destructive,
+    }
+    optional = {
+        "description": spec.description,
+        "x-tool": spec.tool,
+        "x-aliases": list(spec.aliases),
+        "requestBody": _body(spec, schemas, components),
+    }
+    entry.update({key: value for key, value in optional.items() if value})
+    if spec.request is not None or spec.form is not None:
+        schema = {"$ref": _REF.format(model="HTTPValidationError")}
+        entry["responses"]["422"] = {
+            "description": "Validation Error",
+            "content": {"application/json": {"schema": schema}},
+        }
+    return entry
+
+
+def _fields(
+    spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]
+) -> dict[str, Any]:
+    return {} if spec.request is None else _deref(schemas[spec.request], components)
+
+
+def _deref(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    return components[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+
+
+def _parameters(
+    spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]
+) -> list[dict[str, Any]]:
+    schema = _fields(spec, schemas, components)
+    found = []
+    for name, field in schema.get("properties", {}).items():
+        place = _place(spec, name)
+        if place == "body":
+            continue
+        required = place == "path" or name in schema.get("required", [])
+        found.append(
+            {
+                "name": name,
+                "in": place,
+                "required": required,
+                "schema": field,
+                "description": field.get("description", ""),
+            }
+        )
+    return found
+
+
+def _place(spec: Spec, name: str) -> Literal["path", "query", "body"]:
+    if f"{{{name}}}" in spec.path:
+        return "path"
+    return "body" if spec.takes_body and name not in spec.query else "query"
+
+
+def _body(
+    spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]
+) -> dict[str, Any] | None:
+    if spec.form is not None:
+        return {
+            "required": True,
+            "content": {"multipart/form-data": {"schema": schemas[spec.form]}},
+        }
+    if "body" in spec.parameters.values():
+        return {
+            "required": True,
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+            },
+        }
+    schema = _fields(spec, schemas, components)
+    if not spec.takes_body or not any(
+        _place(spec, name) == "body" for name in schema.get("properties", {})
+    ):
+        return None
+    return {
+        "required": bool(schema.get("required")),
+        "content": {"application/json": {"schema": _body_schema(spec, schemas, schema)}},
+    }
+
+
+def _body_schema(
+    spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], schema: dict[str, Any]
+) -> dict[str, Any]:
+    elsewhere = [name for name in schema.get("properties", {}) if _place(spec, name) != "body"]
+    if not elsewhere or spec.request is None:
+        return schemas[spec.request] if spec.request else {}
+    properties = {
+        name: value for name, value in schema["properties"].items() if name not in elsewhere
+    }
+    required = [name for name in schema.get("required", []) if name not in elsewhere]
+    return {
+        "type": "object",
+        "title": schema.get("title", ""),
+        "properties": properties,
+        **({"required": required} if required else {}),
+    }
+
+
+def _response(operation: Operation, components: dict[str, Any]) -> dict[str, Any]:
+    spec = operation.spec
+    content: dict[str, Any] = {}
+    if spec.streams:
+        content["text/event-stream"] = {"schema": {"type": "string"}}
+    elif spec.media_type or spec.returns in (Blob, Content):
+        content[spec.media_type or "application/octet-stream"] = {
+            "schema": {"type": "string", "format": "binary"}
+        }
+    else:
+        content["application/json"] = {"schema": _result_schema(spec, components)}
+        if operation.stream:
+            content["text/event-stream"] = {"schema": {"type": "string"}}
+    return {"description": "Successful Response", "content": content}
+
+
+def _result_schema(spec: Spec, components: dict[str, Any]) -> dict[str, Any]:
+    data = _data_schema(spec.returns, components)
+    if not spec.envelope:
+        return data
+    return {
+        "type": "object",
+        "properties": {
+            "success": {"type": "boolean", "default": True},
+            "message": {
+                "anyOf": [{"type": "string"}, {"type": "null"}],
+                "default": spec.message or "Operation successful",
+            },
+            "data": data,
+            "hint": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        },
+    }
+
+
+def _data_schema(returns: Any, components: dict[str, Any]) -> dict[str, Any]:
+    if returns in (None, type(None), Reply, Any):
+        return {}
+    schema = TypeAdapter(returns).json_schema(mode="serialization", ref_template=_REF)
+    components.update(schema.pop("$defs", {}))
+    for model in _models_in(returns):
+        _describe(model, components)
+    if isinstance(returns, type) and issubclass(returns, BaseModel) and "properties" in schema:
+        components[returns.__name__] = schema
+        _describe(returns, components)
+        return {"$ref": _REF.format(model=returns.__name__)}
+    return schema
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [
+        model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)
+    ]
+
+
+def _describe(
+    model: type[BaseModel],
+    components: dict[str, Any],
+    seen: frozenset[type[BaseModel]] = frozenset(),
+) -> None:
+    """Fill in the descriptions of a model and of those in its fields from the strings under the fields."""
+    if model in seen:
+        return
+    properties = components.get(model.__name__, {}).get("properties", {})
+    for name, text in field_docs(model).items():
+        if name in properties:
+            properties[name].setdefault("description", text)
+    for field in model.model_fields.values():
+        for inner in _models_in(field.annotation):
+            _describe(inner, components, seen | {model})
+
+
+def field_docs(model: type[BaseModel]) -> dict[str, str]:
+    """The string under each field of a model, read from its source; own fields win over inherited ones."""
+    found: dict[str, str] = {}
+    for cls in reversed(model.__mro__):
+        if cls is not BaseModel and issubclass(cls, BaseModel):
+            found.update(_own_docs(cls))
+    return found
+
+
+def _own_docs(cls: type[BaseModel]) -> dict[str, str]:
+    try:
+        source = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+    except (OSError, TypeError):
+        return {}
+    body = source.body if isinstance(source, ast.ClassDef) else []
+    return {
+        field.target.id: inspect.cleandoc(text.value.value)
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
