@@ -1,0 +1,159 @@
+"""What an environment variable is: its name, how its text becomes a value, what it means.
+
+`settings` declares them; nothing else reads the environment. Stdlib only, for the sake of boot.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+
+class Secret:
+    """A value that no log line, traceback or repr shows; read it with `reveal()`."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret('***')"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind[T]:
+    """How the text of a variable becomes a value; `parse` raises ValueError with the reason."""
+
+    label: str
+    parse: Callable[[str], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One environment variable; a `name` that ends with `*` means all with that prefix."""
+
+    name: str
+    kind: Kind[Any]
+    default: object
+    doc: str
+    inherited: bool
+    """The agent's processes get it too. Never true of a secret."""
+
+    def matches(self, name: str) -> bool:
+        if self.name.endswith("*"):
+            return name.startswith(self.name[:-1])
+        return name == self.name
+
+    def text(self, environ: Mapping[str, str]) -> str:
+        """Its text without surrounding blanks; of a prefix, one `REST=value` line for each."""
+        if not self.name.endswith("*"):
+            return environ.get(self.name, "").strip()
+        found = (name for name in environ if self.matches(name))
+        return "\n".join(f"{name.removeprefix(self.name[:-1])}={environ[name]}" for name in found)
+
+
+def variable[T](name: str, kind: Kind[T], default: T, doc: str, *, inherited: bool = False) -> T:
+    """Declare a dataclass field that is read from the environment variable `name`."""
+    described = Variable(name, kind, default, doc, inherited)
+    return field(default=default, metadata={"variable": described})
+
+
+def boolean(text: str) -> bool:
+    """Read true/false, yes/no, on/off, 1/0 in any case."""
+    lowered = text.strip().lower()
+    if lowered in {"1", "true", "yes", "on"}:
+        return True
+    if lowered in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError("must be true or false")
+
+
+def _absolute_path(text: str) -> str:
+    if not text.startswith("/") or "\0" in text:
+        raise ValueError("must be an absolute path")
+    return text
+
+
+def account_name(text: str) -> str:
+    """Check a name for the agent's user."""
+    if text in {"root", "control", "desktop"}:
+        raise ValueError("must not be root, control or desktop: those are the sandbox's own users")
+    if not text.replace("-", "").replace("_", "").isalnum() or not text[0].isalpha() or not text.isascii():
+        raise ValueError("must be a user name: letters, digits, '-' and '_', a letter first")
+    return text
+
+
+def integer(low: int, high: int) -> Kind[int]:
+    """Whole number from `low` to `high`, both included."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError("must be a whole number") from None
+        if not low <= value <= high:
+            raise ValueError(f"must be from {low} to {high}")
+        return value
+
+    return Kind("integer", parse)
+
+
+def seconds(low: float, high: float) -> Kind[float]:
+    """Seconds from `low` to `high`, both included."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise ValueError("must be a number of seconds") from None
+        if not low <= value <= high:
+            raise ValueError(f"must be from {low:g} to {high:g} seconds")
+        return value
+
+    return Kind("seconds", parse)
+
+
+def choice[C: str](*allowed: C) -> Kind[C]:
+    """One of the given words."""
+
+    def parse(text: str) -> C:
+        for word in allowed:
+            if text.strip().lower() == word:
+                return word
+        raise ValueError(f"must be one of {', '.join(allowed)}")
+
+    return Kind(" or ".join(allowed), parse)
+
+
+TEXT: Kind[str | None] = Kind("text", str)
+BOOLEAN = Kind("boolean", boolean)
+PATH = Kind("path", _absolute_path)
+OPTIONAL_PATH: Kind[str | None] = Kind("path", _absolute_path)
+SECRET: Kind[Secret | None] = Kind("secret", Secret)
+PORT = integer(1, 65535)
+ACCOUNT_ID = integer(1, 2**31 - 1)
+SIZE = integer(0, 2**50)
+
+
+def declared(section: type) -> Iterator[tuple[str, Variable]]:
+    """Every field of a section that a variable fills, by field name."""
+    for described in fields(section):
+        if "variable" in described.metadata:
+            yield described.name, described.metadata["variable"]
+
+
+def read[S](section: type[S], environ: Mapping[str, str], problems: list[str]) -> S:
+    """Make a section from the environment; a sentence for each bad value is added to `problems`."""
+    values: dict[str, Any] = {}
+    for name, known in declared(section):
+        text = known.text(environ)
+        if not text:
+            continue
+        try:
+            values[name] = known.kind.parse(text)
+        except ValueError as error:
+            problems.append(f"{known.name} {error}")
+    return section(**values)
