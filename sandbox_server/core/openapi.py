@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from sandbox_server.core.operation import Operation, Spec
-from sandbox_server.core.results import Blob, Content, Reply
+from sandbox_server.core.results import Blob, Content
 
 _REF = "#/components/schemas/{model}"
 _VALIDATION_ERROR: dict[str, Any] = {
@@ -226,7 +226,7 @@ def _result_schema(spec: Spec, components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _data_schema(returns: Any, components: dict[str, Any]) -> dict[str, Any]:
-    if returns in (None, type(None), Reply, Any):
+    if returns in (None, type(None), object, Any):
         return {}
     schema = TypeAdapter(returns).json_schema(mode="serialization", ref_template=_REF)
     components.update(schema.pop("$defs", {}))

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
-from sandbox_server.core.results import Body, Call, Event, Scope, Socket, Upload
+from sandbox_server.core.results import Body, Call, Event, Reply, Scope, Socket, Upload
 
 _SPEC = "__operation__"
 _STREAM_OF = "__stream_of__"
@@ -190,7 +190,7 @@ def _docs(method: Method) -> dict[str, Any]:
 def _resolve(spec: Spec, method: Method) -> Spec:
     """Read the signature late, so that declaring an operation imports nothing."""
     hints = get_type_hints(method)
-    returns = hints.get("return")
+    returns = _unwrapped(hints.get("return"))
     parameters = _parameters(method)
     request = next((hints[name] for name, role in parameters.items() if role == "request"), None)
     return replace(
@@ -213,6 +213,10 @@ def _role(name: str, hint: Any) -> str:
     if isinstance(hint, type) and issubclass(hint, BaseModel):
         return "request"
     raise TypeError(f"parameter {name!r} has a type no surface can fill: {hint!r}")
+
+
+def _unwrapped(returns: Any) -> Any:
+    return returns.__args__[0] if get_origin(returns) is Reply else returns
 
 
 def _is_stream(returns: Any) -> bool:

@@ -54,10 +54,10 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """A result that sets more of the envelope than its data."""
+class Reply[T]:
+    """A result that sets more of the envelope than its data; `T` is the type of `data` in the description."""
 
-    data: object = None
+    data: T
     message: str | None = None
     hint: str | None = None
     success: bool = True

@@ -30,15 +30,14 @@ def result_response(result: object, spec: Spec) -> Response:
     """A method's return value in the envelope, unless the operation has none."""
     if isinstance(result, Blob):
         return Response(result.body, headers=result.headers, media_type=result.media_type)
-    if not isinstance(result, Reply):
-        result = Reply(result)
-    if result.status in (204, 304):
-        return Response(status_code=result.status, headers=result.headers)
-    body = envelope(result, spec.message) if spec.envelope else result.data
-    return json_response(body, result.status, result.headers)
+    reply: Reply[object] = result if isinstance(result, Reply) else Reply(result)
+    if reply.status in (204, 304):
+        return Response(status_code=reply.status, headers=reply.headers)
+    body = envelope(reply, spec.message) if spec.envelope else reply.data
+    return json_response(body, reply.status, reply.headers)
 
 
-def envelope(reply: Reply, message: str | None = None) -> dict[str, object]:
+def envelope(reply: Reply[object], message: str | None = None) -> dict[str, object]:
     """The contract's `Response[T]`."""
     return {
         "success": reply.success,

@@ -1,0 +1,97 @@
+"""Facts about this computer, read from /proc, /etc and the filesystem."""
+
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+CAPABILITIES = {"NET_ADMIN": 12, "NET_RAW": 13, "SYS_ADMIN": 21, "SYS_CHROOT": 18}
+"""Bits of the kernel's capability sets (include/uapi/linux/capability.h)."""
+
+_LISTEN = "0A"
+_ADJTIMEX_UNSYNCHRONISED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The distribution, from /etc/os-release."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Room on a filesystem, in bytes."""
+
+    total: int
+    free: int
+
+
+def release() -> Release:
+    """The distribution's name and version."""
+    values = platform.freedesktop_os_release()
+    return Release(values.get("NAME", "Linux"), values.get("VERSION_ID", ""))
+
+
+def timezone() -> str:
+    """The zone of `TZ`, or of /etc/localtime."""
+    if zone := os.environ.get("TZ"):
+        return zone.removeprefix(":")
+    target = os.path.realpath("/etc/localtime")
+    _, _, zone = target.partition("/zoneinfo/")
+    return zone or time.tzname[0]
+
+
+def listening_ports() -> list[int]:
+    """TCP ports with a listener in this network namespace, ascending (proc_net_tcp(5))."""
+    ports: set[int] = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        if not os.path.exists(table):
+            continue
+        for line in Path(table).read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == _LISTEN:
+                ports.add(int(fields[1].rsplit(":", 1)[1], 16))
+    return sorted(ports)
+
+
+def process_status() -> dict[str, str]:
+    """The fields of /proc/self/status."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def bounding_capability(name: str) -> bool:
+    """Whether any process of this container could hold the capability."""
+    return bool(int(process_status()["CapBnd"], 16) >> CAPABILITIES[name] & 1)
+
+
+def space(path: str) -> Space:
+    """Room on the filesystem that holds `path`."""
+    found = os.statvfs(path)
+    return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+
+
+def clock_synchronised() -> bool:
+    """Whether the host keeps its clock in step (adjtimex(2)), as far as the kernel tells."""
+    import ctypes
+
+    class Timex(ctypes.Structure):
+        _fields_ = (("modes", ctypes.c_uint), ("rest", ctypes.c_byte * 252))
+
+    return ctypes.CDLL(None).adjtimex(ctypes.byref(Timex())) != _ADJTIMEX_UNSYNCHRONISED
+
+
+def cgroup_limit(name: str) -> int | None:
+    """A limit of this container's cgroup, `memory` in bytes or `pids`; None where there is none or it is not visible."""
+    files = {
+        "memory": ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        "pids": ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max"),
+    }
+    for path in files[name]:
+        if os.path.exists(path):
+            text = Path(path).read_text(encoding="ascii").strip()
+            return int(text) if text.isdigit() and int(text) < 1 << 60 else None
+    return None

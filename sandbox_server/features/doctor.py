@@ -1,0 +1,151 @@
+"""Doctor: which guarantees hold on this host, and what would win the ones that do not."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sandbox_server.core import Failure, Model, operation
+from sandbox_server.drivers import system
+from sandbox_server.drivers.process import Processes
+from sandbox_server.settings import Settings
+
+MIN_SHM_BYTES = 256 * 1024 * 1024
+"""Below this Chromium's renderers crash on large pages."""
+MIN_FREE_BYTES = 1024**3
+PROBE_SECONDS = 5.0
+
+
+class Check(Model):
+    name: str
+    status: Literal["holds", "lost", "unknown"]
+    detail: str
+    """What was found."""
+    hint: str | None = None
+    """How to win the guarantee; null where it holds."""
+
+
+class Diagnosis(Model):
+    checks: list[Check]
+    lost: list[str]
+    """Names of the checks that do not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one probe saw; `holds` None means that it could not tell."""
+
+    holds: bool | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One guarantee: how to look for it and what to do without it."""
+
+    name: str
+    look: Callable[[], Awaitable[Finding]]
+    hint: str
+
+
+class Doctor:
+    """Looks at the host from inside, each time it is asked."""
+
+    tag = "doctor"
+
+    def __init__(self, processes: Processes, settings: Settings) -> None:
+        self._processes = processes
+        self._settings = settings
+
+    @operation("GET /v1/doctor", scope="view")
+    async def doctor(self) -> Diagnosis:
+        """Tell which guarantees hold on this host, with a hint for each that does not."""
+        checks = [await _check(probe) for probe in self._probes()]
+        return Diagnosis(checks=checks, lost=[check.name for check in checks if check.status == "lost"])
+
+    def _probes(self) -> Sequence[Probe]:
+        return (
+            Probe("separate_users", self._separate_users, "start the container as root: it drops to three users itself"),
+            Probe("authentication", self._authentication, "unset AUTH=off"),
+            Probe("seccomp", _seccomp, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
+            Probe("user_namespaces", self._user_namespaces, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
+            Probe("sudo", self._sudo, "set ALLOW_SUDO=true and do not run with no-new-privileges"),
+            Probe("no_raw_packets", _no_raw_packets, "run with --cap-drop NET_RAW"),
+            Probe("egress_policy", _egress_policy, "run with --cap-add NET_ADMIN"),
+            Probe("shared_memory", _shared_memory, "run with --shm-size 1g"),
+            Probe("memory_limit", _memory_limit, "run with --memory 4g, so that a hog ends here and not on the host"),
+            Probe("process_limit", _process_limit, "run with --pids-limit 4096, so that a fork bomb ends here"),
+            Probe("disk", self._disk, "free at least 1 GiB for the workspace, or mount a larger volume"),
+            Probe("clock", _clock, "start a time service on the host: tokens expire by this clock"),
+        )
+
+    async def _separate_users(self) -> Finding:
+        own = system.process_status()["Uid"].split()[0]
+        agent = await self._output("id", "-u")
+        return Finding(own != agent, f"the server runs as uid {own}, the agent as uid {agent}")
+
+    async def _authentication(self) -> Finding:
+        return Finding(self._settings.auth.mode == "on", f"AUTH is {self._settings.auth.mode}")
+
+    async def _user_namespaces(self) -> Finding:
+        made = await self._succeeds("unshare", "--user", "--map-root-user", "true")
+        return Finding(made, "the agent can make user namespaces" if made else "making a user namespace is refused")
+
+    async def _sudo(self) -> Finding:
+        works = await self._succeeds("sudo", "-n", "true")
+        return Finding(works, "the agent can become root" if works else "sudo is refused")
+
+    async def _disk(self) -> Finding:
+        room = system.space(self._settings.agent.workspace)
+        return Finding(room.free >= MIN_FREE_BYTES, f"{room.free >> 20} MiB free of {room.total >> 20} MiB")
+
+    async def _succeeds(self, *argv: str) -> bool:
+        completed = await self._processes.run(argv, timeout=PROBE_SECONDS, max_output=4096)
+        return completed.exit.code == 0
+
+    async def _output(self, *argv: str) -> str:
+        completed = await self._processes.run(argv, timeout=PROBE_SECONDS, max_output=4096)
+        return completed.stdout.decode().strip()
+
+
+async def _check(probe: Probe) -> Check:
+    try:
+        found = await probe.look()
+    except (Failure, OSError) as error:
+        found = Finding(None, f"could not look: {error}")
+    status: Literal["holds", "lost", "unknown"] = "unknown" if found.holds is None else "holds" if found.holds else "lost"
+    return Check(name=probe.name, status=status, detail=found.detail, hint=None if found.holds else probe.hint)
+
+
+async def _seccomp() -> Finding:
+    mode = system.process_status().get("Seccomp", "0")
+    return Finding(mode == "2", "a filter is in force" if mode == "2" else "system calls are not filtered")
+
+
+async def _no_raw_packets() -> Finding:
+    held = system.bounding_capability("NET_RAW")
+    return Finding(not held, "root in here can forge packets" if held else "nothing in here can forge packets")
+
+
+async def _egress_policy() -> Finding:
+    held = system.bounding_capability("NET_ADMIN")
+    return Finding(held, "rules can be set" if held else "no network rules can be set in here")
+
+
+async def _shared_memory() -> Finding:
+    room = system.space("/dev/shm")  # noqa: S108
+    return Finding(room.total >= MIN_SHM_BYTES, f"{room.total >> 20} MiB")
+
+
+async def _memory_limit() -> Finding:
+    limit = system.cgroup_limit("memory")
+    return Finding(limit is not None, f"{limit >> 20} MiB" if limit else "no limit is visible")
+
+
+async def _process_limit() -> Finding:
+    limit = system.cgroup_limit("pids")
+    return Finding(limit is not None, f"{limit} processes" if limit else "no limit is visible")
+
+
+async def _clock() -> Finding:
+    kept = system.clock_synchronised()
+    return Finding(kept, "the host keeps it in step" if kept else "the kernel says that it is not synchronised")

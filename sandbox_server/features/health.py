@@ -1,0 +1,64 @@
+"""Health: is it alive, is it ready, which numbers does it give."""
+
+from sandbox_server.core import Blob, Call, Model, Reply, operation
+from sandbox_server.core.audit import BUCKETS, Audit, Durations
+from sandbox_server.drivers.components import Components
+
+RETRY_SECONDS = 1
+
+
+class Alive(Model):
+    status: str = "ok"
+
+
+class Readiness(Model):
+    status: str
+    """`ready` or `starting`."""
+    components: dict[str, str] | None = None
+    """State of each component; only for callers that signed in."""
+
+
+class Health:
+    """Liveness, readiness and metrics."""
+
+    tag = "health"
+
+    def __init__(self, components: Components, audit: Audit) -> None:
+        self._components = components
+        self._audit = audit
+
+    @operation("GET /healthz", scope="public", envelope=False)
+    async def healthz(self) -> Alive:
+        """Tell that the server answers."""
+        return Alive()
+
+    @operation("GET /readyz", scope="public", envelope=False)
+    async def readyz(self, call: Call) -> Reply[Readiness]:
+        """Tell whether every component is ready: 200, or 503 while one is not."""
+        states = await self._components.states()
+        ready = all(state == "ready" for state in states.values())
+        body = Readiness(
+            status="ready" if ready else "starting", components=states if call.caller.may("view") else None
+        )
+        headers = {} if ready else {"Retry-After": str(RETRY_SECONDS)}
+        return Reply(body, status=200 if ready else 503, headers=headers)
+
+    @operation("GET /metrics", scope="view", media_type="text/plain")
+    async def metrics(self) -> Blob:
+        """Give the numbers of every operation in Prometheus' text format."""
+        text = "\n".join(exposition(self._audit.durations)) + "\n"
+        return Blob(text.encode(), "text/plain; version=0.0.4; charset=utf-8")
+
+
+def exposition(durations: dict[tuple[str, str], Durations]) -> list[str]:
+    """Write the durations as one histogram (Prometheus text format 0.0.4)."""
+    name = "sandbox_operation_seconds"
+    lines = [f"# HELP {name} Time to answer an operation, by outcome.", f"# TYPE {name} histogram"]
+    for (operation_name, outcome), found in sorted(durations.items()):
+        labels = f'operation="{operation_name}",outcome="{outcome}"'
+        total = 0
+        for bound, count in zip((*BUCKETS, float("inf")), found.buckets, strict=True):
+            total += count
+            lines.append(f'{name}_bucket{{{labels},le="{"+Inf" if bound == float("inf") else bound}"}} {total}')
+        lines += [f"{name}_sum{{{labels}}} {found.seconds:.6f}", f"{name}_count{{{labels}}} {found.count}"]
+    return lines
