@@ -41,9 +41,7 @@ class Audit:
     def __init__(self) -> None:
         self.durations: dict[tuple[str, str], Durations] = {}
 
-    async def __call__(
-        self, operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed
-    ) -> object:
+    async def __call__(self, operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
         started = time.perf_counter()
         outcome = "internal"
         try:

@@ -48,9 +48,7 @@ class Dispatcher:
         )
         return await self._guarded(operation, request, call, lambda: operation.run(**arguments))
 
-    async def stream(
-        self, operation: Operation, fields: Mapping[str, object], call: Call
-    ) -> AsyncIterator[Event]:
+    async def stream(self, operation: Operation, fields: Mapping[str, object], call: Call) -> AsyncIterator[Event]:
         """Run the streaming form of the operation; the guards hold its start."""
         request = validate(operation, fields, strict=call.surface != "http")
         parameters = operation.stream_parameters if operation.stream else operation.spec.parameters
@@ -61,18 +59,14 @@ class Dispatcher:
 
         return cast("AsyncIterator[Event]", await self._guarded(operation, request, call, begin))
 
-    async def _guarded(
-        self, operation: Operation, request: BaseModel | None, call: Call, run: Proceed
-    ) -> object:
+    async def _guarded(self, operation: Operation, request: BaseModel | None, call: Call, run: Proceed) -> object:
         def wrap(proceed: Proceed, guard: Guard) -> Proceed:
             return lambda: guard(operation, request, call, proceed)
 
         return await reduce(wrap, reversed(self._guards), run)()
 
 
-async def require_scope(
-    operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed
-) -> object:
+async def require_scope(operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
     """Guard: the caller must hold the operation's scope."""
     scope = operation.spec.scope
     if scope != "public" and not call.caller.may(scope):
@@ -80,9 +74,7 @@ async def require_scope(
     return await proceed()
 
 
-def validate(
-    operation: Operation, fields: Mapping[str, object], *, strict: bool
-) -> BaseModel | None:
+def validate(operation: Operation, fields: Mapping[str, object], *, strict: bool) -> BaseModel | None:
     """Build the operation's request.
 
     A null for a field that has a default counts as not given: clients send it for every optional field.
@@ -93,31 +85,16 @@ def validate(
         return None
     known = model.model_fields
     if strict and (unknown := sorted(set(fields) - set(known))):
-        raise InvalidArgument(
-            f"{operation.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}"
-        )
-    given = {
-        name: value
-        for name, value in fields.items()
-        if value is not None or name not in known or known[name].is_required()
-    }
+        raise InvalidArgument(f"{operation.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
+    given = {name: value for name, value in fields.items() if value is not None or name not in known or known[name].is_required()}
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise InvalidFields(
-            [
-                {"loc": p["loc"], "msg": p["msg"], "type": p["type"]}
-                for p in error.errors(include_url=False)
-            ]
-        ) from None
+        raise InvalidFields([{"loc": p["loc"], "msg": p["msg"], "type": p["type"]} for p in error.errors(include_url=False)]) from None
 
 
-def _arguments(
-    operation: Operation, parameters: Mapping[str, str], values: Mapping[str, object]
-) -> dict[str, object]:
+def _arguments(operation: Operation, parameters: Mapping[str, str], values: Mapping[str, object]) -> dict[str, object]:
     missing = [role for role in parameters.values() if role not in values]
     if missing:
-        raise InvalidArgument(
-            f"{operation.name} takes a {missing[0]}, which this surface cannot give"
-        )
+        raise InvalidArgument(f"{operation.name} takes a {missing[0]}, which this surface cannot give")
     return {name: values[role] for name, role in parameters.items()}

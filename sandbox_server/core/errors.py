@@ -141,9 +141,7 @@ _FILE_TYPES: dict[int, FileErrorType] = {
     errno_codes.EDQUOT: "no_space_left",
 }
 
-_RETRYABLE = frozenset(
-    {errno_codes.EINTR, errno_codes.EAGAIN, errno_codes.EBUSY, errno_codes.ESTALE}
-)
+_RETRYABLE = frozenset({errno_codes.EINTR, errno_codes.EAGAIN, errno_codes.EBUSY, errno_codes.ESTALE})
 
 
 class FileError(Failure):

@@ -70,18 +70,14 @@ def _inputs(spec: Spec) -> list[type[BaseModel]]:
 def _schemas(
     models: list[type[BaseModel]],
 ) -> tuple[dict[type[BaseModel], dict[str, Any]], dict[str, Any]]:
-    keyed, document = models_json_schema(
-        [(model, "validation") for model in models], ref_template=_REF
-    )
+    keyed, document = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
     components = document.get("$defs", {})
     for model in models:
         _describe(model, components)
     return {model: schema for (model, _), schema in keyed.items()}, components  # type: ignore[misc]
 
 
-def _entry(
-    operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]
-) -> dict[str, Any]:
+def _entry(operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]) -> dict[str, Any]:
     spec = operation.spec
     entry: dict[str, Any] = {
         "operationId": spec.name,
@@ -109,9 +105,7 @@ def _entry(
     return entry
 
 
-def _fields(
-    spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]
-) -> dict[str, Any]:
+def _fields(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]) -> dict[str, Any]:
     return {} if spec.request is None else _deref(schemas[spec.request], components)
 
 
@@ -119,9 +113,7 @@ def _deref(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]
     return components[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
 
 
-def _parameters(
-    spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]
-) -> list[dict[str, Any]]:
+def _parameters(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]) -> list[dict[str, Any]]:
     schema = _fields(spec, schemas, components)
     found = []
     for name, field in schema.get("properties", {}).items():
@@ -147,9 +139,7 @@ def _place(spec: Spec, name: str) -> Literal["path", "query", "body"]:
     return "body" if spec.takes_body and name not in spec.query else "query"
 
 
-def _body(
-    spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]
-) -> dict[str, Any] | None:
+def _body(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]) -> dict[str, Any] | None:
     if spec.form is not None:
         return {
             "required": True,
@@ -158,14 +148,10 @@ def _body(
     if "body" in spec.parameters.values():
         return {
             "required": True,
-            "content": {
-                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
-            },
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
         }
     schema = _fields(spec, schemas, components)
-    if not spec.takes_body or not any(
-        _place(spec, name) == "body" for name in schema.get("properties", {})
-    ):
+    if not spec.takes_body or not any(_place(spec, name) == "body" for name in schema.get("properties", {})):
         return None
     return {
         "required": bool(schema.get("required")),
@@ -173,15 +159,11 @@ def _body(
     }
 
 
-def _body_schema(
-    spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], schema: dict[str, Any]
-) -> dict[str, Any]:
+def _body_schema(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], schema: dict[str, Any]) -> dict[str, Any]:
     elsewhere = [name for name in schema.get("properties", {}) if _place(spec, name) != "body"]
     if not elsewhere or spec.request is None:
         return schemas[spec.request] if spec.request else {}
-    properties = {
-        name: value for name, value in schema["properties"].items() if name not in elsewhere
-    }
+    properties = {name: value for name, value in schema["properties"].items() if name not in elsewhere}
     required = [name for name in schema.get("required", []) if name not in elsewhere]
     return {
         "type": "object",
@@ -197,9 +179,7 @@ def _response(operation: Operation, components: dict[str, Any]) -> dict[str, Any
     if spec.streams:
         content["text/event-stream"] = {"schema": {"type": "string"}}
     elif spec.media_type or spec.returns in (Blob, Content):
-        content[spec.media_type or "application/octet-stream"] = {
-            "schema": {"type": "string", "format": "binary"}
-        }
+        content[spec.media_type or "application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
     else:
         content["application/json"] = {"schema": _result_schema(spec, components)}
         if operation.stream:
@@ -242,9 +222,7 @@ def _data_schema(returns: Any, components: dict[str, Any]) -> dict[str, Any]:
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [
-        model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)
-    ]
+    return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]
 
 
 def _describe(
@@ -283,7 +261,5 @@ def _own_docs(cls: type[BaseModel]) -> dict[str, str]:
         field.target.id: inspect.cleandoc(text.value.value)
         for field, text in pairwise(body)
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-        and isinstance(text.value.value, str)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
     }

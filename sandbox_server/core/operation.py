@@ -149,15 +149,8 @@ def stream_of(method: Method) -> Callable[[Method], Method]:
 
 def operations(feature: Feature) -> Iterator[Operation]:
     """Every operation of a feature, in the order of its source."""
-    methods = [
-        (name, value)
-        for cls in reversed(type(feature).__mro__)
-        for name, value in vars(cls).items()
-        if inspect.isfunction(value)
-    ]
-    streams = {
-        getattr(value, _STREAM_OF): name for name, value in methods if hasattr(value, _STREAM_OF)
-    }
+    methods = [(name, value) for cls in reversed(type(feature).__mro__) for name, value in vars(cls).items() if inspect.isfunction(value)]
+    streams = {getattr(value, _STREAM_OF): name for name, value in methods if hasattr(value, _STREAM_OF)}
     for name, value in methods:
         spec = getattr(value, _SPEC, None)
         if spec is not None:
@@ -193,15 +186,11 @@ def _resolve(spec: Spec, method: Method) -> Spec:
     returns = _unwrapped(hints.get("return"))
     parameters = _parameters(method)
     request = next((hints[name] for name, role in parameters.items() if role == "request"), None)
-    return replace(
-        spec, request=request, parameters=parameters, returns=returns, streams=_is_stream(returns)
-    )
+    return replace(spec, request=request, parameters=parameters, returns=returns, streams=_is_stream(returns))
 
 
 def _parameters(method: Method) -> dict[str, str]:
-    return {
-        name: _role(name, hint) for name, hint in get_type_hints(method).items() if name != "return"
-    }
+    return {name: _role(name, hint) for name, hint in get_type_hints(method).items() if name != "return"}
 
 
 _ROLES: dict[Any, str] = {Call: "call", Upload: "upload", Body: "body", Socket: "socket"}

@@ -9,9 +9,7 @@ from pydantic import BaseModel, ConfigDict
 type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
 """What a caller may do. A token without scopes has them all."""
 
-ALL_SCOPES: frozenset[str] = frozenset(
-    {"view", "control", "shell", "files", "browser", "code", "admin"}
-)
+ALL_SCOPES: frozenset[str] = frozenset({"view", "control", "shell", "files", "browser", "code", "admin"})
 
 
 class Model(BaseModel):

@@ -81,7 +81,8 @@ def clock_synchronised() -> bool:
     class Timex(ctypes.Structure):
         _fields_ = (("modes", ctypes.c_uint), ("rest", ctypes.c_byte * 252))
 
-    return ctypes.CDLL(None).adjtimex(ctypes.byref(Timex())) != _ADJTIMEX_UNSYNCHRONISED
+    state: int = ctypes.CDLL(None).adjtimex(ctypes.byref(Timex()))
+    return state != _ADJTIMEX_UNSYNCHRONISED
 
 
 def cgroup_limit(name: str) -> int | None:

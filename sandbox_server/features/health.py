@@ -37,9 +37,7 @@ class Health:
         """Tell whether every component is ready: 200, or 503 while one is not."""
         states = await self._components.states()
         ready = all(state == "ready" for state in states.values())
-        body = Readiness(
-            status="ready" if ready else "starting", components=states if call.caller.may("view") else None
-        )
+        body = Readiness(status="ready" if ready else "starting", components=states if call.caller.may("view") else None)
         headers = {} if ready else {"Retry-After": str(RETRY_SECONDS)}
         return Reply(body, status=200 if ready else 503, headers=headers)
 

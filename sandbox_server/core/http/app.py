@@ -32,16 +32,12 @@ type Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 _NOBODY = Caller("nobody", frozenset())
 
 
-def create_app(
-    operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None
-) -> Starlette:
+def create_app(operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None) -> Starlette:
     """An ASGI application that answers every operation.
 
     Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
     """
-    routes: list[BaseRoute] = [
-        _route(op, dispatcher) for op in sorted(operations, key=_specificity)
-    ]
+    routes: list[BaseRoute] = [_route(op, dispatcher) for op in sorted(operations, key=_specificity)]
     handlers = {HTTPException: _framework_error}
     return Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
 
@@ -54,9 +50,7 @@ def _specificity(operation: Operation) -> tuple[int, str]:
 def _route(operation: Operation, dispatcher: Dispatcher) -> BaseRoute:
     if operation.spec.socket:
         return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher))
-    return Route(
-        operation.spec.path, _endpoint(operation, dispatcher), methods=[operation.spec.verb]
-    )
+    return Route(operation.spec.path, _endpoint(operation, dispatcher), methods=[operation.spec.verb])
 
 
 def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[Request], object]:
@@ -69,7 +63,7 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[Request
             if spec.streams or (operation.stream and _wants_events(request)):
                 return event_stream(await dispatcher.stream(operation, fields, call))
             result = await dispatcher.call(operation, fields, call, _injected(operation, request))
-        except Exception as error:  # noqa: BLE001 - the top of a call: a defect is answered and logged under an id
+        except Exception as error:  # the top of a call: a defect is answered and logged under an id
             return error_response(error, spec)
         if isinstance(result, Content):
             return content_response(result, request)

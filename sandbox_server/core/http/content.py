@@ -22,9 +22,7 @@ def content_response(content: Content, request: Request) -> Response:
     start, stop = _range(content, request)
     if start >= stop and content.size > 0:
         content.close()
-        return Response(
-            status_code=416, headers={**headers, "Content-Range": f"bytes */{content.size}"}
-        )
+        return Response(status_code=416, headers={**headers, "Content-Range": f"bytes */{content.size}"})
     headers["Content-Length"] = str(stop - start)
     if stop - start < content.size:
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{content.size}"
@@ -48,28 +46,20 @@ def _headers(content: Content) -> dict[str, str]:
     if content.modified is not None:
         headers["Last-Modified"] = email.utils.formatdate(content.modified, usegmt=True)
     if content.filename is not None:
-        headers["Content-Disposition"] = (
-            f"attachment; filename*=UTF-8''{quote(content.filename, errors='replace')}"
-        )
+        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(content.filename, errors='replace')}"
     return headers
 
 
 def _unchanged(content: Content, request: Request) -> bool:
     known = request.headers.get("if-none-match")
-    return known is not None and (
-        known == "*" or content.etag in [tag.strip().removeprefix("W/") for tag in known.split(",")]
-    )
+    return known is not None and (known == "*" or content.etag in [tag.strip().removeprefix("W/") for tag in known.split(",")])
 
 
 def _range(content: Content, request: Request) -> tuple[int, int]:
     """The bytes that are asked for. More than one range, or an unknown unit, means the whole, as the RFC allows."""
     match = _RANGE.fullmatch(request.headers.get("range", "").strip())
     condition = request.headers.get("if-range")
-    if (
-        match is None
-        or match.group(0) == "bytes=-"
-        or (condition is not None and condition != content.etag)
-    ):
+    if match is None or match.group(0) == "bytes=-" or (condition is not None and condition != content.etag):
         return 0, content.size
     first, last = match.groups()
     if not first:

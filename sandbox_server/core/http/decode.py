@@ -15,11 +15,7 @@ MAX_JSON_BYTES = 256 * 1024 * 1024
 
 async def fields_of(request: Request, spec: Spec) -> dict[str, object]:
     """Fields from the path, then from the body or the query."""
-    if (
-        spec.takes_body
-        and "upload" not in spec.parameters.values()
-        and "body" not in spec.parameters.values()
-    ):
+    if spec.takes_body and "upload" not in spec.parameters.values() and "body" not in spec.parameters.values():
         return {
             **await _json(request),
             **query_of(request, spec, only=spec.query),
@@ -28,9 +24,7 @@ async def fields_of(request: Request, spec: Spec) -> dict[str, object]:
     return {**query_of(request, spec), **request.path_params}
 
 
-def query_of(
-    connection: HTTPConnection, spec: Spec, only: tuple[str, ...] | None = None
-) -> dict[str, object]:
+def query_of(connection: HTTPConnection, spec: Spec, only: tuple[str, ...] | None = None) -> dict[str, object]:
     """Fields from the query; a field that holds a list takes every value given."""
     if spec.request is None:
         return {}
@@ -38,9 +32,7 @@ def query_of(
     for name, field in spec.request.model_fields.items():
         if name in connection.query_params and (only is None or name in only):
             many = _is_list(field.annotation)
-            found[name] = (
-                connection.query_params.getlist(name) if many else connection.query_params[name]
-            )
+            found[name] = connection.query_params.getlist(name) if many else connection.query_params[name]
     return found
 
 
@@ -59,9 +51,7 @@ def _location(loc: tuple[Any, ...], spec: Spec) -> list[Any]:
 
 def _is_list(annotation: Any) -> bool:
     arguments = getattr(annotation, "__args__", ())
-    return get_origin(annotation) is list or any(
-        get_origin(argument) is list for argument in arguments
-    )
+    return get_origin(annotation) is list or any(get_origin(argument) is list for argument in arguments)
 
 
 async def _json(request: Request) -> dict[str, object]:

@@ -19,9 +19,7 @@ SUCCESS = "Operation successful"
 _log = logging.getLogger(__name__)
 
 
-def json_response(
-    value: object, status: int = 200, headers: Mapping[str, str] | None = None
-) -> Response:
+def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """JSON by pydantic's own serializer: models inside lists and maps included."""
     return Response(to_json(value, inf_nan_mode="null"), status, headers, "application/json")
 
@@ -67,14 +65,8 @@ def error_response(error: Exception, spec: Spec | None = None) -> Response:
 
 def failure_response(failure: Failure) -> Response:
     """One of the ten kinds, with `Retry-After` where the caller should try again."""
-    headers = (
-        {}
-        if failure.retry_after is None
-        else {"Retry-After": str(max(1, round(failure.retry_after)))}
-    )
-    return json_response(
-        _failed(failure.message, failure.details or None, failure.hint), failure.status, headers
-    )
+    headers = {} if failure.retry_after is None else {"Retry-After": str(max(1, round(failure.retry_after)))}
+    return json_response(_failed(failure.message, failure.details or None, failure.hint), failure.status, headers)
 
 
 def _file_error(error: FileError, spec: Spec | None) -> Response:

@@ -25,9 +25,7 @@ class _Event:
 class MultipartPart:
     """One file of the body."""
 
-    def __init__(
-        self, name: str, filename: str, media_type: str, source: "MultipartUpload"
-    ) -> None:
+    def __init__(self, name: str, filename: str, media_type: str, source: "MultipartUpload") -> None:
         self.name = name
         self.filename = filename
         self.media_type = media_type
@@ -108,12 +106,8 @@ class MultipartUpload:
             "on_header_field": lambda data, start, end: self._header[0].extend(data[start:end]),
             "on_header_value": lambda data, start, end: self._header[1].extend(data[start:end]),
             "on_header_end": self._header_ended,
-            "on_headers_finished": lambda: self._events.append(
-                _Event("part", headers=dict(self._headers))
-            ),
-            "on_part_data": lambda data, start, end: self._events.append(
-                _Event("data", bytes(data[start:end]))
-            ),
+            "on_headers_finished": lambda: self._events.append(_Event("part", headers=dict(self._headers))),
+            "on_part_data": lambda data, start, end: self._events.append(_Event("data", bytes(data[start:end]))),
             "on_part_end": lambda: self._events.append(_Event("part_end")),
             "on_end": self._finished,
         }

@@ -36,10 +36,8 @@ async def _frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
     except StopAsyncIteration:
         return
     except Failure as failure:
-        yield _frame(
-            Event("error", {"kind": failure.kind, "message": failure.message, "hint": failure.hint})
-        )
-    except Exception:  # noqa: BLE001 - the top of a stream: the client is told, the log has the trace
+        yield _frame(Event("error", {"kind": failure.kind, "message": failure.message, "hint": failure.hint}))
+    except Exception:  # the top of a stream: the client is told, the log has the trace
         _log.exception("an event stream failed")
         yield _frame(Event("error", {"kind": "internal", "message": "Internal error"}))
     finally:

@@ -1,0 +1,98 @@
+"""The composition root: settings make drivers, drivers make features, features make the application."""
+
+import logging
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+
+from sandbox_server import __version__
+from sandbox_server.core.audit import Audit
+from sandbox_server.core.custom import load_features
+from sandbox_server.core.dispatch import Dispatcher, require_scope
+from sandbox_server.core.http import create_app
+from sandbox_server.core.operation import Feature, Operation, operations
+from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.features.description import Description
+from sandbox_server.features.doctor import Doctor
+from sandbox_server.features.health import Health
+from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.sandbox import Sandbox
+from sandbox_server.settings import Settings
+
+SHUTDOWN_SECONDS = 3
+"""How long open requests may take to end once the server is told to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Everything that was composed: the features, what has to be opened for them, and the guard that counts calls."""
+
+    features: tuple[Feature, ...]
+    opened: tuple[AbstractAsyncContextManager[Any], ...]
+    audit: Audit
+
+
+def compose(settings: Settings) -> Product:
+    """Build every driver and feature; nothing is opened, started or read yet."""
+    paths = settings.paths
+    audit = Audit()
+    processes = Processes(paths.socket("spawn"))
+    components = Components(
+        {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+        | ({} if "mcp" in settings.components.disabled else {"mcp": paths.socket("mcp")})
+    )
+    features: list[Feature] = [
+        Health(components, audit),
+        Doctor(processes, settings),
+        Sandbox(Toolbox(processes), settings.agent, __version__),
+        Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
+    ]
+    features += load_features(paths.custom_tools)
+    features.append(Description(lambda: list(every_operation(features)), __version__))
+    return Product(tuple(features), (), audit)
+
+
+def every_operation(features: list[Feature] | tuple[Feature, ...]) -> Iterator[Operation]:
+    """The operations of all features."""
+    for feature in features:
+        yield from operations(feature)
+
+
+def create(settings: Settings) -> Starlette:
+    """Make the application; its lifespan opens the drivers in order and closes them in reverse."""
+    product = compose(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for manager in product.opened:
+                await stack.enter_async_context(manager)
+            yield
+
+    return create_app(every_operation(product.features), Dispatcher([product.audit, require_scope]), lifespan)
+
+
+def serve(settings: Settings) -> None:
+    """Serve on the API's socket until told to stop."""
+    logging.basicConfig(stream=sys.stdout, level=settings.logs.level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    config = uvicorn.Config(
+        create(settings),
+        uds=settings.paths.socket("api"),
+        loop="uvloop",
+        http="httptools",
+        ws="websockets-sansio",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
+    uvicorn.Server(config).run()

@@ -1,0 +1,76 @@
+"""What the agent can use: interpreters, packages and command-line tools, asked of the agent's own environment."""
+
+import asyncio
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.process import Processes
+
+PROBE_SECONDS = 20.0
+MAX_LISTING_BYTES = 4 * 1024 * 1024
+
+_LIST_PYTHON = (
+    "import importlib.metadata as m, json;print(json.dumps(sorted({(d.metadata['Name'], d.version) for d in m.distributions()})))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """One runtime: its version, its path, and the commands that start it."""
+
+    version: str
+    path: str
+    commands: tuple[str, ...]
+
+
+class Toolbox:
+    """Looks once and remembers; a restart of the server looks again."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._interpreters: dict[str, list[Interpreter]] = {}
+        self._looking = asyncio.Lock()
+
+    async def interpreters(self, language: str, names: Sequence[str]) -> list[Interpreter]:
+        """The interpreters on the agent's PATH under these command names, one entry for each program."""
+        async with self._looking:
+            if language not in self._interpreters:
+                self._interpreters[language] = await self._look(names)
+        return self._interpreters[language]
+
+    async def present(self, names: Sequence[str]) -> set[str]:
+        """Those of the commands that the agent can run."""
+        tests = "; ".join(f"command -v {shlex.quote(name)} >/dev/null && echo {shlex.quote(name)}" for name in names)
+        return set((await self._shell(tests)).split())
+
+    async def python_packages(self) -> list[tuple[str, str]]:
+        """Name and version of every distribution that the agent's `python3` sees."""
+        return [(name, version) for name, version in json.loads(await self._shell(f"python3 -c {shlex.quote(_LIST_PYTHON)}"))]
+
+    async def node_packages(self) -> list[tuple[str, str]]:
+        """Name and version of every package that npm has installed globally; empty where there is no npm."""
+        if not await self.present(["npm"]):
+            return []
+        listing = json.loads(await self._shell("npm ls --global --json --depth=0") or "{}")
+        return [(name, entry.get("version", "")) for name, entry in sorted(listing.get("dependencies", {}).items())]
+
+    async def _look(self, names: Sequence[str]) -> list[Interpreter]:
+        script = "\n".join(
+            f'p=$(command -v {name}) && printf "%s\\t%s\\t%s\\n" {name} "$(readlink -f "$p")" "$("$p" --version 2>&1)"' for name in names
+        )
+        found: dict[str, list[str]] = {}
+        versions: dict[str, str] = {}
+        for line in (await self._shell(script)).splitlines():
+            name, path, version = line.split("\t")
+            found.setdefault(path, []).append(name)
+            versions[path] = version.split()[-1].lstrip("v") if version else ""
+        return [Interpreter(versions[path], path, tuple(commands)) for path, commands in found.items()]
+
+    async def _shell(self, script: str) -> str:
+        completed = await self._processes.run(["bash", "-c", script], timeout=PROBE_SECONDS, max_output=MAX_LISTING_BYTES)
+        if completed.truncated or completed.exit.code is None:
+            raise Unavailable("the list of tools could not be read")
+        return completed.stdout.decode("utf-8", "replace")
