@@ -35,7 +35,7 @@ class Health:
     @operation("GET /readyz", scope="public", envelope=False)
     async def readyz(self, call: Call) -> Reply[Readiness]:
         """Tell whether every component is ready: 200, or 503 while one is not."""
-        states = await self._components.states()
+        states = self._components.states()
         ready = all(state == "ready" for state in states.values())
         body = Readiness(status="ready" if ready else "starting", components=states if call.caller.may("view") else None)
         headers = {} if ready else {"Retry-After": str(RETRY_SECONDS)}

@@ -1,0 +1,89 @@
+"""What every test may use: the event loop of the product, bounded waits, and a real spawner."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+_DAEMON = """
+import os, sys
+from sandbox_server.drivers.spawner import serve
+
+def tell_who(sock):
+    while request := sock.recv(100):
+        if request == b"exit":
+            return
+        sock.sendall(f"{os.getuid()} {os.getpid()} {len(os.listdir('/proc/self/fd'))}".encode())
+
+serve(sys.argv[1:], tell_who)
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """Run asynchronous tests on uvloop, as the server does."""
+    return "asyncio", {"use_uvloop": True}
+
+
+def until(true: Callable[[], object], within: float = 5.0) -> None:
+    """Return once `true()` holds; fail after `within` seconds."""
+    deadline = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.005)
+
+
+@pytest.fixture(name="until")
+def _until() -> Callable[..., None]:
+    return until
+
+
+class SpawnerDaemon:
+    """A spawner in a process of its own; its agent is `gem` where the tests run as root."""
+
+    def __init__(self, folder: Path) -> None:
+        self.socket = str(folder / "spawn.sock")
+        self.environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "WORKSPACE": str(folder / "work")}
+        (folder / "work").mkdir(mode=0o777)
+        (folder / "work").chmod(0o777)
+        self._file = folder / "agent-env.json"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The daemon's pid."""
+        assert self._process
+        return self._process.pid
+
+    def start(self, *options: str, user: str | None = None) -> None:
+        """Start it and wait until it listens."""
+        self._file.write_text(json.dumps(self.environment))
+        Path(self.socket).unlink(missing_ok=True)
+        arguments = ["--socket", self.socket, "--environment", str(self._file), "--client", "daemon", *options]
+        self._process = subprocess.Popen([sys.executable, "-c", _DAEMON, *arguments], user=user)
+        until(lambda: os.path.exists(self.socket))
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End it with a signal and wait for it."""
+        if self._process:
+            self._process.send_signal(number)
+            self._process.wait(5)
+            self._process = None
+
+
+@pytest.fixture
+def spawner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpawnerDaemon]:
+    """A running spawner that honours requests for root."""
+    folder = tmp_path_factory.mktemp("spawner")
+    for parent in (folder, folder.parent):
+        parent.chmod(0o755)
+    daemon = SpawnerDaemon(folder)
+    daemon.start("--allow-root")
+    yield daemon
+    daemon.stop()

@@ -1,0 +1,48 @@
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.drivers import system
+
+
+def test_a_listener_is_among_the_ports_and_a_client_is_not() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        ports = system.listening_ports()
+
+        assert server.getsockname()[1] in ports
+        assert client.getsockname()[1] not in ports
+
+
+def test_the_distribution_has_a_name_and_a_version() -> None:
+    release = system.release()
+
+    assert "Debian" in release.name
+    assert release.version.isdigit()
+
+
+def test_the_time_zone_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+
+    assert system.timezone() == "Europe/Berlin"
+
+
+def test_free_space_is_at_most_the_total(tmp_path: Path) -> None:
+    room = system.space(str(tmp_path))
+
+    assert 0 <= room.free <= room.total
+
+
+def test_the_process_knows_its_own_uid() -> None:
+    assert system.process_status()["Uid"].split()[0] == str(os.getuid())
+
+
+def test_a_capability_that_no_container_gets_by_default_is_not_there() -> None:
+    assert system.bounding_capability("SYS_ADMIN") is False
+
+
+def test_a_limit_is_a_number_or_absent() -> None:
+    limit = system.cgroup_limit("pids")
+
+    assert limit is None or limit > 0

@@ -1,0 +1,65 @@
+from collections.abc import Sequence
+
+import pytest
+
+from sandbox_server.drivers.toolbox import Interpreter
+from sandbox_server.features.sandbox import PackagesRequest, Sandbox
+from sandbox_server.settings import Agent
+
+pytestmark = pytest.mark.anyio
+
+
+class FakeToolbox:
+    async def interpreters(self, language: str, names: Sequence[str]) -> list[Interpreter]:
+        return [Interpreter("3.13.5", "/usr/bin/python3.13", ("python3",))] if language == "python" else []
+
+    async def present(self, names: Sequence[str]) -> set[str]:
+        return {"git", "jq"}
+
+    async def python_packages(self) -> list[tuple[str, str]]:
+        return [("requests", "2.32.3")]
+
+    async def node_packages(self) -> list[tuple[str, str]]:
+        return [("npm", "11.0.0")]
+
+
+@pytest.fixture
+def sandbox() -> Sandbox:
+    return Sandbox(FakeToolbox(), Agent(), "1.2.3")  # type: ignore[arg-type]
+
+
+async def test_the_context_carries_its_own_keys_beside_the_envelope(sandbox: Sandbox) -> None:
+    context = await sandbox.get_context()
+
+    assert (context.home_dir, context.workspace, context.version) == ("/home/gem", "/home/gem", "1.2.3")
+    assert context.message == "Environment information retrieved"
+
+
+async def test_only_tools_that_are_installed_are_listed(sandbox: Sandbox) -> None:
+    context = await sandbox.get_context()
+
+    listed = [tool.name for category in context.detail.utils for tool in category.tools]
+    assert sorted(listed) == ["git", "jq"]
+
+
+async def test_the_prose_names_the_user_the_runtimes_and_the_tools(sandbox: Sandbox) -> None:
+    prose = (await sandbox.get_context()).data or ""
+
+    assert "System Environment (v1.2.3):" in prose
+    assert "- User: gem" in prose
+    assert "- Python 3.13.5 (commands: python3)" in prose
+    assert "- Development: git" in prose
+
+
+async def test_packages_are_objects_over_http_and_lines_for_an_agent(sandbox: Sandbox) -> None:
+    [package] = await sandbox.get_python_packages()
+    reply = await sandbox.get_packages(PackagesRequest())
+
+    assert (package.name, package.version) == ("requests", "2.32.3")
+    assert reply.data == "Python Packages:\n  - requests==2.32.3\nNode.js Packages:\n  - npm==11.0.0"
+
+
+async def test_an_agent_may_ask_for_one_language_by_its_short_name(sandbox: Sandbox) -> None:
+    reply = await sandbox.get_packages(PackagesRequest(language="node"))
+
+    assert reply.data == "Node.js Packages:\n  - npm==11.0.0"
