@@ -69,7 +69,7 @@ class Dispatcher:
 async def require_scope(operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
     """Guard: the caller must hold the operation's scope."""
     scope = operation.spec.scope
-    if scope != "public" and not call.caller.may(scope):
+    if scope not in ("any", "public") and not call.caller.may(scope):
         raise PermissionDenied(f"{operation.name} needs the scope {scope!r}", scope=scope)
     return await proceed()
 

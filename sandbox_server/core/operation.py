@@ -12,7 +12,8 @@ from sandbox_server.core.results import Body, Call, Event, Reply, Scope, Socket,
 _SPEC = "__operation__"
 _STREAM_OF = "__stream_of__"
 
-type Access = Scope | Literal["public"]
+type Access = Scope | Literal["any", "public"]
+"""Who may call an operation: holders of the scope, anyone who signed in, or anyone at all."""
 type Method = Callable[..., Any]
 
 
