@@ -5,12 +5,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import sandbox_server
+
+_ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _DAEMON = """
 import os, sys
 from sandbox_server.drivers.spawner import serve
@@ -49,9 +53,10 @@ class SpawnerDaemon:
 
     def __init__(self, folder: Path) -> None:
         self.socket = str(folder / "spawn.sock")
-        self.environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "WORKSPACE": str(folder / "work")}
-        (folder / "work").mkdir(mode=0o777)
-        (folder / "work").chmod(0o777)
+        self.workspace = folder / "work"
+        self.environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "WORKSPACE": str(self.workspace)}
+        self.workspace.mkdir()
+        self.workspace.chmod(0o777)
         self._file = folder / "agent-env.json"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -66,7 +71,7 @@ class SpawnerDaemon:
         self._file.write_text(json.dumps(self.environment))
         Path(self.socket).unlink(missing_ok=True)
         arguments = ["--socket", self.socket, "--environment", str(self._file), "--client", "daemon", *options]
-        self._process = subprocess.Popen([sys.executable, "-c", _DAEMON, *arguments], user=user)
+        self._process = subprocess.Popen([sys.executable, "-c", _DAEMON, *arguments], user=user, env={"PYTHONPATH": _ROOT})
         until(lambda: os.path.exists(self.socket))
 
     def stop(self, number: int = signal.SIGTERM) -> None:
@@ -78,12 +83,11 @@ class SpawnerDaemon:
 
 
 @pytest.fixture
-def spawner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpawnerDaemon]:
+def spawner() -> Iterator[SpawnerDaemon]:
     """A running spawner that honours requests for root."""
-    folder = tmp_path_factory.mktemp("spawner")
-    for parent in (folder, folder.parent):
-        parent.chmod(0o755)
-    daemon = SpawnerDaemon(folder)
-    daemon.start("--allow-root")
-    yield daemon
-    daemon.stop()
+    with tempfile.TemporaryDirectory() as folder:  # not pytest's, which the agent may not enter
+        os.chmod(folder, 0o755)
+        daemon = SpawnerDaemon(Path(folder))
+        daemon.start("--allow-root")
+        yield daemon
+        daemon.stop()

@@ -1,0 +1,158 @@
+"""A freshly forked process of the spawner, from the fork until it is the agent's program or its file worker.
+
+Only the standard library, and as little of it as possible: the smaller the spawner, the faster it forks.
+"""
+
+import errno
+import json
+import os
+import pwd
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NoReturn
+
+OOM_SCORE = 500
+"""Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
+UMASK = 0o022
+
+LIMITS = {
+    "nproc": resource.RLIMIT_NPROC,
+    "nofile": resource.RLIMIT_NOFILE,
+    "as": resource.RLIMIT_AS,
+    "core": resource.RLIMIT_CORE,
+}
+_DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
+# Python ignores SIGPIPE and SIGXFSZ, and a supervisor may ignore others; exec would hand that on.
+_IGNORED = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom a process runs as, resolved once at start: the agent may be able to edit /etc/passwd."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+
+    @classmethod
+    def named(cls, name: str) -> "Account":
+        """Look up a user with all its groups; raises KeyError."""
+        entry = pwd.getpwnam(name)
+        groups = tuple(os.getgrouplist(name, entry.pw_gid))
+        return cls(name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir)
+
+    @classmethod
+    def current(cls) -> "Account":
+        """Who we are, for a container that was not started as root; the user may have no name."""
+        uid, gid = os.getuid(), os.getgid()
+        groups = tuple(os.getgroups())
+        try:
+            entry = pwd.getpwuid(uid)
+        except KeyError:
+            return cls(str(uid), uid, gid, groups, os.environ.get("HOME", "/"))
+        return cls(entry.pw_name, uid, gid, groups, entry.pw_dir)
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to execute: `cwd` None is the workspace; `fds` are standard input, output and error."""
+
+    argv: Sequence[str]
+    cwd: str | None
+    environment: Mapping[str, str]
+    fds: tuple[int, int, int]
+    limits: Mapping[str, int]
+
+
+def become(account: Account) -> None:
+    """Turn this process into `account`, for good.
+
+    Without root there is nobody else to become, and the process stays who it is.
+    """
+    if os.geteuid() != 0:
+        return
+    os.setgroups(account.groups)
+    os.setresgid(account.gid, account.gid, account.gid)
+    os.setresuid(account.uid, account.uid, account.uid)
+
+
+def allow_many_descriptors() -> None:
+    """Raise this process's own limit of open files as far as it goes; its children get back what it was."""
+    _, most = _DESCRIPTORS
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def run_program(program: Program, account: Account, report: int) -> NoReturn:
+    """Become the program; why it could not goes as JSON into `report`, which exec closes."""
+    subject = "process"
+    try:
+        _leave_the_spawner(program.limits)
+        for target, fd in enumerate(program.fds):
+            os.dup2(fd, target)
+        become(account)
+        subject = "cwd"
+        _enter(program.cwd, program.environment)
+        subject = "program"
+        os.execvpe(program.argv[0], list(program.argv), dict(program.environment))
+    except Exception as failure:
+        os.write(report, _describe(failure, subject))
+    finally:
+        os._exit(127)
+
+
+def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, report: int) -> NoReturn:
+    """Become a process of `account` that serves files on `sock`, keeping no other descriptor of the spawner."""
+    status = 1
+    try:
+        _leave_the_spawner({})
+        become(account)
+        os.chdir("/")
+        kept = os.dup2(sock.fileno(), 3)
+        os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+        with socket.socket(fileno=kept) as own:
+            serve(own)
+        status = 0
+    except Exception as failure:
+        with suppress(OSError):  # closed once the worker serves
+            os.write(report, _describe(failure, "process"))
+        sys.excepthook(type(failure), failure, failure.__traceback__)
+    finally:
+        os._exit(status)
+
+
+def _leave_the_spawner(limits: Mapping[str, int]) -> None:
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    for number in (*_IGNORED, signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.umask(UMASK)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write(str(OOM_SCORE))
+    resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
+    for name, value in limits.items():
+        resource.setrlimit(LIMITS[name], (value, value))
+
+
+def _enter(cwd: str | None, environment: Mapping[str, str]) -> None:
+    if cwd is not None:
+        os.chdir(cwd)
+        return
+    for usual in (environment.get("WORKSPACE"), environment.get("HOME"), "/"):
+        with suppress(OSError):
+            os.chdir(usual or "")
+            return
+
+
+def _describe(failure: Exception, subject: str) -> bytes:
+    number, reason = errno.EINVAL, str(failure)
+    if isinstance(failure, OSError):
+        number, reason = failure.errno or errno.EIO, failure.strerror or reason
+    return json.dumps({"error": number, "message": reason[:500], "subject": subject}).encode()

@@ -1,0 +1,171 @@
+"""Our ends of a process's standard streams: read and written on the event loop, never blocking it."""
+
+import asyncio
+import fcntl
+import os
+import struct
+import termios
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import ResourceExhausted, TooLarge
+
+CHUNK = 64 << 10
+"""Bytes taken at once: what a pipe holds."""
+
+type Sink = Callable[[bytes], asyncio.Future[None] | None]
+"""Takes a chunk; a future it returns is done when it can take the next."""
+
+
+class _End:
+    """One pipe: `theirs` is for the process, the other end is ours."""
+
+    def __init__(self, ours: int, theirs: int) -> None:
+        os.set_blocking(ours, False)
+        self.theirs = theirs
+        self._ours = ours
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def closed(self) -> bool:
+        """Whether our end is closed."""
+        return self._ours < 0
+
+    def release(self) -> None:
+        """Close their end here, once the process has its own copy."""
+        if self.theirs >= 0:
+            os.close(self.theirs)
+            self.theirs = -1
+
+    def close(self) -> None:
+        """Close both ends; twice does nothing."""
+        self.release()
+        if not self.closed:
+            self._loop.remove_reader(self._ours)
+            self._loop.remove_writer(self._ours)
+            os.close(self._ours)
+            self._ours = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class PipeReader(_End):
+    """Feeds what a process writes to `sink`, until every holder of the other end has closed it."""
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(*os.pipe())
+        self._sink = sink
+        self._busy: asyncio.Future[None] | None = None
+        self._taken = 0
+        self._loop.add_reader(self._ours, self._take)
+
+    async def settle(self) -> None:
+        """Take all that was written before this call; a process in the background may still hold and use the pipe."""
+        if self.closed:
+            return
+        waiting: int = struct.unpack("i", fcntl.ioctl(self._ours, termios.FIONREAD, b"\0" * 4))[0]
+        goal = self._taken + waiting
+        while self._taken < goal or self._busy:
+            if self._busy:
+                await asyncio.wait([self._busy])
+            else:
+                self._take()
+
+    def _take(self) -> None:
+        try:
+            chunk = os.read(self._ours, CHUNK)
+        except BlockingIOError:
+            return
+        if not chunk:
+            self.close()
+            return
+        self._taken += len(chunk)
+        if busy := self._sink(chunk):
+            self._busy = busy
+            self._loop.remove_reader(self._ours)
+            busy.add_done_callback(self._go_on)
+
+    def _go_on(self, _: asyncio.Future[None]) -> None:
+        self._busy = None
+        if not self.closed:
+            self._loop.add_reader(self._ours, self._take)
+
+
+class Capture:
+    """A sink that keeps the first `limit` bytes and lets the rest go by."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self.truncated = False
+
+    def take(self, chunk: bytes) -> None:
+        """Keep what still fits."""
+        fits = self._limit - len(self._kept)
+        self.truncated |= len(chunk) > fits
+        self._kept += chunk[:fits]
+
+    def bytes(self) -> bytes:
+        """What was kept."""
+        return bytes(self._kept)
+
+
+class PipeWriter(_End):
+    """Feeds a process's standard input as fast as it reads, holding at most `limit` bytes that it has not read yet."""
+
+    def __init__(self, limit: int) -> None:
+        theirs, ours = os.pipe()
+        super().__init__(ours, theirs)
+        self._limit = limit
+        self._unsent = bytearray()
+        self._ending = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Queue all of `chunk` or nothing.
+
+        Raises BrokenPipeError when nobody reads any more, TooLarge, and ResourceExhausted while it is not read.
+        """
+        if self.closed or self._ending:
+            raise BrokenPipeError
+        if len(chunk) > self._limit:
+            raise TooLarge(f"input is over {self._limit} bytes", limit=self._limit)
+        if len(self._unsent) + len(chunk) > self._limit:
+            raise ResourceExhausted("the process does not read its input", retry_after=1)
+        self._unsent += chunk
+        self._flush()
+
+    def end(self) -> None:
+        """Close the stream after what is queued, so that the process reads an end of file."""
+        self._ending = True
+        if not self.closed:
+            self._flush()
+
+    def _flush(self) -> None:
+        try:
+            with suppress(BlockingIOError):
+                while self._unsent:
+                    del self._unsent[: os.write(self._ours, self._unsent)]
+        except BrokenPipeError:
+            self._unsent.clear()
+            self.close()
+        else:
+            self._wait_or_end()
+
+    def _wait_or_end(self) -> None:
+        if self._unsent:
+            self._loop.add_writer(self._ours, self._flush)
+            return
+        self._loop.remove_writer(self._ours)
+        if self._ending:
+            self.close()

@@ -1,0 +1,355 @@
+"""The spawner: the one place where processes of the agent start.
+
+A small root daemon of the standard library. A client asks for one process per connection on a Unix socket, and reads
+from it how the process started and how it ended; closing the connection ends the process. See `wire_fds` for the
+messages and `process` for the client.
+
+Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "limits"}`, or `{"worker": true, "user"}` for a file
+worker, whose socket comes with the reply.
+Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
+A client may send `{"kill": signal, "group": bool}` at any time between.
+"""
+
+import argparse
+import errno
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from sandbox_server.drivers import child, wire_fds
+from sandbox_server.drivers.child import Account, Program
+from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
+
+BACKLOG = 1024
+_STREAMS = ("stdin", "stdout", "stderr")
+
+type FileServer = Callable[[socket.socket], None]
+
+
+@dataclass(eq=False)
+class _Connection:
+    """One client and the process it asked for."""
+
+    sock: socket.socket
+    pid: int = 0
+    """Known and not yet reaped, else 0: a reaped pid may be anybody's."""
+    report: int = -1
+    """Read end of the pipe on which the child says why it did not start; -1 once that is known."""
+    worker: tuple[socket.socket, socket.socket] | None = None
+    """A file worker's two ends: the client's until it is sent, and its own, kept to see the client hang up."""
+    kept: bool = False
+    """The process outlives its client."""
+    failed: bool = False
+
+
+class Spawner:
+    """Forks what clients of `listener` ask for, in one thread.
+
+    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        *,
+        accounts: Mapping[str, Account],
+        environment: Mapping[str, str],
+        peers: frozenset[int],
+        serve_files: FileServer,
+    ) -> None:
+        self._listener = listener
+        self._accounts = accounts
+        self._environment = environment
+        self._peers = peers
+        self._serve_files = serve_files
+        self._poll = select.epoll()
+        self._ready: dict[int, Callable[[], None]] = {}
+        self._children: dict[int, _Connection] = {}
+        self._null = os.open(os.devnull, os.O_RDWR)
+        self._stopping = False
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT, then kill every process that is not to be kept."""
+        woken, wakes = socket.socketpair()
+        for end in (woken, wakes, self._listener):
+            end.setblocking(False)
+        signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
+        self._watch(woken.fileno(), partial(self._on_signal, woken))
+        self._watch(self._listener.fileno(), self._accept)
+        while not self._stopping:
+            for fd, _ in self._poll.poll():
+                self._dispatch(fd)
+        for connection in list(self._children.values()):
+            self._hang_up(connection)
+
+    def _dispatch(self, fd: int) -> None:
+        try:
+            if ready := self._ready.get(fd):
+                ready()
+        except Exception:
+            sys.excepthook(*sys.exc_info())  # prints it without importing what `traceback` needs
+
+    def _watch(self, fd: int, ready: Callable[[], None], events: int = select.EPOLLIN) -> None:
+        self._ready[fd] = ready
+        self._poll.register(fd, events)
+
+    def _unwatch(self, fd: int) -> None:
+        if self._ready.pop(fd, None):
+            self._poll.unregister(fd)
+
+    def _on_signal(self, woken: socket.socket) -> None:
+        with suppress(BlockingIOError):
+            received = woken.recv(4096)
+            self._stopping |= signal.SIGTERM in received or signal.SIGINT in received
+        self._reap()
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except BlockingIOError:
+            return
+        except OSError as error:  # out of descriptors: leave the queue alone until one is free
+            _log(f"cannot accept: {error}")
+            self._unwatch(self._listener.fileno())
+            return
+        sock.setblocking(False)
+        if _peer_uid(sock) not in self._peers:
+            _log(f"refused a client of uid {_peer_uid(sock)}")
+            sock.close()
+            return
+        self._watch(sock.fileno(), partial(self._on_packet, _Connection(sock)))
+
+    def _on_packet(self, connection: _Connection) -> None:
+        try:
+            message, fds = wire_fds.receive(connection.sock)
+        except BlockingIOError:
+            return
+        except (OSError, MalformedMessageError) as error:
+            _log(f"dropped a client: {error}")
+            message, fds = None, []
+        try:
+            if message is None:
+                self._hang_up(connection)
+            elif fds:
+                self._start(connection, fds)
+            else:
+                self._kill(connection, message)
+        finally:
+            wire_fds.close_all(fds)
+
+    def _start(self, connection: _Connection, fds: list[int]) -> None:
+        try:
+            if connection.pid or connection.failed:
+                raise MalformedMessageError("one connection starts one process")
+            request = wire_fds.read_body(fds[0])
+            self._fork(connection, request, fds[1:])
+        except OSError as error:
+            self._refuse(connection, error.errno or errno.EIO, error.strerror or str(error))
+        except (KeyError, TypeError, ValueError) as error:
+            self._refuse(connection, errno.EINVAL, f"malformed request: {error}")
+
+    def _refuse(self, connection: _Connection, number: int, message: str) -> None:
+        connection.failed = True
+        self._reply(connection, {"error": number, "message": message, "subject": "request"})
+
+    def _fork(self, connection: _Connection, request: Message, fds: list[int]) -> None:
+        account = self._account(request.get("user", "agent"))
+        if request.get("worker"):
+            connection.kept = True  # ends with its own socket, not with this connection
+            connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            own = connection.worker[1]
+            enter = partial(child.run_worker, self._serve_files, own, account)
+        else:
+            connection.kept = request.get("on_disconnect", "kill") == "keep"
+            program = self._program(request, account, fds)
+            enter = partial(child.run_program, program, account)
+        readable, writable = os.pipe()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(readable)
+            raise
+        else:
+            if pid == 0:
+                enter(writable)
+        finally:
+            os.close(writable)
+        connection.pid, connection.report = pid, readable
+        self._children[pid] = connection
+        self._watch(readable, partial(self._on_report, connection))
+
+    def _account(self, name: str) -> Account:
+        try:
+            return self._accounts[name]
+        except KeyError:
+            raise PermissionError(errno.EPERM, f"user {name!r} is not allowed here") from None
+
+    def _program(self, request: Message, account: Account, fds: list[int]) -> Program:
+        argv, extra, limits = request["argv"], request.get("env", {}), request.get("limits", {})
+        if not isinstance(argv, list) or not argv or not limits.keys() <= child.LIMITS.keys():
+            raise MalformedMessageError("argv is a list of strings, limits are known by name")
+        streams = dict(zip(request.get("fds", ()), fds, strict=True))
+        stdin, stdout, stderr = (streams.get(name, self._null) for name in _STREAMS)
+        own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
+        return Program(
+            argv=argv,
+            cwd=request.get("cwd"),
+            environment={**self._environment, **own, **extra},
+            fds=(stdin, stdout, stderr),
+            limits={name: int(value) for name, value in limits.items()},
+        )
+
+    def _on_report(self, connection: _Connection) -> None:
+        """Learn whether the child became what it was to become: nothing is said on the pipe if it did."""
+        self._unwatch(connection.report)
+        with open(connection.report, "rb") as report:
+            failure = report.read(wire_fds.MAX_PACKET)
+        connection.report = -1
+        if failure:
+            connection.failed = True
+            self._reply(connection, json.loads(failure))
+        elif connection.worker:
+            self._hand_over(connection, *connection.worker)
+        else:
+            self._reply(connection, {"pid": connection.pid})
+
+    def _hand_over(self, connection: _Connection, theirs: socket.socket, own: socket.socket) -> None:
+        self._reply(connection, {"pid": connection.pid}, [theirs.fileno()])
+        theirs.close()
+        self._watch(own.fileno(), partial(self._end_worker, connection), events=0)  # only hang-ups
+
+    def _end_worker(self, connection: _Connection) -> None:
+        if connection.worker:
+            self._unwatch(connection.worker[1].fileno())
+        self._signal(connection, signal.SIGKILL)
+
+    def _kill(self, connection: _Connection, message: Message) -> None:
+        try:
+            self._signal(connection, int(message["kill"]), group=bool(message.get("group", True)))
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            _log(f"cannot send a signal: {error}")
+
+    def _signal(self, connection: _Connection, number: int, *, group: bool = True) -> None:
+        if not connection.pid:
+            return
+        try:
+            (os.killpg if group else os.kill)(connection.pid, number)
+        except ProcessLookupError:  # it has no group yet
+            os.kill(connection.pid, number)
+
+    def _hang_up(self, connection: _Connection) -> None:
+        self._unwatch(connection.sock.fileno())
+        connection.sock.close()
+        if not connection.kept or connection.report >= 0:
+            with suppress(PermissionError):
+                self._signal(connection, signal.SIGKILL)
+        self._resume_accepting()
+
+    def _resume_accepting(self) -> None:
+        if self._listener.fileno() not in self._ready:
+            self._watch(self._listener.fileno(), self._accept)
+
+    def _reap(self) -> None:
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                self._finish(self._children.pop(pid), status)
+
+    def _finish(self, connection: _Connection, status: int) -> None:
+        if connection.report >= 0:
+            self._on_report(connection)
+        connection.pid = 0
+        if connection.worker:
+            for end in connection.worker:
+                self._unwatch(end.fileno())
+                end.close()
+        if not connection.failed:
+            self._reply(connection, _ending(status))
+
+    def _reply(self, connection: _Connection, message: Message, fds: Sequence[int] = ()) -> None:
+        """Tell the client, if it is still there; it closes the connection, so that no reply is lost by ours closing."""
+        with suppress(OSError):
+            wire_fds.send(connection.sock, message, fds)
+
+
+def _ending(status: int) -> Message:
+    code = os.waitstatus_to_exitcode(status)
+    return {"exit": code} if code >= 0 else {"signal": -code}
+
+
+def _peer_uid(sock: socket.socket) -> int:
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    uid: int = struct.unpack("3i", credentials)[1]
+    return uid
+
+
+def _log(message: str) -> None:
+    sys.stderr.write(f"spawner: {message}\n")
+
+
+def listen(path: str, owner: Account) -> socket.socket:
+    """Bind `path` for `owner` alone, replacing a stale socket in one step so that no client meets a half-made one."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    fresh = f"{path}.new"
+    with suppress(FileNotFoundError):
+        os.unlink(fresh)
+    old = os.umask(0o177)
+    listener.bind(fresh)
+    os.umask(old)
+    if os.geteuid() == 0:
+        os.chown(fresh, owner.uid, owner.gid)
+    listener.listen(BACKLOG)
+    os.rename(fresh, path)
+    return listener
+
+
+def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
+    """Run the spawner with command-line `arguments`; its file workers run `serve_files`."""
+    options = _parse(arguments)
+    with open(options.environment, encoding="utf-8") as file:
+        environment = json.load(file)
+    root = os.geteuid() == 0
+    agent = Account.named(options.agent) if root else Account.current()
+    client = Account.named(options.client) if root else Account.current()
+    accounts = {"agent": agent}
+    if options.allow_root:
+        accounts["root"] = Account.named("root") if root else agent
+    child.allow_many_descriptors()
+    gc.freeze()  # a forked child then copies fewer pages
+    Spawner(
+        listen(options.socket, client),
+        accounts=accounts,
+        environment=environment,
+        peers=frozenset({0, client.uid}),
+        serve_files=serve_files,
+    ).run()
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the spawner as `python -m sandbox_server spawn` does."""
+    from sandbox_server.drivers import file_worker
+
+    serve(arguments, file_worker.serve)
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("sandbox_server spawn", description="Start the agent's processes.")
+    parser.add_argument("--socket", required=True, help="Unix socket to serve on")
+    parser.add_argument("--environment", required=True, help="JSON file: the agent's base environment")
+    parser.add_argument("--agent", default="gem", help="user that the agent's processes run as")
+    parser.add_argument("--client", default="control", help="user that may ask for processes")
+    parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
+    return parser.parse_args(arguments)

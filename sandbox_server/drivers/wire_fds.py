@@ -1,0 +1,99 @@
+"""Messages with file descriptors over a Unix SEQPACKET socket, between the API and the spawner.
+
+The first packet on a connection is the request. Its body travels as JSON in a memfd, because argv and environment may
+exceed what one packet can hold (`net.core.wmem_max` is 208 KiB by default); the memfd comes first, other descriptors
+after it. Every later packet, in both directions, is a small JSON object. An empty packet is the end of the connection.
+"""
+
+import json
+import os
+import socket
+import stat
+from array import array
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+MAX_BODY = 4 << 20
+"""Bytes of JSON in a request; the kernel allows a program about 2 MiB of argv and environment."""
+MAX_PACKET = 16 << 10
+"""Bytes of any packet after the request."""
+MAX_FDS = 4
+"""Descriptors beside one packet: the body and three standard streams."""
+
+type Message = dict[str, Any]
+
+
+class MalformedMessageError(ValueError):
+    """The other side sent something that is not a message."""
+
+
+def send_request(sock: socket.socket, body: Message, fds: Sequence[int] = ()) -> None:
+    """Send the first packet of a connection; the caller keeps its own copies of `fds`."""
+    encoded = json.dumps(body).encode()
+    if len(encoded) > MAX_BODY:
+        raise MalformedMessageError(f"the request is over {MAX_BODY} bytes")
+    memfd = os.memfd_create("request")
+    try:
+        with open(memfd, "wb", closefd=False) as file:
+            file.write(encoded)
+        socket.send_fds(sock, [b"{}"], [memfd, *fds])
+    finally:
+        os.close(memfd)
+
+
+def read_body(memfd: int) -> Message:
+    """Read the body that a request's first descriptor holds."""
+    status = os.fstat(memfd)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BODY:
+        raise MalformedMessageError("the body is not a memory file of an allowed size")
+    return _decode(os.pread(memfd, status.st_size, 0))
+
+
+def send(sock: socket.socket, message: Message, fds: Sequence[int] = ()) -> None:
+    """Send one packet after the request."""
+    socket.send_fds(sock, [json.dumps(message).encode()], fds)
+
+
+def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
+    """Receive one packet and the descriptors beside it, which the caller owns; None is the end of the connection."""
+    packet, fds, flags = _receive_fds(sock)
+    if not packet:
+        close_all(fds)
+        return None, []
+    if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+        close_all(fds)
+        raise MalformedMessageError("the packet or its descriptors did not fit")
+    try:
+        return _decode(packet), fds
+    except MalformedMessageError:
+        close_all(fds)
+        raise
+
+
+def _receive_fds(sock: socket.socket) -> tuple[bytes, list[int], int]:
+    """Receive what `socket.recv_fds` does, but close-on-exec: that function drops the flag."""
+    fds = array("i")
+    room = socket.CMSG_SPACE(MAX_FDS * fds.itemsize)
+    packet, ancillary, flags, _ = sock.recvmsg(MAX_PACKET, room, socket.MSG_CMSG_CLOEXEC)
+    for level, kind, content in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    return packet, list(fds), flags
+
+
+def close_all(fds: Sequence[int]) -> None:
+    """Close descriptors, forgiving one that is closed already."""
+    for fd in fds:
+        with suppress(OSError):
+            os.close(fd)
+
+
+def _decode(encoded: bytes) -> Message:
+    try:
+        message = json.loads(encoded)
+    except ValueError as error:
+        raise MalformedMessageError("not JSON") from error
+    if not isinstance(message, dict):
+        raise MalformedMessageError("not a JSON object")
+    return message
