@@ -12,9 +12,11 @@ from typing import Any, Literal, cast
 from sandbox_server.variables import (
     ACCOUNT_ID,
     BOOLEAN,
+    HTTP_URL,
     OPTIONAL_PATH,
     PATH,
     PORT,
+    PUBLIC_KEY,
     SECRET,
     SIZE,
     TEXT,
@@ -22,6 +24,7 @@ from sandbox_server.variables import (
     Secret,
     Variable,
     account_name,
+    address,
     boolean,
     choice,
     declared,
@@ -103,10 +106,9 @@ class Gateway:
     """Where the gateway listens"""
 
     port: int = variable("PUBLIC_PORT", PORT, 8080, "TCP port of the gateway, the one port to publish.")
-    ipv4: str | None = variable("PUBLIC_LISTEN_IPV4", TEXT, "0.0.0.0", "IPv4 address that it binds.")
-    ipv6: str | None = variable(
-        "PUBLIC_LISTEN_IPV6", TEXT, "[::]", "IPv6 address that it binds, where the host has IPv6."
-    )
+    ipv4: str | None = variable("PUBLIC_LISTEN_IPV4", address(4), "0.0.0.0", "IPv4 address that it binds.")
+    ipv6: str | None = variable("PUBLIC_LISTEN_IPV6", address(6), "::", "IPv6 address that it binds, where the host has IPv6.")
+    max_body_bytes: int = variable("MAX_BODY_BYTES", SIZE, 0, "Largest request body that it takes, in bytes. 0: no limit of its own.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +129,12 @@ class Auth:
     )
     jwt_public_key: Secret | None = variable(
         "JWT_PUBLIC_KEY",
-        SECRET,
+        PUBLIC_KEY,
         None,
         "Base64 of a PEM public key (RSA, EC or Ed25519): tokens it signed are accepted.",
     )
-    jwks_url: str | None = variable(
-        "JWT_JWKS_URL", TEXT, None, "Where to fetch a JWKS; the token's `kid` picks the key."
-    )
-    jwks_file: str | None = variable(
-        "JWT_JWKS_FILE", OPTIONAL_PATH, None, "A JWKS in a file, read again when it changes."
-    )
+    jwks_url: str | None = variable("JWT_JWKS_URL", HTTP_URL, None, "Where to fetch a JWKS; the token's `kid` picks the key.")
+    jwks_file: str | None = variable("JWT_JWKS_FILE", OPTIONAL_PATH, None, "A JWKS in a file, read again when it changes.")
     audience: str | None = variable("JWT_AUDIENCE", TEXT, None, "Required `aud` of a token.")
     issuer: str | None = variable("JWT_ISSUER", TEXT, None, "Required `iss` of a token.")
     ticket_ttl: float = variable(
@@ -144,6 +142,12 @@ class Auth:
         seconds(1, 86400),
         30.0,
         "How long a ticket from `POST /tickets` can be redeemed.",
+    )
+    session_ttl: float = variable(
+        "SESSION_TTL_SECONDS",
+        seconds(60, 31536000),
+        43200.0,
+        "How long a browser stays signed in; a session never outlives the token behind it.",
     )
 
 
@@ -163,9 +167,7 @@ class Shell:
 class Files:
     """Files"""
 
-    max_upload_bytes: int = variable(
-        "MAX_UPLOAD_BYTES", SIZE, 0, "Largest upload in bytes. 0: as much as the disk holds."
-    )
+    max_upload_bytes: int = variable("MAX_UPLOAD_BYTES", SIZE, 0, "Largest upload in bytes. 0: as much as the disk holds.")
 
 
 @dataclass(frozen=True, slots=True)

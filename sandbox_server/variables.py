@@ -3,9 +3,12 @@
 `settings` declares them; nothing else reads the environment. Stdlib only, for the sake of boot.
 """
 
+import base64
+import binascii
+import ipaddress
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 
 class Secret:
@@ -86,6 +89,40 @@ def account_name(text: str) -> str:
     return text
 
 
+def _http_url(text: str) -> str:
+    if not text.startswith(("https://", "http://")):
+        raise ValueError("must be a URL that starts with https:// or http://")
+    return text
+
+
+def _public_key(text: str) -> Secret:
+    """Check what can be checked without a library for keys, so that boot does not wait for one."""
+    try:
+        pem = text if "-----BEGIN" in text else base64.b64decode("".join(text.split()), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        raise ValueError("must be a PEM public key, or base64 of one") from None
+    if "PRIVATE KEY" in pem:
+        raise ValueError("holds a private key: give the public one, and treat the private one as leaked")
+    if "PUBLIC KEY" not in pem:
+        raise ValueError("must be a PEM public key, or base64 of one")
+    return Secret(text)
+
+
+def address(version: Literal[4, 6]) -> Kind[str | None]:
+    """An IP address of one family; IPv6 may stand in brackets."""
+
+    def parse(text: str) -> str:
+        try:
+            found = ipaddress.ip_address(text.strip("[]"))
+        except ValueError:
+            raise ValueError("must be an IP address") from None
+        if found.version != version:
+            raise ValueError(f"must be an IPv{version} address")
+        return str(found)
+
+    return Kind(f"IPv{version} address", parse)
+
+
 def integer(low: int, high: int) -> Kind[int]:
     """Whole number from `low` to `high`, both included."""
 
@@ -133,6 +170,8 @@ BOOLEAN = Kind("boolean", boolean)
 PATH = Kind("path", _absolute_path)
 OPTIONAL_PATH: Kind[str | None] = Kind("path", _absolute_path)
 SECRET: Kind[Secret | None] = Kind("secret", Secret)
+PUBLIC_KEY: Kind[Secret | None] = Kind("public key", _public_key)
+HTTP_URL: Kind[str | None] = Kind("URL", _http_url)
 PORT = integer(1, 65535)
 ACCOUNT_ID = integer(1, 2**31 - 1)
 SIZE = integer(0, 2**50)
