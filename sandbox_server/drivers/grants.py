@@ -1,0 +1,70 @@
+"""What a ticket or a signed-in browser may do, and the two strings that carry it: a cookie's seal and a ticket's file."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import re
+from dataclasses import asdict, dataclass
+
+_PREFIX = re.compile(r"/[A-Za-z0-9._~!$&'()*+@:%/-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What its bearer may do, and until when."""
+
+    caller: str
+    scopes: frozenset[str]
+    prefix: str = "/"
+    """Path under which it is valid, itself included; it ends at a segment's border."""
+    expires: float | None = None
+    """Seconds since the epoch; None where the credential behind it does not end."""
+
+    def covers(self, path: str) -> bool:
+        """Whether a normalised path lies under the prefix, by the rule of cookies (RFC 6265, section 5.1.4)."""
+        return path == self.prefix or path.startswith(self.prefix if self.prefix.endswith("/") else f"{self.prefix}/")
+
+    def dumps(self) -> bytes:
+        """As JSON."""
+        return json.dumps(asdict(self) | {"scopes": sorted(self.scopes)}, separators=(",", ":")).encode()
+
+    @classmethod
+    def loads(cls, text: bytes) -> "Grant":
+        """Read what `dumps` wrote; raises ValueError, TypeError or KeyError for anything else."""
+        values = json.loads(text)
+        return cls(**values | {"scopes": frozenset(values["scopes"])})
+
+
+def is_prefix(text: str) -> bool:
+    """Whether a path can be a grant's prefix: absolute, normalised, and safe in a cookie's `Path`."""
+    segments = text.split("/")[1:]
+    return _PREFIX.fullmatch(text) is not None and not {".", ".."} & set(segments) and "" not in segments[:-1]
+
+
+class Seal:
+    """Turns a grant into a string that only the holder of the key can make (HMAC-SHA256), for cookies that need no storage."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def seal(self, grant: Grant) -> str:
+        """Encode; safe as a cookie's value."""
+        body = base64.urlsafe_b64encode(grant.dumps())
+        return f"{body.decode()}.{self._signature(body)}"
+
+    def open(self, sealed: str, now: float) -> Grant | None:
+        """Decode; None if it is not ours or has expired."""
+        body, _, signature = sealed.encode("utf-8", "replace").rpartition(b".")
+        if not hmac.compare_digest(signature, self._signature(body).encode()):
+            return None
+        try:
+            grant = Grant.loads(base64.urlsafe_b64decode(body))
+        except (binascii.Error, ValueError, TypeError, KeyError):
+            return None
+        return None if grant.expires is not None and grant.expires <= now else grant
+
+    def _signature(self, body: bytes) -> str:
+        digest = hmac.new(self._key, body, hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).decode()

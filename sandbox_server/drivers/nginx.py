@@ -1,0 +1,21 @@
+"""The one part of the gateway's configuration that depends on the settings: where it listens."""
+
+from pathlib import Path
+
+from sandbox_server.settings import Gateway
+
+
+def has_ipv6(proc: str = "/proc/net") -> bool:
+    """Whether this network namespace has IPv6 at all: an nginx that is told to listen on it would not start without."""
+    try:
+        return bool((Path(proc) / "if_inet6").read_text().strip())
+    except FileNotFoundError:
+        return False
+
+
+def listen(settings: Gateway, *, has_ipv6: bool) -> str:
+    """Write the `listen` directives of the outer server and the largest body that it takes."""
+    lines = [f"listen {settings.ipv4}:{settings.port};"] if settings.ipv4 else []
+    if settings.ipv6 and has_ipv6:
+        lines.append(f"listen [{settings.ipv6}]:{settings.port} ipv6only=on;")
+    return "\n".join([*lines, f"client_max_body_size {settings.max_body_bytes};", ""])

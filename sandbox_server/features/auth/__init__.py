@@ -1,0 +1,5 @@
+"""Who may come in: `/auth`, which the gateway asks before every request, and tickets for where no header can be sent."""
+
+from sandbox_server.features.auth.auth import Auth
+
+__all__ = ["Auth"]

@@ -1,0 +1,165 @@
+"""The gateway's question and its answer; tickets."""
+
+import asyncio
+import math
+import secrets
+import time
+from collections.abc import Callable
+
+from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
+from sandbox_server.drivers.grants import Grant, is_prefix
+from sandbox_server.drivers.ports import Ports
+from sandbox_server.drivers.tickets import Tickets
+from sandbox_server.features.auth import cookies
+from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials, Identity
+from sandbox_server.features.auth.origin import is_own
+from sandbox_server.features.auth.original import Original
+from sandbox_server.features.auth.paths import OPEN, scope_for
+from sandbox_server.settings import Auth as AuthSettings
+
+MAX_TICKET_SECONDS = 3600.0
+
+
+class CreateTicket(Model):
+    path_prefix: str = "/"
+    """Path under which the ticket, and the cookie it becomes, is valid."""
+    scopes: list[Scope] | None = None
+    """What its bearer may do, at most what the caller may. Absent: the same as the caller."""
+    ttl: float | None = None
+    """Seconds within which it can be redeemed, at most 3600. Absent: the setting `TICKET_TTL_SECONDS`."""
+
+
+class Ticket(Model):
+    ticket: str
+    """Use it once, as `?ticket=`. The answer sets a cookie with which the page's assets and sockets work."""
+    expires_in: int
+    """Seconds within which it has to be used."""
+
+
+class Auth:
+    """Decides about every request before it is routed."""
+
+    tag = "auth"
+
+    def __init__(
+        self, credentials: Credentials, tickets: Tickets, ports: Ports, settings: AuthSettings, now: Callable[[], float] = time.time
+    ) -> None:
+        self._credentials = credentials
+        self._tickets = tickets
+        self._ports = ports
+        self._settings = settings
+        self._now = now
+
+    @operation("GET /auth", scope="public", envelope=False)
+    async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
+        """Tell whether a request may pass, and who sends it.
+
+        The gateway asks this about each request and acts on the headers of the answer. Asked through the gateway, it names the caller.
+        """
+        if "x-sandbox-caller" in call.headers:
+            return Reply(_names(Grant(call.caller.name, call.caller.scopes)))
+        original = Original.of(call.headers)
+        try:
+            return await self._admit(original)
+        except Failure as refusal:
+            return _refused(refusal)
+
+    @operation("POST /tickets", scope="any", envelope=False)
+    async def create_ticket(self, request: CreateTicket, call: Call) -> Ticket:
+        """Make a ticket: a credential for one use, for places where no header can be sent.
+
+        It allows at most what the caller may do, and what it becomes ends no later than the caller's own credential.
+        """
+        scopes = call.caller.scopes if request.scopes is None else frozenset(request.scopes)
+        if not scopes <= call.caller.scopes:
+            raise PermissionDenied(f"you do not have the scope {min(scopes - call.caller.scopes)!r} yourself")
+        if not is_prefix(request.path_prefix):
+            raise InvalidArgument("path_prefix must be an absolute path without '..', '//' or characters that a cookie cannot hold")
+        ttl = self._settings.ticket_ttl if request.ttl is None else request.ttl
+        if not 0 < ttl <= max(MAX_TICKET_SECONDS, self._settings.ticket_ttl):
+            raise InvalidArgument(f"ttl must be over 0 and at most {MAX_TICKET_SECONDS:g} seconds")
+        expires = call.headers.get("x-sandbox-expires")
+        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, float(expires) if expires else None)
+        ticket = await asyncio.to_thread(self._tickets.create, grant, ttl)
+        return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
+
+    async def _admit(self, original: Original) -> Reply[dict[str, str]]:
+        """Answer for one request; raises Unauthenticated, PermissionDenied or InvalidArgument."""
+        identity = await self._identify(original)
+        _check_path(identity, original)
+        signs_in = identity.via == "ticket" or (identity.via == "query" and original.is_page)
+        headers = self._sign_in(identity, original) if signs_in else {}
+        if signs_in and original.is_page:
+            return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
+        upstream = {} if original.port is None else {"X-Sandbox-Upstream": await self._ports.upstream(original.port)}
+        return Reply(_names(identity.grant), headers={**headers, **upstream, **self._forwarded(identity, original)})
+
+    async def _identify(self, original: Original) -> Identity:
+        if self._settings.mode == "off":
+            return _unless_foreign(ANYONE, original, silence=True)
+        try:
+            identity = await self._credentials.identify(original)
+            return _unless_foreign(identity, original, silence=False) if identity.via == "session" else identity
+        except (Unauthenticated, PermissionDenied):
+            if original.path in OPEN and original.port is None:
+                return NOBODY
+            raise
+
+    def _sign_in(self, identity: Identity, original: Original) -> dict[str, str]:
+        grant, sealed = self._credentials.session_of(identity)
+        cookie = cookies.set_cookie(sealed, grant, host=original.host, is_encrypted=original.is_encrypted, now=self._now())
+        return {"Set-Cookie": cookie}
+
+    def _address(self, original: Original) -> str:
+        """The same page without the credential in its address, so that neither history nor the page itself holds one.
+
+        It begins with exactly one slash: `//host` and `/\\host` would lead elsewhere.
+        """
+        return "/" + original.uri_without(self._credentials.is_secret).lstrip("/\\").replace("\\", "%5C")
+
+    def _forwarded(self, identity: Identity, original: Original) -> dict[str, str]:
+        """What goes on to the component: who asks, and the client's own headers without any credential of ours."""
+        spent = identity.via == "bearer" or self._credentials.own_bearer(original)
+        expires = identity.grant.expires
+        return {
+            "X-Sandbox-Caller": identity.grant.caller,
+            "X-Sandbox-Scopes": " ".join(sorted(identity.grant.scopes)),
+            "X-Sandbox-Expires": "" if expires is None else f"{expires:.0f}",
+            "X-Sandbox-Forward-Uri": original.uri_without(self._credentials.is_secret),
+            "X-Sandbox-Forward-Cookie": cookies.without_ours(original.headers.get("cookie", "")),
+            "X-Sandbox-Forward-Authorization": "" if spent else original.headers.get("authorization", ""),
+        }
+
+
+def bearer_of(caller: str) -> str:
+    """A name for whoever uses a ticket that `caller` made: each is a person of their own in the log."""
+    return f"{caller.partition('#')[0]}#{secrets.token_hex(3)}"
+
+
+def _refused(refusal: Failure) -> Reply[dict[str, str]]:
+    """The gateway knows two refusals: 401 for who is not known, 403 for all else."""
+    headers = {"X-Sandbox-Reason": refusal.message}
+    if isinstance(refusal, Unauthenticated):
+        return Reply({"message": refusal.message}, status=401, headers={**headers, "WWW-Authenticate": 'Bearer realm="sandbox"'})
+    return Reply({"message": refusal.message}, status=403, headers=headers)
+
+
+def _names(grant: Grant) -> dict[str, str]:
+    return {"caller": grant.caller, "scopes": " ".join(sorted(grant.scopes))}
+
+
+def _unless_foreign(identity: Identity, original: Original, *, silence: bool) -> Identity:
+    if not is_own(original, silence=silence):
+        raise PermissionDenied("another site sent this request through your browser")
+    return identity
+
+
+def _check_path(identity: Identity, original: Original) -> None:
+    """Raise PermissionDenied unless the caller may use the path."""
+    if identity is NOBODY:
+        return
+    if original.path == "/tickets" and identity.grant.prefix != "/":
+        raise PermissionDenied("a ticket that is bound to a path cannot make others")
+    scope = scope_for(original.path) if original.port is None else "code"
+    if scope is not None and scope not in identity.grant.scopes:
+        raise PermissionDenied(f"this needs the scope '{scope}'")

@@ -1,0 +1,151 @@
+"""Who is asking: the credentials that a request carries, looked at in a fixed order."""
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+from urllib.parse import quote
+
+from sandbox_server.core import ALL_SCOPES, Unauthenticated
+from sandbox_server.drivers.grants import Grant, Seal
+from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.drivers.tickets import Tickets, is_ticket
+from sandbox_server.drivers.tokens import Tokens
+from sandbox_server.features.auth import cookies
+from sandbox_server.features.auth.original import Original
+
+AGENT_SCOPES = ALL_SCOPES - {"admin", "control"}
+"""What the token inside the box may do: an agent can reach its own tools, and can neither configure them nor hold a person's controls."""
+
+SIGN_IN = "sign in: send X-AIO-API-Key, Authorization: Bearer, or a ticket"
+MAX_NAME_CHARS = 96
+
+type Via = Literal["bearer", "key", "query", "ticket", "session", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks, and how that became known."""
+
+    grant: Grant
+    via: Via
+
+
+NOBODY = Identity(Grant("nobody", frozenset()), "nothing")
+ANYONE = Identity(Grant("anyone", ALL_SCOPES), "nothing")
+"""Everybody, where authentication is off."""
+
+
+class Credentials:
+    """Recognises the API key, the agent's token, signed tokens, tickets and the cookies that tickets become."""
+
+    def __init__(
+        self,
+        keyring: Keyring,
+        tokens: Tokens,
+        tickets: Tickets,
+        *,
+        api_key: str | None,
+        session_ttl: float,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._keyring = keyring
+        self._tokens = tokens
+        self._tickets = tickets
+        self._api_key = api_key
+        self._session_ttl = session_ttl
+        self._now = now
+
+    async def identify(self, original: Original) -> Identity:
+        """Find who asks; raises Unauthenticated.
+
+        A credential that does not hold is passed over, so that a page behind the gateway can send a bearer token of its own.
+        """
+        refusal = Unauthenticated(SIGN_IN)
+        try:
+            found = await self._by_bearer(original)
+        except Unauthenticated as error:
+            found, refusal = None, error
+        found = found or self._by_key(original) or await self._by_ticket(original) or self._by_session(original)
+        if found is None:
+            raise refusal
+        return found
+
+    def session_of(self, identity: Identity) -> tuple[Grant, str]:
+        """Begin a browser's session: what it may do until when, and the cookie's value."""
+        ends = self._now() + self._session_ttl
+        grant = replace(identity.grant, expires=ends if identity.grant.expires is None else min(ends, identity.grant.expires))
+        return grant, self._seal.seal(grant)
+
+    def is_secret(self, name: str, value: str) -> bool:
+        """Whether a query parameter is a credential of ours, so that it must go no further."""
+        return (name == "ticket" and is_ticket(value)) or (name == "api_key" and self._holder(value) is not None)
+
+    def own_bearer(self, original: Original) -> bool:
+        """Whether the `Authorization` header holds one of our keys."""
+        return self._holder(_bearer(original)) is not None
+
+    async def _by_bearer(self, original: Original) -> Identity | None:
+        bearer = _bearer(original)
+        if not bearer:
+            return None
+        if holder := self._holder(bearer):
+            return Identity(holder, "bearer")
+        claims = await self._tokens.verify(bearer)
+        scopes = ALL_SCOPES if claims.scopes is None else claims.scopes & ALL_SCOPES
+        return Identity(Grant(_name_of(claims.subject), scopes, expires=claims.expires), "bearer")
+
+    def _by_key(self, original: Original) -> Identity | None:
+        if holder := self._holder(original.headers.get("x-aio-api-key", "")):
+            return Identity(holder, "key")
+        holders = (self._holder(value) for value in original.values("api_key"))
+        return next((Identity(holder, "query") for holder in holders if holder), None)
+
+    async def _by_ticket(self, original: Original) -> Identity | None:
+        for ticket in filter(is_ticket, original.values("ticket")):
+            grant = await asyncio.to_thread(self._tickets.redeem, ticket, original.path)
+            if grant is not None and (grant.expires is None or grant.expires > self._now()):
+                return Identity(grant, "ticket")
+        return None
+
+    def _by_session(self, original: Original) -> Identity | None:
+        grants = (self._seal.open(value, self._now()) for value in cookies.sealed_in(original.headers.get("cookie", "")))
+        return next((Identity(grant, "session") for grant in grants if grant and grant.covers(original.path)), None)
+
+    def _holder(self, key: str) -> Grant | None:
+        """Whose key this is, compared in constant time with every key there is."""
+        given = _digest(key)
+        matches = [grant for known, grant in self._keys if hmac.compare_digest(known, given)]
+        return matches[0] if matches else None
+
+    @cached_property
+    def _keys(self) -> list[tuple[bytes, Grant]]:
+        holders = [
+            (self._api_key or self._keyring.read("api-key"), Grant("key", ALL_SCOPES)),
+            (self._keyring.read("agent-token"), Grant("agent", AGENT_SCOPES)),
+        ]
+        return [(_digest(key), grant) for key, grant in holders if key]
+
+    @cached_property
+    def _seal(self) -> Seal:
+        """Without a key from boot, one that lasts as long as this process: never one that can be guessed."""
+        return Seal((self._keyring.read("session-key") or secrets.token_urlsafe()).encode())
+
+
+def _bearer(original: Original) -> str:
+    scheme, _, value = original.headers.get("authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else ""
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "replace")).digest()
+
+
+def _name_of(subject: str | None) -> str:
+    """A token's subject as a caller's name that is safe in a header and in a log line."""
+    return "token" if subject is None else quote(subject, safe="@.:-_+|/")[:MAX_NAME_CHARS]

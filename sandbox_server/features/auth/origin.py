@@ -1,0 +1,40 @@
+"""Whether a browser sends a request for one of our own pages, or for somebody else's (CSRF, cross-site WebSockets)."""
+
+from urllib.parse import urlsplit
+
+from sandbox_server.features.auth.original import Original
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def is_own(original: Original, *, silence: bool) -> bool:
+    """Whether the request may use a credential that the browser adds by itself.
+
+    `Sec-Fetch-Site` decides where the browser sends it (it does to https and to localhost), else `Origin`.
+    `silence` is the answer for a request that changes something and has neither: no browser sends one, a program may.
+    """
+    site = original.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none") or _is_navigation(original)
+    origin = original.headers.get("origin")
+    if origin is not None:
+        return _authority(origin) in (_host(original, "host"), _host(original, "x-forwarded-host"))
+    return silence or (original.method in _SAFE and not original.upgrades)
+
+
+def _is_navigation(original: Original) -> bool:
+    """A link on another site that a person followed: it shows something and changes nothing."""
+    return original.method == "GET" and original.headers.get("sec-fetch-mode") == "navigate" and not original.upgrades
+
+
+def _host(original: Original, header: str) -> tuple[str | None, int | None]:
+    return _authority(f"{'https' if original.is_encrypted else 'http'}://{original.headers.get(header, '')}")
+
+
+def _authority(url: str) -> tuple[str | None, int | None]:
+    """Host and port. A default port counts as 80 whatever the scheme: a proxy before us may have ended the TLS."""
+    try:
+        parts = urlsplit(url)
+        return parts.hostname, 80 if parts.port in (None, 80, 443) else parts.port
+    except ValueError:
+        return None, None

@@ -1,0 +1,69 @@
+"""The request that the gateway asks about, as nginx describes it in headers that no client can set."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote_plus
+
+_PREVIEW_PATH = re.compile(r"/(?:abs)?proxy/([0-9]{1,5})(?:/|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """One request to the gateway."""
+
+    method: str
+    uri: str
+    """As it was sent: path and query, percent-encoded."""
+    path: str
+    """As nginx routes it: decoded, slashes merged. Every decision is made on this."""
+    headers: Mapping[str, str]
+    """The client's own, names in lower case."""
+    port: int | None
+    """The port to preview, from the host, the header or the path; None for everything else."""
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str]) -> "Original":
+        """Read the subrequest's headers. One without them is about itself."""
+        uri = headers.get("x-original-uri", "/auth")
+        path = headers.get("x-original-path") or uri.partition("?")[0]
+        found = headers.get("x-original-port") or next(iter(_PREVIEW_PATH.findall(path)), "")
+        return cls(headers.get("x-original-method", "GET"), uri, path, headers, int(found) if found else None)
+
+    @property
+    def is_page(self) -> bool:
+        """A person's browser opens a page, rather than a program calling or a page loading what it needs."""
+        return self.method == "GET" and not self.upgrades and "text/html" in self.headers.get("accept", "")
+
+    @property
+    def upgrades(self) -> bool:
+        """It wants to become a WebSocket."""
+        return bool(self.headers.get("x-original-upgrade"))
+
+    @property
+    def is_encrypted(self) -> bool:
+        """The client speaks TLS, to the gateway or to a proxy before it."""
+        return self.headers.get("x-forwarded-proto") == "https"
+
+    @property
+    def host(self) -> str:
+        """The host and port that the client used."""
+        return self.headers.get("x-forwarded-host") or self.headers.get("host", "")
+
+    def values(self, name: str) -> list[str]:
+        """The values of a query parameter."""
+        return [value for given, value in map(_parameter, self._query()) if given == name]
+
+    def uri_without(self, is_secret: Callable[[str, str], bool]) -> str:
+        """The URI with those parameters left out for which `is_secret(name, value)`; all else stays byte for byte."""
+        path, mark, _ = self.uri.partition("?")
+        kept = [text for text in self._query() if not is_secret(*_parameter(text))]
+        return f"{path}{mark}{'&'.join(kept)}" if kept else path
+
+    def _query(self) -> list[str]:
+        return self.uri.partition("?")[2].split("&")
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return unquote_plus(name), unquote_plus(value)
