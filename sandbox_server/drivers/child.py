@@ -134,11 +134,17 @@ def _leave_the_spawner(limits: Mapping[str, int]) -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.umask(UMASK)
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-        file.write(str(OOM_SCORE))
+    _offer_to_the_oom_killer()
     resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
     for name, value in limits.items():
         resource.setrlimit(LIMITS[name], (value, value))
+
+
+def _offer_to_the_oom_killer() -> None:
+    with suppress(OSError):
+        fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+        os.write(fd, b"%d" % OOM_SCORE)
+        os.close(fd)
 
 
 def _enter(cwd: str | None, environment: Mapping[str, str]) -> None:
