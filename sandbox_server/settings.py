@@ -236,6 +236,12 @@ class Paths:
     """Sockets and secrets, 0700 of the control user."""
     agent_run: str = "/run/sandbox-agent"
     """What the agent may read of the sandbox."""
+    boot: str = "/run/sandbox-boot"
+    """What root alone reads and writes: what the supervisor runs, and the agent's environment."""
+    code: str = "/opt/tandem"
+    """The sandbox itself, which nobody but root may change."""
+    added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
+    """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
     custom_tools: str = "/opt/tandem/custom_tools"
 
     def socket(self, component: str) -> str:
@@ -256,7 +262,7 @@ class Paths:
 
         The spawner reads it.
         """
-        return f"{self.run}/agent-environ.json"
+        return f"{self.boot}/agent-environ.json"
 
 
 @dataclass(frozen=True, slots=True)
