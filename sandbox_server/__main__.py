@@ -1,0 +1,96 @@
+"""What `python -m sandbox_server` does: the processes of the container, and what a person runs beside them.
+
+Each command imports what it needs when it runs: boot and the spawner must stay small.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from sandbox_server import settings as declared
+from sandbox_server.settings import Paths, Settings
+
+
+def load() -> Settings:
+    """The container's settings: boot wrote down its environment; without it, this process's own counts."""
+    try:
+        with open(Paths().environ, encoding="utf-8") as file:
+            return declared.load(json.load(file))
+    except FileNotFoundError:
+        return declared.load(os.environ)
+
+
+def boot(_: argparse.Namespace) -> None:
+    """Start the container: check the settings, prepare the machine, run the services."""
+    from sandbox_server.boot import sequence
+
+    sequence.boot(os.environ)
+
+
+def serve(_: argparse.Namespace) -> None:
+    """Serve the operations on the API's socket."""
+    from sandbox_server import app, sign_in
+
+    settings = load()
+    sign_in.announce(settings)
+    app.serve(settings)
+
+
+def spawn(_: argparse.Namespace) -> None:
+    """Start the agent's processes for the others."""
+    from sandbox_server.drivers import spawner
+
+    settings = load()
+    arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
+    arguments += ["--agent", settings.agent.user, "--client", settings.users.control]
+    spawner.main(arguments + ["--allow-root"] * settings.agent.sudo)
+
+
+def mcp(_: argparse.Namespace) -> None:
+    """Serve the Model Context Protocol on its socket."""
+    from sandbox_server import mcp_app
+
+    mcp_app.serve(load())
+
+
+def post_ready(_: argparse.Namespace) -> None:
+    """Wait until every component is ready, then run RUN_HOOK_POST_READY."""
+    from sandbox_server import lifecycle
+
+    lifecycle.post_ready(load())
+
+
+def shutdown(_: argparse.Namespace) -> None:
+    """Run the shutdown hooks."""
+    from sandbox_server import lifecycle
+
+    lifecycle.shutdown(load())
+
+
+def sign_in_link(options: argparse.Namespace) -> None:
+    """Print a link that signs a browser in, once."""
+    from sandbox_server import sign_in
+
+    sys.stdout.write(f"{sign_in.create(load(), options.url)}\n")
+
+
+COMMANDS = (boot, serve, spawn, mcp, post_ready, shutdown, sign_in_link)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run one command."""
+    parser = argparse.ArgumentParser("sandbox_server", description="One Linux computer, shared by an agent and a person.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        described = commands.add_parser(command.__name__.replace("_", "-"), help=(command.__doc__ or "").splitlines()[0])
+        described.set_defaults(run=command)
+        if command is sign_in_link:
+            described.add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")
+    options = parser.parse_args(arguments)
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,69 @@
+"""The agent's account: its name and ids are what the settings say, and it may become root or not."""
+
+import os
+import pwd
+import subprocess
+from pathlib import Path
+from typing import Protocol
+
+from sandbox_server.settings import Agent
+
+IMAGE_USER = "gem"
+"""The name that the account has in the image."""
+SUDOERS = Path("/etc/sudoers.d/agent")
+
+
+class Entry(Protocol):
+    """The fields of a line of /etc/passwd (passwd(5)) that matter here."""
+
+    @property
+    def pw_name(self) -> str: ...
+    @property
+    def pw_uid(self) -> int: ...
+    @property
+    def pw_gid(self) -> int: ...
+
+
+def prepare(agent: Agent) -> None:
+    """Give the agent's account its name, ids and rights. Needs root; a restart finds everything done and changes nothing."""
+    for command in changes(_current(agent.user), agent):
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    allow_root(agent, SUDOERS)
+
+
+def _current(name: str) -> Entry:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return pwd.getpwnam(IMAGE_USER)
+
+
+def changes(current: Entry, agent: Agent) -> list[list[str]]:
+    """The commands that make the account what the settings ask for; none in a container without settings for it."""
+    commands: list[list[str]] = []
+    if current.pw_name != agent.user:
+        commands += [
+            ["groupmod", "--new-name", agent.user, current.pw_name],
+            ["usermod", "--login", agent.user, "--home", agent.home, "--move-home", current.pw_name],
+        ]
+    if current.pw_gid != agent.gid:
+        commands.append(["groupmod", "--non-unique", "--gid", str(agent.gid), agent.user])
+    if current.pw_uid != agent.uid:
+        commands.append(["usermod", "--non-unique", "--uid", str(agent.uid), agent.user])
+    return commands
+
+
+def allow_root(agent: Agent, sudoers: Path) -> None:
+    """Let the agent use sudo without a password, or take that away."""
+    if not agent.sudo:
+        sudoers.unlink(missing_ok=True)
+        return
+    draft = sudoers.with_suffix(".new")  # sudo skips names with a dot
+    draft.write_text(f"{agent.user} ALL=(ALL:ALL) NOPASSWD: ALL\n", encoding="ascii")
+    draft.chmod(0o440)
+    draft.replace(sudoers)
+
+
+def without_root(agent: Agent) -> dict[str, str]:
+    """The variables that make the agent whoever the container was started as, because nobody can become anybody else."""
+    return {"USER": agent.user, "USER_UID": str(os.geteuid()), "USER_GID": str(os.getegid()), "ALLOW_SUDO": "false"}

@@ -1,0 +1,42 @@
+"""A component is a name: its configuration files are linked where the supervisor and the gateway look, or it is left out."""
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from sandbox_server.settings import Paths, Settings
+
+
+def link(settings: Settings) -> None:
+    """Link the configuration of every component that is enabled, the added services among them.
+
+    The gateway reads the routes of added services itself.
+    """
+    paths = settings.paths
+    left_out = settings.components.disabled | _not_asked_for(settings)
+    fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added(paths)], left_out)
+    fill(Path(paths.run, "nginx", "components"), [f"{paths.code}/nginx/components"], left_out)
+
+
+def _added(paths: Paths) -> Sequence[str]:
+    return [f"{directory}/supervisord" for directory in paths.added]
+
+
+def _not_asked_for(settings: Settings) -> set[str]:
+    return set() if settings.hooks.post_ready else {"post-ready"}
+
+
+def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> None:
+    """Make `target` hold links to the `*.conf` files of the sources, except those of the names left out; nothing else."""
+    target.mkdir(parents=True, exist_ok=True)
+    for stale in target.iterdir():
+        stale.unlink()
+    for number, source in enumerate(sources):
+        for file in _files(source):
+            if file.stem.removeprefix("supervisord.") not in left_out:
+                (target / f"{number}-{file.name}").symlink_to(file)
+
+
+def _files(source: str) -> Iterator[Path]:
+    if os.path.isdir(source):
+        yield from sorted(Path(source).glob("*.conf"))

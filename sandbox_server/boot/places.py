@@ -1,0 +1,72 @@
+"""The directories that the container needs, each with its owner and mode."""
+
+import os
+import stat
+from pathlib import Path
+
+from sandbox_server.settings import Settings
+
+type Owner = tuple[int, int]
+"""User id and group id."""
+
+
+def prepare(settings: Settings) -> None:
+    """Make the directories of the sandbox and of the agent's account; as root they also get their owners."""
+    agent = (settings.agent.uid, settings.agent.gid)
+    control = (settings.users.control_uid, settings.users.control_uid)
+    root = (os.geteuid(), settings.agent.gid)
+    paths = settings.paths
+    if os.geteuid() == 0:
+        os.chmod(os.path.dirname(paths.run), 0o755)
+    own(paths.boot, 0o700, (os.geteuid(), os.getegid()))
+    own(paths.run, 0o700, control)
+    own(paths.agent_run, 0o750, root)
+    own(settings.logs.directory, 0o755, agent)
+    own(settings.agent.home, 0o755, agent)
+
+
+def prepare_workspace(settings: Settings) -> None:
+    """Make the workspace and give it to the agent, unless it is reached through a link: the agent could have made that link."""
+    workspace = settings.agent.workspace
+    if workspace == settings.agent.home:
+        return
+    os.makedirs(workspace, exist_ok=True)
+    if os.path.realpath(workspace) == os.path.normpath(workspace):
+        own(workspace, None, (settings.agent.uid, settings.agent.gid))
+
+
+def own(path: str, mode: int | None, owner: Owner) -> None:
+    """Make a directory, with its parents, and give it a mode and, as root, an owner. A link in its place is an error.
+
+    `mode` None leaves the mode of a directory that exists. What is right already is not touched.
+    """
+    os.makedirs(path, exist_ok=True)
+    directory = os.open(path, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(directory)
+        if os.geteuid() == 0 and (found.st_uid, found.st_gid) != owner:
+            os.fchown(directory, *owner)
+        if mode is not None and stat.S_IMODE(found.st_mode) != mode and found.st_uid in (0, os.geteuid(), owner[0]):
+            _chmod(directory, mode)
+    finally:
+        os.close(directory)
+
+
+def _chmod(directory: int, mode: int) -> None:
+    try:
+        os.fchmod(directory, mode)
+    except PermissionError:
+        if os.geteuid() == 0:
+            raise
+
+
+def write_secret(path: str, text: str, owner: Owner) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    draft = Path(f"{path}.new")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o400)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        if os.geteuid() == 0:
+            os.fchown(descriptor, *owner)
+    draft.replace(path)

@@ -1,0 +1,98 @@
+"""The order in which the container starts."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from sandbox_server import settings as declared
+from sandbox_server.boot import accounts, components, hooks, places
+from sandbox_server.drivers.child import Account
+from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.settings import BadSettings, Settings
+
+EXIT_BAD_SETTINGS = 2
+EXIT_HOOK_FAILED = 3
+
+
+def boot(environ: Mapping[str, str]) -> NoReturn:
+    """Start everything and stay until the container is told to stop."""
+    environ = dict(environ)
+    try:
+        settings = declared.load(environ)
+        if os.geteuid() != 0:
+            environ |= accounts.without_root(settings.agent)
+            settings = declared.load(environ)
+        agent_environ = prepare(settings, environ)
+    except BadSettings as error:
+        _stop(EXIT_BAD_SETTINGS, f"the settings are wrong:\n{error}")
+    except hooks.HookFailedError as error:
+        _stop(EXIT_HOOK_FAILED, str(error))
+    _supervise(settings, agent_environ)
+
+
+def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """Do all that comes before the services; gives the environment that they and the agent start from."""
+    if os.geteuid() == 0:
+        accounts.prepare(settings.agent)
+    else:
+        _say("not started as root: the server, the gateway and the agent are one user, so nothing keeps the agent from their secrets")
+    places.prepare(settings)
+    agent_environ = declared.agent_environ(environ, settings)
+    _write_environs(settings, environ, agent_environ)
+    _run_hook("RUN_HOOK_INIT", settings.hooks.init, settings, agent_environ)
+    places.prepare_workspace(settings)
+    _prepare_keys(settings)
+    Path(settings.paths.announcement).touch()
+    components.link(settings)
+    _run_hook("RUN_HOOK_PRE_SERVICES", settings.hooks.pre_services, settings, agent_environ)
+    return agent_environ
+
+
+def _write_environs(settings: Settings, environ: Mapping[str, str], agent_environ: Mapping[str, str]) -> None:
+    control = (settings.users.control_uid, settings.users.control_uid)
+    places.write_secret(settings.paths.environ, json.dumps(dict(environ)), control)
+    places.write_secret(settings.paths.agent_environ, json.dumps(dict(agent_environ)), (0, 0))
+
+
+def _prepare_keys(settings: Settings) -> None:
+    auth = settings.auth
+    configured = auth.api_key or auth.jwt_public_key or auth.jwks_url or auth.jwks_file
+    Keyring(settings.paths.run, settings.paths.agent_run).prepare(
+        (settings.users.control_uid, settings.users.control_uid),
+        (settings.agent.uid, settings.agent.gid),
+        with_api_key=auth.mode == "on" and not configured,
+    )
+
+
+def _run_hook(name: str, command: str | None, settings: Settings, agent_environ: Mapping[str, str]) -> None:
+    if command is None:
+        return
+    account = Account.named(settings.agent.user) if os.geteuid() == 0 else Account.current()
+    failure = hooks.run(name, command, account, agent_environ, settings.hooks.timeout)
+    if failure is None:
+        return
+    if settings.hooks.strict:
+        raise hooks.HookFailedError(failure)
+    _say(failure)
+
+
+def _supervise(settings: Settings, agent_environ: Mapping[str, str]) -> NoReturn:
+    # What runs without an environment of its own gets the agent's: added services, and programs that they start.
+    os.environ.clear()
+    os.environ.update(agent_environ)
+    from sandbox_server.boot.supervision import supervise  # heavy, and not needed where the settings are wrong
+
+    supervise(f"{settings.paths.code}/supervisord/supervisord.conf", settings.agent.uid)
+    sys.exit(0)
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"boot: {message}\n")
+
+
+def _stop(status: int, message: str) -> NoReturn:
+    _say(message)
+    sys.exit(status)

@@ -1,0 +1,35 @@
+"""The link with which a person signs in: it works once, and its holder may do everything."""
+
+import sys
+from pathlib import Path
+
+from sandbox_server import __version__
+from sandbox_server.core import ALL_SCOPES
+from sandbox_server.drivers.grants import Grant
+from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.drivers.tickets import Tickets
+from sandbox_server.settings import Settings
+
+LINK_SECONDS = 3600.0
+"""How long a link waits to be used."""
+
+
+def create(settings: Settings, url: str) -> str:
+    """Make a link to the gateway at `url`; empty means this machine's own port."""
+    base = url.rstrip("/") or f"http://localhost:{settings.gateway.port}"
+    if settings.auth.mode == "off":
+        return f"{base}/"
+    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
+    ticket = Tickets(keyring.tickets).create(Grant("owner", ALL_SCOPES), LINK_SECONDS)
+    return f"{base}/?ticket={ticket}"
+
+
+def announce(settings: Settings) -> None:
+    """Say where the sandbox is, once for each start of the container."""
+    try:
+        Path(settings.paths.announcement).unlink()
+    except FileNotFoundError:
+        return
+    said = "open, once, within the hour" if settings.auth.mode == "on" else "AUTH=off: open to everyone who reaches it"
+    sys.stdout.write(f"sandbox {__version__}; {said}: {create(settings, '')}\n")
+    sys.stdout.flush()
