@@ -23,7 +23,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends python3-venv \
     && python3 -m venv /opt/tools && python3 -m venv --without-pip /opt/venv
 # `fetch COMMAND...` runs it with the certificate authorities of the machine that builds, where it has its own.
-COPY --chmod=0755 scripts/fetch /usr/local/bin/fetch
+COPY scripts/fetch /usr/local/bin/fetch
 
 # --- packages: the server's Python packages --------------------------------------------------------------------------
 FROM tools AS packages
