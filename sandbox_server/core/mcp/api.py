@@ -1,0 +1,102 @@
+"""The API as the MCP surface calls it: HTTP over its socket, in the name of whoever called the tool."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+
+from sandbox_server.core.errors import TooLarge, Unavailable
+from sandbox_server.core.mcp.catalog import Catalog, Tool, read_catalog
+
+CALL_SECONDS = 24 * 3600.0
+"""A call may take this long; operations have shorter limits of their own."""
+CONNECT_SECONDS = 5.0
+CATALOG_SECONDS = 30.0
+"""How old the list of tools may be; custom tools appear when the API restarts."""
+MAX_RESULT_BYTES = 32 * 1024 * 1024
+"""A result may be this large; agents read larger things piece by piece."""
+_MAX_CONNECTIONS = 256
+_OWN_HEADERS = {"X-Sandbox-Caller": "mcp", "X-Sandbox-Scopes": "view"}
+
+
+class Api:
+    """A pool of connections to the API's socket."""
+
+    def __init__(self, client: httpx2.AsyncClient) -> None:
+        self._client = client
+        self._catalog: Catalog | None = None
+        self._read_at = 0.0
+        self._reading = asyncio.Lock()
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(cls, socket: str) -> AsyncIterator["Api"]:
+        """Open the pool; the API need not be up yet."""
+        limits = httpx2.Limits(max_connections=_MAX_CONNECTIONS, max_keepalive_connections=16, keepalive_expiry=60)
+        transport = httpx2.AsyncHTTPTransport(uds=socket, limits=limits)
+        timeout = httpx2.Timeout(CALL_SECONDS, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://api", timeout=timeout) as client:
+            yield cls(client)
+
+    async def catalog(self) -> Catalog:
+        """The tools as they are now, or as they last were while the API restarts. Raises Unavailable before it was ever up."""
+        async with self._reading:
+            if self._catalog is None or time.monotonic() - self._read_at > CATALOG_SECONDS:
+                await self._read()
+            if self._catalog is None:
+                raise Unavailable("the API is starting; try again in a moment")
+            return self._catalog
+
+    def known_catalog(self) -> Catalog | None:
+        """The tools as they were last read."""
+        return self._catalog
+
+    async def call(self, tool: Tool, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> httpx2.Response:
+        """Call a tool's operation. Raises Unavailable if the API cannot be reached, TooLarge if the answer is over the limit."""
+        query = {name: _query_value(arguments[name]) for name in tool.in_query if arguments.get(name) is not None}
+        body = {name: value for name, value in arguments.items() if name not in tool.in_path | tool.in_query}
+        request = self._client.build_request(
+            tool.verb, _filled(tool, arguments), params=query, json=body if tool.takes_body else None, headers=dict(headers)
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+            try:
+                return await _read_whole(response, tool)
+            finally:
+                await response.aclose()
+        except httpx2.TransportError as error:
+            raise Unavailable(f"the API did not answer: {error or type(error).__name__}") from error
+
+    async def _read(self) -> None:
+        try:
+            response = await self._client.get("/v1/openapi.json", headers=_OWN_HEADERS, timeout=CONNECT_SECONDS)
+            response.raise_for_status()
+        except httpx2.HTTPError:
+            return
+        self._catalog = read_catalog(response.json())
+        self._read_at = time.monotonic()
+
+
+def _filled(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    return tool.path.format_map({name: quote(str(arguments.get(name, "")), safe="") for name in tool.in_path})
+
+
+def _query_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_query_value(item) for item in value]
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+async def _read_whole(response: httpx2.Response, tool: Tool) -> httpx2.Response:
+    content = bytearray()
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > MAX_RESULT_BYTES:
+            limit = f"{MAX_RESULT_BYTES // 2**20} MiB"
+            raise TooLarge(f"the result of {tool.name} is over {limit}; ask for less of it, or use {tool.verb} {tool.path}")
+    headers = {"content-type": response.headers.get("content-type", ""), "retry-after": response.headers.get("retry-after", "")}
+    return httpx2.Response(response.status_code, headers=headers, content=bytes(content))

@@ -1,0 +1,42 @@
+from typing import Any
+
+import pytest
+
+from sandbox_server.core.mcp.catalog import View, read_catalog
+
+EVERYTHING = View(frozenset({"code"}))
+
+
+def document(**entry: Any) -> dict[str, Any]:
+    given = {
+        "summary": "Do it.",
+        "x-tool": "do_it",
+        "x-scope": "code",
+        "x-read-only": False,
+        "x-destructive": False,
+        "responses": {"200": {"content": {"application/json": {"schema": {}}}}},
+    }
+    return {"paths": {"/v1/do": {"post": given | entry}}, "components": {"schemas": {}}}
+
+
+def test_a_tool_without_arguments_takes_an_empty_object() -> None:
+    [tool] = read_catalog(document()).listed(EVERYTHING)
+
+    assert tool.input_schema == {"type": "object", "properties": {}, "additionalProperties": False}
+    assert tool.output_schema is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ({"requestBody": {"content": {"application/json": {"schema": {"oneOf": []}}}}}, "not an object"),
+        ({"requestBody": {"content": {"multipart/form-data": {"schema": {}}}}}, "multipart/form-data"),
+        ({"responses": {"200": {"content": {"text/event-stream": {}}}}}, "streams events"),
+    ],
+)
+def test_an_operation_that_no_agent_could_call_is_left_out_and_named(
+    entry: dict[str, Any], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert read_catalog(document(**entry)).listed(EVERYTHING) == []
+    assert "do_it" in caplog.text
+    assert reason in caplog.text
