@@ -7,10 +7,15 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
+from sandbox_server import __version__
 from sandbox_server import settings as declared
 from sandbox_server.settings import Paths, Settings
+
+POLL_SECONDS = 0.05
 
 
 def load() -> Settings:
@@ -20,6 +25,12 @@ def load() -> Settings:
             return declared.load(json.load(file))
     except FileNotFoundError:
         return declared.load(os.environ)
+
+
+def wait_for(path: str) -> None:
+    """Return once the socket is there."""
+    while not os.path.exists(path):
+        time.sleep(POLL_SECONDS)
 
 
 def boot(_: argparse.Namespace) -> None:
@@ -50,9 +61,16 @@ def spawn(_: argparse.Namespace) -> None:
 
 def mcp(_: argparse.Namespace) -> None:
     """Serve the Model Context Protocol on its socket."""
-    from sandbox_server import mcp_app
+    settings = load()
+    wait_for(settings.paths.socket("api"))
+    from sandbox_server.core.mcp import app  # heavy: it would take the processor from the API while that starts
 
-    mcp_app.serve(load())
+    app.serve(
+        api_socket=settings.paths.socket("api"),
+        mcp_socket=settings.paths.socket("mcp"),
+        version=__version__,
+        log_level=settings.logs.level,
+    )
 
 
 def post_ready(_: argparse.Namespace) -> None:
@@ -76,7 +94,18 @@ def sign_in_link(options: argparse.Namespace) -> None:
     sys.stdout.write(f"{sign_in.create(load(), options.url)}\n")
 
 
-COMMANDS = (boot, serve, spawn, mcp, post_ready, shutdown, sign_in_link)
+def generate(options: argparse.Namespace) -> None:
+    """Write what is made from the code and committed."""
+    from sandbox_server import generate as generated
+
+    stale = generated.refresh(Path.cwd(), check=options.check)
+    for name in stale:
+        sys.stdout.write(f"{name} {'is out of date: run scripts/generate' if options.check else 'written'}\n")
+    if stale and options.check:
+        raise SystemExit(1)
+
+
+COMMANDS = (boot, serve, spawn, mcp, post_ready, shutdown, sign_in_link, generate)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -88,6 +117,8 @@ def main(arguments: Sequence[str]) -> None:
         described.set_defaults(run=command)
         if command is sign_in_link:
             described.add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")
+        if command is generate:
+            described.add_argument("--check", action="store_true", help="write nothing; fail if something is out of date")
     options = parser.parse_args(arguments)
     options.run(options)
 
