@@ -14,7 +14,7 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && groupadd --gid 991 desktop && useradd --uid 991 --gid 991 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin desktop \
     && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
     && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \
-    && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
+    && ln -s /opt/tandem/sandbox /usr/local/bin/sandbox && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
 # --- tools: what other stages build with -----------------------------------------------------------------------------
 FROM system AS tools
@@ -59,7 +59,8 @@ COPY custom_tools /opt/tandem/custom_tools
 COPY nginx /opt/tandem/nginx
 COPY supervisord /opt/tandem/supervisord
 COPY sandbox_server /opt/tandem/sandbox_server
-RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
+RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server \
+    && printf '#!/bin/sh\nexec /opt/venv/bin/python -I -m sandbox_server "$@"\n' >/opt/tandem/sandbox && chmod 0755 /opt/tandem/sandbox
 
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
 FROM system AS base
@@ -75,7 +76,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli
 COPY --from=test-packages /opt/venv /opt/venv
-COPY --from=web /vendor /opt/tandem/web/vendor
+COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY . /opt/tandem
 WORKDIR /opt/tandem
@@ -84,5 +85,5 @@ CMD ["/opt/venv/bin/pytest"]
 
 FROM base AS runtime
 COPY --from=packages /opt/venv /opt/venv
-COPY --from=web /vendor /opt/tandem/web/vendor
+COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem

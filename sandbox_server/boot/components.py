@@ -4,6 +4,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from sandbox_server.drivers import nginx
 from sandbox_server.settings import Paths, Settings
 
 
@@ -15,7 +16,9 @@ def link(settings: Settings) -> None:
     paths = settings.paths
     left_out = settings.components.disabled | _not_asked_for(settings)
     fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added(paths)], left_out)
-    fill(Path(paths.run, "nginx", "components"), [f"{paths.code}/nginx/components"], left_out)
+    gateway = Path(paths.run, "nginx")
+    fill(gateway / "components", [f"{paths.code}/nginx/components"], left_out)
+    (gateway / "listen.conf").write_text(nginx.listen(settings.gateway, has_ipv6=nginx.has_ipv6()), encoding="ascii")
 
 
 def _added(paths: Paths) -> Sequence[str]:

@@ -20,6 +20,7 @@ def prepare(settings: Settings) -> None:
         os.chmod(os.path.dirname(paths.run), 0o755)
     own(paths.boot, 0o700, (os.geteuid(), os.getegid()))
     own(paths.run, 0o700, control)
+    own(f"{paths.run}/nginx", 0o700, control)
     own(paths.agent_run, 0o750, root)
     own(settings.logs.directory, 0o755, agent)
     own(settings.agent.home, 0o755, agent)

@@ -1,7 +1,8 @@
-"""The supervisor, in this process: Supervisor 4 with three rules of ours.
+"""The supervisor, in this process: Supervisor 4 with four rules of ours.
 
 It starts programs at once instead of after its first poll, which waits a second. A program that names no user runs as the
-agent, because the configuration may have come from anywhere. Without root, nobody changes user at all.
+agent, because the configuration may have come from anywhere. Without root, nobody changes user at all. A program that is
+not root may open /dev/stdout and /dev/stderr, as nginx does.
 """
 
 import os
@@ -40,10 +41,10 @@ class Options(ServerOptions):  # type: ignore[misc]
         self._agent_uid = agent_uid
         self.poller = EagerPoller(self)
 
-    def realize(self, *arguments: object, **more: object) -> None:
-        """Read the configuration. Which files it came from is no news: boot chose them."""
-        super().realize(*arguments, **more)
-        self.parse_infos = []
+    def make_logger(self) -> None:
+        """Open the log. Which files the configuration came from, and that we are root, is no news: boot chose both."""
+        self.parse_infos.clear()
+        super().make_logger()
 
     def openhttpservers(self, supervisord: Supervisor) -> None:
         """Open the control socket. It is in a directory of root's, so the warning that it asks for no password is no news either."""
@@ -52,6 +53,14 @@ class Options(ServerOptions):  # type: ignore[misc]
             super().openhttpservers(supervisord)
         finally:
             self.logger.critical = critical
+
+    def make_pipes(self, stderr: bool = True) -> dict[str, int | None]:
+        """Make a program's pipes. Their mode keeps nobody out: only by the program's own descriptors can they be reached."""
+        pipes: dict[str, int | None] = super().make_pipes(stderr)
+        for end in (pipes["child_stdout"], pipes["child_stderr"]):
+            if end is not None:
+                os.fchmod(end, 0o666)
+        return pipes
 
     def process_groups_from_parser(self, parser: object) -> list[ProcessGroupConfig]:
         """Read the programs of the configuration."""
