@@ -18,7 +18,8 @@ def is_own(original: Original, *, silence: bool) -> bool:
         return site in ("same-origin", "none") or _is_navigation(original)
     origin = original.headers.get("origin")
     if origin is not None:
-        return _authority(origin) in (_host(original, "host"), _host(original, "x-forwarded-host"))
+        sender = _authority(origin)
+        return sender is not None and sender in (_host(original, "host"), _host(original, "x-forwarded-host"))
     return silence or (original.method in _SAFE and not original.upgrades)
 
 
@@ -27,14 +28,15 @@ def _is_navigation(original: Original) -> bool:
     return original.method == "GET" and original.headers.get("sec-fetch-mode") == "navigate" and not original.upgrades
 
 
-def _host(original: Original, header: str) -> tuple[str | None, int | None]:
+def _host(original: Original, header: str) -> tuple[str, int] | None:
     return _authority(f"{'https' if original.is_encrypted else 'http'}://{original.headers.get(header, '')}")
 
 
-def _authority(url: str) -> tuple[str | None, int | None]:
-    """Host and port. A default port counts as 80 whatever the scheme: a proxy before us may have ended the TLS."""
+def _authority(url: str) -> tuple[str, int] | None:
+    """Host and port; None where there is none, as in `null`. Default ports are all one: a proxy before us may have ended the TLS."""
     try:
         parts = urlsplit(url)
-        return parts.hostname, 80 if parts.port in (None, 80, 443) else parts.port
+        port = parts.port
     except ValueError:
-        return None, None
+        return None
+    return (parts.hostname, 80 if port in (None, 443) else port) if parts.hostname else None

@@ -27,7 +27,7 @@ class Original:
         """Read the subrequest's headers. One without them is about itself."""
         uri = headers.get("x-original-uri", "/auth")
         path = headers.get("x-original-path") or uri.partition("?")[0]
-        found = headers.get("x-original-port") or next(iter(_PREVIEW_PATH.findall(path)), "")
+        found = headers.get("x-original-port") or _port_in(path)
         return cls(headers.get("x-original-method", "GET"), uri, path, headers, int(found) if found else None)
 
     @property
@@ -62,6 +62,11 @@ class Original:
 
     def _query(self) -> list[str]:
         return self.uri.partition("?")[2].split("&")
+
+
+def _port_in(path: str) -> str:
+    named = _PREVIEW_PATH.match(path)
+    return named[1] if named else ""
 
 
 def _parameter(text: str) -> tuple[str, str]:

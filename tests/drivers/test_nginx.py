@@ -1,0 +1,22 @@
+"""The gateway's `listen` directives."""
+
+from pathlib import Path
+
+from sandbox_server.drivers.nginx import has_ipv6, listen
+from sandbox_server.settings import Gateway
+
+
+def test_both_families_are_bound_where_there_is_ipv6() -> None:
+    assert listen(Gateway(), has_ipv6=True) == "listen 0.0.0.0:8080;\nlisten [::]:8080 ipv6only=on;\nclient_max_body_size 0;\n"
+
+
+def test_without_ipv6_only_ipv4_is_bound() -> None:
+    assert "[" not in listen(Gateway(port=9000), has_ipv6=False)
+
+
+def test_ipv6_is_there_when_an_interface_has_an_address(tmp_path: Path) -> None:
+    assert not has_ipv6(str(tmp_path))
+    (tmp_path / "if_inet6").write_text("")
+    assert not has_ipv6(str(tmp_path))
+    (tmp_path / "if_inet6").write_text("00000000000000000000000000000001 01 80 10 80       lo\n")
+    assert has_ipv6(str(tmp_path))

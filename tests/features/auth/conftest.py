@@ -1,0 +1,94 @@
+"""An `Auth` on real drivers in a directory of its own, and what the gateway would ask it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from sandbox_server.core import Call, Caller, Reply
+from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.drivers.ports import Ports
+from sandbox_server.drivers.tickets import Tickets
+from sandbox_server.drivers.token_keys import StaticKey
+from sandbox_server.drivers.tokens import Tokens
+from sandbox_server.features.auth import Auth
+from sandbox_server.features.auth.auth import CreateTicket, Ticket
+from sandbox_server.features.auth.credentials import Credentials
+from sandbox_server.settings import Auth as AuthSettings
+
+KEY = "correct horse battery staple"
+PRIVATE = rsa.generate_private_key(65537, 2048)
+_PEM = PRIVATE.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+type Answer = Reply[dict[str, str]]
+
+
+class Gate:
+    """Asks as the gateway does, with a clock that a test sets."""
+
+    def __init__(self, folder: Path, settings: AuthSettings) -> None:
+        self.seconds = 1_000_000.0
+        self.folder = folder
+        self.settings = settings
+        (folder / "run").mkdir()
+        (folder / "agent").mkdir()
+        me = (os.getuid(), os.getgid())
+        Keyring(str(folder / "run"), str(folder / "agent")).prepare(me, me, with_api_key=False)
+        self.auth = self.restarted()
+
+    def restarted(self) -> Auth:
+        """A new API process on the same files."""
+        keyring = Keyring(str(self.folder / "run"), str(self.folder / "agent"))
+        tickets = Tickets(keyring.tickets, self._now)
+        tokens = Tokens([StaticKey(_PEM.decode())], None, None, self._now)
+        credentials = Credentials(keyring, tokens, tickets, api_key=KEY, session_ttl=3600, now=self._now)
+        self.auth = Auth(credentials, tickets, Ports({8080, 8091}, ()), self.settings, self._now)
+        return self.auth
+
+    def _now(self) -> float:
+        return self.seconds
+
+    @property
+    def agent_token(self) -> str:
+        """What the agent finds in its own directory."""
+        return (self.folder / "agent/token").read_text().strip()
+
+    async def ask(self, uri: str, method: str = "GET", *, path: str | None = None, **headers: str) -> Answer:
+        """The gateway's question about a request; `path` is what nginx made of it, header names have underscores."""
+        named = {"host": "box:8080"} | {name.replace("_", "-"): value for name, value in headers.items()}
+        nginx = {"x-original-uri": uri, "x-original-path": path or uri.partition("?")[0], "x-original-method": method}
+        answer: Answer = await self.auth.authenticate_request(Call(Caller("nobody", frozenset()), "1", headers={**named, **nginx}))
+        return answer
+
+    async def ticket(self, request: dict[str, object] | None = None, *, expires: float | None = None) -> str:
+        """A ticket made with the key, or with a credential that expires."""
+        headers = {} if expires is None else {"x-sandbox-expires": f"{expires:.0f}"}
+        made: Ticket = await self.auth.create_ticket(CreateTicket.model_validate(request or {}), Call(Caller("key"), "1", headers=headers))
+        return made.ticket
+
+    async def cookie(self, **request: object) -> str:
+        """A signed-in browser's `Cookie` header."""
+        answer = await self.ask(f"/v1/x?ticket={await self.ticket(request)}")
+        return answer.headers["Set-Cookie"].partition(";")[0]
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """Authentication on, with an API key and one token key."""
+    return Gate(tmp_path, AuthSettings())
+
+
+@pytest.fixture
+def open_gate(tmp_path: Path) -> Gate:
+    """Authentication off."""
+    return Gate(tmp_path, AuthSettings(mode="off"))
+
+
+@pytest.fixture
+def signed() -> Callable[..., str]:
+    """Sign a token that the gate accepts."""
+    return lambda **claims: jwt.encode(claims, PRIVATE, algorithm="RS256")

@@ -1,0 +1,127 @@
+"""Programs on a port of this machine, seen through the gateway."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.nginx.conftest import Gateway
+
+KEY = {"X-AIO-API-Key": "the-key-of-the-tests"}
+
+
+class Program(BaseHTTPRequestHandler):
+    """Somebody's web program: tells what it got."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with path and headers; some paths redirect."""
+        target = {"/absolute": "/login", "/itself": f"http://{self.headers['Host']}/login", "/away": "https://example.org/"}.get(self.path)
+        body = json.dumps({"path": self.path, "headers": {name.lower(): value for name, value in self.headers.items()}}).encode()
+        self.send_response(302 if target else 200)
+        if target:
+            self.send_header("Location", target)
+        self.send_header("Service-Worker-Allowed", "/")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that http.server gives it
+        """Stay quiet."""
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """Where the program listens."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Program) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+def seen(gateway: "Gateway", uri: str, **headers: str) -> dict[str, object]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = gateway.ask("GET", uri, KEY | named)
+    assert answer.status == 200, answer.content
+    found: dict[str, object] = json.loads(answer.content)
+    return found
+
+
+def test_by_path_the_prefix_is_taken_off_and_the_rest_stays_as_it_was(gateway: "Gateway", port: int) -> None:
+    assert seen(gateway, f"/proxy/{port}/a%2Fb%20c?x=%2F&y=a+b")["path"] == "/a%2Fb%20c?x=%2F&y=a+b"
+    assert seen(gateway, f"/proxy/{port}/")["path"] == "/"
+
+
+def test_by_absolute_path_the_prefix_stays(gateway: "Gateway", port: int) -> None:
+    assert seen(gateway, f"/absproxy/{port}/a?x=1")["path"] == f"/absproxy/{port}/a?x=1"
+
+
+def test_by_host_or_header_the_path_stays(gateway: "Gateway", port: int) -> None:
+    assert seen(gateway, "/v1/echo?x=1", Host=f"{port}-box.example:8080")["path"] == "/v1/echo?x=1"
+    found = seen(gateway, "/healthz", x_aio_proxy_port=str(port))
+    assert found["path"] == "/healthz"
+    assert "x-aio-proxy-port" not in str(found["headers"])
+
+
+def test_the_program_learns_nothing_about_who_looks(gateway: "Gateway", port: int) -> None:
+    for uri, host in ((f"/proxy/{port}/", "box"), ("/", f"{port}-box")):
+        headers = str(seen(gateway, f"{uri}?api_key=the-key-of-the-tests", Host=host, Cookie="sandbox_session_8080=x; a=b")["headers"])
+        assert "the-key-of-the-tests" not in headers
+        assert "sandbox" not in headers
+        assert "a=b" in headers
+
+
+def test_the_program_sees_itself_on_localhost(gateway: "Gateway", port: int) -> None:
+    headers = seen(gateway, f"/proxy/{port}/", Host="box.example:8080", Origin="http://box.example:8080")["headers"]
+    assert isinstance(headers, dict)
+    assert (headers["host"], headers["origin"]) == (f"localhost:{port}", f"http://localhost:{port}")
+    assert (headers["x-forwarded-host"], headers["x-forwarded-prefix"]) == ("box.example:8080", f"/proxy/{port}")
+    foreign = seen(gateway, f"/proxy/{port}/", Origin="http://evil.example")["headers"]
+    assert isinstance(foreign, dict)
+    assert foreign["origin"] == "http://evil.example"
+
+
+@pytest.mark.parametrize(
+    ("path", "location"), [("/absolute", "/proxy/{port}/login"), ("/itself", "/proxy/{port}/login"), ("/away", "https://example.org/")]
+)
+def test_a_redirect_stays_in_the_preview(gateway: "Gateway", port: int, path: str, location: str) -> None:
+    answer = gateway.ask("GET", f"/proxy/{port}{path}", KEY)
+    assert (answer.status, answer.headers["Location"]) == (302, location.replace("{port}", str(port)))
+
+
+def test_a_missing_slash_is_added(gateway: "Gateway", port: int) -> None:
+    answer = gateway.ask("GET", f"/proxy/{port}?a=1", KEY)
+    assert (answer.status, answer.headers["Location"]) == (302, f"/proxy/{port}/?a=1")
+
+
+def test_no_service_worker_of_a_program_may_reach_past_its_path(gateway: "Gateway", port: int) -> None:
+    assert "Service-Worker-Allowed" not in gateway.ask("GET", f"/proxy/{port}/", KEY).headers
+
+
+def test_nothing_on_a_port_is_a_502_that_says_so(gateway: "Gateway") -> None:
+    for uri, host in (("/proxy/1/", "box"), ("/", "1-box")):
+        answer = gateway.ask("GET", uri, KEY | {"Host": host})
+        assert answer.status == 502
+        assert json.loads(answer.content)["message"] == "nothing answers on port 1"
+
+
+def test_the_gateways_own_port_is_no_preview(gateway: "Gateway") -> None:
+    for uri, host in ((f"/proxy/{gateway.port}/", "box"), ("/", f"{gateway.port}-box")):
+        answer = gateway.ask("GET", uri, KEY | {"Host": host})
+        assert answer.status == 403
+        assert "belongs to the sandbox itself" in json.loads(answer.content)["message"]
+
+
+@pytest.mark.parametrize("host", ["10-0-0-1.example.org", "127-0-0-1.nip.io", "box-3000.example", "3000.example"])
+def test_a_host_that_only_looks_like_a_preview_is_none(gateway: "Gateway", host: str) -> None:
+    assert gateway.ask("GET", "/v1/echo", KEY | {"Host": host}).status == 200
+
+
+@pytest.mark.parametrize("value", ["", "80a", "0x50", "80,81", "999999"])
+def test_a_header_that_is_not_a_number_is_refused(gateway: "Gateway", value: str) -> None:
+    assert gateway.ask("GET", "/v1/echo", KEY | {"x-aio-proxy-port": value}).status == (400 if value else 200)
