@@ -2,17 +2,20 @@
 
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import sandbox_server
+from sandbox_server.drivers.files import Files
 
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _DAEMON = """
@@ -91,3 +94,61 @@ def spawner() -> Iterator[SpawnerDaemon]:
         daemon.start("--allow-root")
         yield daemon
         daemon.stop()
+
+
+class FileWorkers:
+    """File workers without a spawner: each is a process that serves one socket, as `gem` where the tests run as root."""
+
+    def __init__(self) -> None:
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    async def worker(self, user: str) -> socket.socket:
+        """Start one, as `Processes.worker` does."""
+        ours, theirs = socket.socketpair()
+        program = f"import socket; from sandbox_server.drivers.file_worker import serve; serve(socket.socket(fileno={theirs.fileno()}))"
+        name = "gem" if user == "agent" and os.geteuid() == 0 else None
+        process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            pass_fds=[theirs.fileno()],
+            cwd="/",
+            umask=0o022,
+            env={"PYTHONPATH": _ROOT},
+            user=name,
+            group=name,
+            extra_groups=[] if name else None,
+        )
+        theirs.close()
+        self.running.append(process)
+        return ours
+
+    def stop(self) -> None:
+        """End those that still run."""
+        for process in self.running:
+            process.kill()
+            process.wait(5)
+
+
+@pytest.fixture
+def workers() -> Iterator[FileWorkers]:
+    """Where `Files` and `Watches` get their workers in tests."""
+    started = FileWorkers()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+async def files(workers: FileWorkers, home: Path) -> AsyncIterator[Files]:
+    """The agent's files; `~` is `home`."""
+    async with Files(workers, home=str(home)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A directory that the agent owns."""
+    folder = Path(tempfile.mkdtemp(prefix="home-"))
+    if os.geteuid() == 0:
+        shutil.chown(folder, "gem", "gem")
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)

@@ -1,0 +1,122 @@
+"""Frames between the API and a file worker: a JSON header, raw bytes after it, descriptors beside it.
+
+The first eight bytes are the lengths of both, as network-order 32-bit numbers. Descriptors ride on the first byte of a frame.
+File contents are raw bytes, never JSON.
+"""
+
+import json
+import os
+import socket
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+LENGTHS = struct.Struct("!II")
+MAX_HEADER = 64 << 20
+"""Bytes of JSON: a listing of every entry that one call may ask for."""
+MAX_PAYLOAD = 256 << 20
+"""Raw bytes: the largest file that is read or written in one piece."""
+MAX_FDS = 4
+CHUNK = 256 << 10
+
+
+class BrokenFrame(ConnectionError):
+    """The other side sent something that is not a frame, or went away in the middle of one."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """One request or answer; whoever holds it owns its descriptors."""
+
+    header: dict[str, Any]
+    payload: bytes = b""
+    fds: list[int] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Close the descriptors that nobody took."""
+        close_all(self.fds)
+        self.fds = []
+
+    def encode(self) -> bytes:
+        """Give the lengths and the header; the payload follows them on the wire."""
+        header = json.dumps(self.header, separators=(",", ":")).encode()
+        if len(header) > MAX_HEADER or len(self.payload) > MAX_PAYLOAD:
+            raise BrokenFrame("the frame is too long")
+        return LENGTHS.pack(len(header), len(self.payload)) + header
+
+
+class Assembler:
+    """Puts one frame together from what arrives, however it is cut."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._fds: list[int] = []
+
+    @property
+    def missing(self) -> int:
+        """How many more bytes the frame needs, as far as is known by now; 0 once it is whole."""
+        have = len(self._received)
+        if have < LENGTHS.size:
+            return LENGTHS.size - have
+        header, payload = LENGTHS.unpack_from(self._received)
+        if header > MAX_HEADER or payload > MAX_PAYLOAD:
+            raise BrokenFrame("the frame is too long")
+        return int(LENGTHS.size + header + payload - have)
+
+    def receive(self, sock: socket.socket) -> bool:
+        """Take what the socket has, up to the end of the frame; False once the other side has closed between two frames."""
+        limit = min(self.missing, CHUNK)
+        chunk, fds, flags, _ = socket.recv_fds(sock, limit, MAX_FDS, socket.MSG_CMSG_CLOEXEC)
+        self._fds += fds
+        if flags & socket.MSG_CTRUNC:
+            raise BrokenFrame("the descriptors did not fit")
+        if not chunk and self._received:
+            raise BrokenFrame("the other side went away in the middle of a frame")
+        self._received += chunk
+        return bool(chunk)
+
+    def frame(self) -> Frame:
+        """Give the whole frame, and begin a new one."""
+        length, _ = LENGTHS.unpack_from(self._received)
+        start = LENGTHS.size + length
+        header = json.loads(self._received[LENGTHS.size : start])
+        if not isinstance(header, dict):
+            raise BrokenFrame("the header is not an object")
+        frame = Frame(header, bytes(memoryview(self._received)[start:]), self._fds)
+        self._received, self._fds = bytearray(), []
+        return frame
+
+    def discard(self) -> None:
+        """Close the descriptors of a frame that will not be finished."""
+        close_all(self._fds)
+        self._fds = []
+
+
+def receive(sock: socket.socket) -> Frame | None:
+    """Wait for one frame on a blocking socket; None once the other side has closed."""
+    assembler = Assembler()
+    try:
+        while assembler.missing:
+            if not assembler.receive(sock):
+                return None
+        return assembler.frame()
+    except BaseException:
+        assembler.discard()
+        raise
+
+
+def send(sock: socket.socket, frame: Frame) -> None:
+    """Send one frame on a blocking socket; the caller keeps its own copies of the descriptors."""
+    head = frame.encode()
+    sent = socket.send_fds(sock, [head], frame.fds)
+    sock.sendall(head[sent:])
+    sock.sendall(frame.payload)
+
+
+def close_all(fds: Sequence[int]) -> None:
+    """Close descriptors, forgiving one that is closed already."""
+    for fd in fds:
+        with suppress(OSError):
+            os.close(fd)
