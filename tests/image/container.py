@@ -1,0 +1,163 @@
+"""A container of the image under test, driven from outside through the engine's client."""
+
+import io
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import httpx
+
+KEY = "the-key-of-the-image-tests"
+READY_SECONDS = 30.0
+PROFILE = "deploy/seccomp/tandem.json"
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a command ended, and what it wrote."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def engine(*arguments: str, timeout: float = 60.0, stdin: bytes = b"") -> Completed:
+    """Run the engine's client."""
+    done = subprocess.run(["docker", *arguments], input=stdin, capture_output=True, timeout=timeout, check=False)
+    return Completed(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+def until(true: Callable[[], object], within: float = 5.0, otherwise: Callable[[], str] = str) -> None:
+    """Return once `true()` holds; fail after `within` seconds with what `otherwise()` tells."""
+    deadline = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < deadline, f"it did not come true within {within:g} s. {otherwise()}"
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """One container, reached by its name on the network of this test run."""
+
+    name: str
+    api_key: str = KEY
+    port: int = 8080
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=60, trust_env=False))
+
+    @property
+    def base_url(self) -> str:
+        """Where its gateway answers."""
+        return f"http://{self.name}:{self.port}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What signs a request in."""
+        return {"Authorization": f"Bearer {self.api_key}"}
+
+    def request(self, method: str, path: str, **more: object) -> httpx.Response:
+        """Send a signed request."""
+        given = more.pop("headers", {})
+        headers = self.headers | dict(given if isinstance(given, Mapping) else {})
+        return self.http.request(method, f"{self.base_url}{path}", headers=headers, **more)  # type: ignore[arg-type] # passed through
+
+    def exec(self, *argv: str, user: str = "root", timeout: float = 60.0) -> Completed:
+        """Run a command in the container, beside the API and without it."""
+        return engine("exec", "--user", user, self.name, *argv, timeout=timeout)
+
+    def logs(self) -> str:
+        """Everything that it has written."""
+        done = engine("logs", self.name)
+        return done.stdout + done.stderr
+
+    def stop(self, patience: int = 60) -> float:
+        """Stop it as an orchestrator does; the seconds that it took."""
+        before = time.monotonic()
+        engine("stop", "--time", str(patience), self.name, timeout=patience + 30)
+        return time.monotonic() - before
+
+    def inspect(self, template: str) -> str:
+        """A fact that the engine knows, as a Go template asks for it."""
+        return engine("inspect", "--format", template, self.name).stdout.strip()
+
+    def answers(self, path: str = "/healthz") -> bool:
+        """Whether a GET without credentials is answered well."""
+        try:
+            return self.http.get(f"{self.base_url}{path}", timeout=2).is_success
+        except httpx.TransportError:
+            return False
+
+    def wait_ready(self) -> None:
+        """Return once every component is ready."""
+        until(lambda: self.answers("/readyz"), READY_SECONDS, self.logs)
+
+
+class Launcher:
+    """Starts containers and removes every one of them."""
+
+    def __init__(self, image: str, run: str, prefix: str) -> None:
+        self._image = image
+        self._run = run
+        self._prefix = prefix
+        self._names: list[str] = []
+
+    def start(
+        self,
+        env: Mapping[str, str] | None = None,
+        args: Sequence[str] = (),
+        files: Mapping[str, str] | None = None,
+        *,
+        ready: bool = True,
+        port: int = 8080,
+    ) -> Sandbox:
+        """Start a container.
+
+        `env` is added to a key for the API (give `SANDBOX_API_KEY` as an empty string for none), `args` go to the engine
+        before the image, `files` are written into it before it starts, and without `ready` it is not waited for.
+        """
+        given = {"SANDBOX_API_KEY": KEY} | dict(env or {})
+        name = f"{self._run}-{self._prefix}-{len(self._names)}"
+        self._names.append(name)
+        created = engine("create", *self._options(name), *(f"--env={key}={value}" for key, value in given.items()), *args, self._image)
+        assert created.code == 0, created.stderr
+        if files:
+            copied = engine("cp", "-", f"{name}:/", stdin=_archive(files))
+            assert copied.code == 0, copied.stderr
+        started = engine("start", name)
+        assert started.code == 0, started.stderr
+        sandbox = Sandbox(name, given["SANDBOX_API_KEY"], port)
+        if ready:
+            sandbox.wait_ready()
+        return sandbox
+
+    def _options(self, name: str) -> list[str]:
+        label, limits = f"tandem.test={self._run}", ["--pids-limit=4096", "--shm-size=1g"]
+        return [
+            "--name",
+            name,
+            "--label",
+            label,
+            "--network",
+            self._run,
+            f"--security-opt=seccomp={PROFILE}",
+            "--cap-drop=NET_RAW",
+            *limits,
+        ]
+
+    def remove(self) -> None:
+        """Remove every container that was started."""
+        if self._names:
+            engine("rm", "--force", "--volumes", *self._names)
+            self._names.clear()
+
+
+def _archive(files: Mapping[str, str]) -> bytes:
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as archive:
+        for path, text in files.items():
+            content = text.encode()
+            entry = tarfile.TarInfo(path.lstrip("/"))
+            entry.size, entry.mode = len(content), 0o755 if text.startswith("#!") else 0o644
+            archive.addfile(entry, io.BytesIO(content))
+    return written.getvalue()
