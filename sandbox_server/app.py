@@ -1,6 +1,7 @@
 """The composition root: settings make drivers, drivers make features, features make the application."""
 
 import logging
+import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -18,8 +19,15 @@ from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.jwks import JwksFile, JwksUrl
+from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.tickets import Tickets
+from sandbox_server.drivers.token_keys import KeySource, StaticKey
+from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.description import Description
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.health import Health
@@ -29,6 +37,8 @@ from sandbox_server.settings import Settings
 
 SHUTDOWN_SECONDS = 3
 """How long open requests may take to end once the server is told to stop."""
+IDLE_SECONDS = 75
+"""An idle connection stays open this long: longer than the gateway keeps it, so that no request meets a closing one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +60,38 @@ def compose(settings: Settings) -> Product:
         | ({} if "mcp" in settings.components.disabled else {"mcp": paths.socket("mcp")})
     )
     features: list[Feature] = [
+        authentication(settings),
         Health(components, audit),
         Doctor(processes, settings),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
+        bash,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    return Product(tuple(features), (), audit)
+    return Product(tuple(features), (bash,), audit)
+
+
+def authentication(settings: Settings) -> Auth:
+    """What the gateway asks. The ports of our own users are no previews, where the container was started as root and has such users."""
+    auth, users = settings.auth, settings.users
+    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
+    tickets = Tickets(keyring.tickets)
+    tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
+    key = auth.api_key.reveal() if auth.api_key else None
+    credentials = Credentials(keyring, tokens, tickets, api_key=key, session_ttl=auth.session_ttl)
+    own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
+    return Auth(credentials, tickets, Ports({settings.gateway.port}, own_users), auth)
+
+
+def _token_keys(settings: Settings) -> Iterator[KeySource]:
+    auth = settings.auth
+    if auth.jwks_url:
+        yield JwksUrl(auth.jwks_url)
+    if auth.jwks_file:
+        yield JwksFile(auth.jwks_file)
+    if auth.jwt_public_key:
+        yield StaticKey(auth.jwt_public_key.reveal())
 
 
 def every_operation(features: list[Feature] | tuple[Feature, ...]) -> Iterator[Operation]:
@@ -93,6 +127,7 @@ def serve(settings: Settings) -> None:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     uvicorn.Server(config).run()

@@ -1,5 +1,6 @@
 """The link with which a person signs in: it works once, and its holder may do everything."""
 
+import secrets
 import sys
 from pathlib import Path
 
@@ -20,7 +21,7 @@ def create(settings: Settings, url: str) -> str:
     if settings.auth.mode == "off":
         return f"{base}/"
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
-    ticket = Tickets(keyring.tickets).create(Grant("owner", ALL_SCOPES), LINK_SECONDS)
+    ticket = Tickets(keyring.tickets).create(Grant(f"owner#{secrets.token_hex(3)}", ALL_SCOPES), LINK_SECONDS)
     return f"{base}/?ticket={ticket}"
 
 

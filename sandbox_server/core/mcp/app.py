@@ -17,6 +17,8 @@ from sandbox_server.core.mcp.transport import Transport
 PATHS = ("/mcp", "/v1/mcp")
 SHUTDOWN_SECONDS = 3
 """How long open calls may take to end once the server is told to stop."""
+IDLE_SECONDS = 75
+"""An idle connection stays open this long: longer than the gateway keeps it, so that no request meets a closing one."""
 
 
 class _Endpoint:
@@ -57,6 +59,7 @@ def serve(*, api_socket: str, mcp_socket: str, version: str, log_level: str) -> 
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     uvicorn.Server(config).run()

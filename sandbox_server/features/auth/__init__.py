@@ -1,5 +1,6 @@
 """Who may come in: `/auth`, which the gateway asks before every request, and tickets for where no header can be sent."""
 
 from sandbox_server.features.auth.auth import Auth
+from sandbox_server.features.auth.credentials import Credentials
 
-__all__ = ["Auth"]
+__all__ = ["Auth", "Credentials"]
