@@ -28,6 +28,7 @@ from sandbox_server.drivers.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.features.auth import Auth, Credentials
+from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.description import Description
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.health import Health
@@ -58,6 +59,13 @@ def compose(settings: Settings) -> Product:
     components = Components(
         {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
         | ({} if "mcp" in settings.components.disabled else {"mcp": paths.socket("mcp")})
+    )
+    bash = Bash(
+        processes,
+        workspace=settings.agent.workspace,
+        max_sessions=settings.bash.max_sessions,
+        output_bytes=settings.bash.output_bytes,
+        spool=paths.spool,
     )
     features: list[Feature] = [
         authentication(settings),

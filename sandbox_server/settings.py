@@ -164,6 +164,24 @@ class Shell:
 
 
 @dataclass(frozen=True, slots=True)
+class Bash:
+    """Bash commands"""
+
+    max_sessions: int = variable(
+        "MAX_BASH_SESSIONS",
+        integer(1, 10000),
+        64,
+        "Bash sessions that may live at once; one more takes the place of an idle one that was not created by name, or is answered 429.",
+    )
+    output_bytes: int = variable(
+        "BASH_OUTPUT_BYTES",
+        integer(1 << 20, 1 << 40),
+        256 << 20,
+        "Output kept of each stream of a command, on disk: its first 64 KiB and its latest part. Finished commands share four times that.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Files:
     """Files"""
 
@@ -243,6 +261,8 @@ class Paths:
     added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
     """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
     custom_tools: str = "/opt/tandem/custom_tools"
+    spool: str = "/var/tmp"
+    """Where output of commands is kept, in files without a name."""
 
     def socket(self, component: str) -> str:
         """Where a component listens: api, mcp, spawn, gateway or one that was added."""
@@ -288,6 +308,7 @@ class Settings:
     gateway: Gateway = field(default_factory=Gateway)
     auth: Auth = field(default_factory=Auth)
     shell: Shell = field(default_factory=Shell)
+    bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)

@@ -10,6 +10,7 @@ import pwd
 import resource
 import signal
 import socket
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -95,6 +96,7 @@ def run_program(program: Program, account: Account, report: int) -> NoReturn:
     try:
         _leave_the_spawner(program.limits)
         for target, fd in enumerate(program.fds):
+            _let_open(fd, account)
             os.dup2(fd, target)
         become(account)
         subject = "cwd"
@@ -138,6 +140,12 @@ def _leave_the_spawner(limits: Mapping[str, int]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
     for name, value in limits.items():
         resource.setrlimit(LIMITS[name], (value, value))
+
+
+def _let_open(fd: int, account: Account) -> None:
+    """Give a pipe to the account: a program that opens /dev/stdout opens the pipe anew, and needs the right to."""
+    if os.geteuid() == 0 and stat.S_ISFIFO(os.fstat(fd).st_mode):
+        os.fchown(fd, account.uid, account.gid)
 
 
 def _offer_to_the_oom_killer() -> None:

@@ -126,7 +126,7 @@ class Processes:
         *,
         user: User = "agent",
         cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         stdin: int | None = None,
         stdout: int | None = None,
         stderr: int | None = None,
@@ -135,8 +135,8 @@ class Processes:
     ) -> Process:
         """Start a program in a session and process group of its own.
 
-        `env` is added to the agent's clean environment, `cwd` None is the workspace. The descriptors stay the caller's;
-        None is /dev/null. `on_disconnect` says what becomes of the process when this server dies. `limits` are rlimits:
+        `env` is added to the agent's clean environment, None takes a variable away; `cwd` None is the workspace. The descriptors stay
+        the caller's; None is /dev/null. `on_disconnect` says what becomes of the process when this server dies. `limits` are rlimits:
         nproc, nofile, as, core.
 
         Raises NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and
@@ -162,7 +162,7 @@ class Processes:
         *,
         user: User = "agent",
         cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         input: bytes = b"",  # noqa: A002 - the word subprocess uses
         timeout: float,
         max_output: int,

@@ -202,10 +202,11 @@ class Spawner:
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
         stdin, stdout, stderr = (streams.get(name, self._null) for name in _STREAMS)
         own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
+        environment = {**self._environment, **own, **extra}
         return Program(
             argv=argv,
             cwd=request.get("cwd"),
-            environment={**self._environment, **own, **extra},
+            environment={name: value for name, value in environment.items() if value is not None},
             fds=(stdin, stdout, stderr),
             limits={name: int(value) for name, value in limits.items()},
         )

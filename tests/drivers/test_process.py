@@ -165,6 +165,16 @@ async def test_all_output_is_there_however_fast_the_process_ends(processes: Proc
         assert await text(processes, "sh", "-c", "printf %65536s x") == "x".rjust(65536)
 
 
+async def test_a_program_may_open_its_streams_by_name(processes: Processes) -> None:
+    script = "cat /dev/stdin > /dev/stdout; echo error > /dev/stderr"
+    completed = await processes.run(["sh", "-c", script], input=b"in", timeout=5, max_output=100)
+    assert (completed.stdout, completed.stderr) == (b"in", b"error\n")
+
+
+async def test_an_environment_variable_can_be_taken_away(processes: Processes) -> None:
+    assert "LANG=" not in await text(processes, "env", env={"LANG": None})
+
+
 async def test_a_background_child_that_holds_the_output_does_not_delay_the_end(processes: Processes) -> None:
     started = time.monotonic()
     assert (await text(processes, "sh", "-c", "sleep 60 & echo $!")).strip().isdigit()
