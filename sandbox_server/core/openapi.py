@@ -136,7 +136,7 @@ def _parameters(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], comp
 def _place(spec: Spec, name: str) -> Literal["path", "query", "body"]:
     if f"{{{name}}}" in spec.path:
         return "path"
-    return "body" if spec.takes_body and name not in spec.query else "query"
+    return "body" if spec.reads_json and name not in spec.query else "query"
 
 
 def _body(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]) -> dict[str, Any] | None:
@@ -151,7 +151,7 @@ def _body(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
         }
     schema = _fields(spec, schemas, components)
-    if not spec.takes_body or not any(_place(spec, name) == "body" for name in schema.get("properties", {})):
+    if not spec.reads_json or not any(_place(spec, name) == "body" for name in schema.get("properties", {})):
         return None
     return {
         "required": bool(schema.get("required")),
