@@ -1,4 +1,3 @@
-import json
 import logging
 
 import pytest
@@ -48,7 +47,7 @@ async def test_a_call_is_one_line_that_says_who_what_how_long_and_how_it_ended(c
     await Dispatcher([Audit()]).call(OPERATIONS["login"], {"password": "hunter2"}, CALL)
 
     [record] = caplog.records
-    line = json.loads(record.getMessage())
+    line = dict(record.__dict__["fields"])
     assert line.pop("ms") >= 0
     assert line == {"request_id": "r-1", "caller": "ann", "surface": "mcp", "operation": "feature.login", "outcome": "ok"}
 
