@@ -59,7 +59,7 @@ async def test_a_failure_is_named_by_its_kind_alone(name: str, outcome: str, cap
     with pytest.raises((Conflict, RuntimeError)):
         await Dispatcher([audit]).call(OPERATIONS[name], {}, CALL)
 
-    assert json.loads(caplog.records[0].getMessage())["outcome"] == outcome
+    assert caplog.records[0].__dict__["fields"]["outcome"] == outcome
     assert "hunter2" not in caplog.text
     assert audit.durations[f"feature.{name}", outcome].count == 1
 
