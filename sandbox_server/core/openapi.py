@@ -5,11 +5,12 @@ import inspect
 import textwrap
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
+from sandbox_server.core.errors import FileErrorType
 from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.results import Blob, Content
 
@@ -38,6 +39,23 @@ _VALIDATION_ERROR: dict[str, Any] = {
     },
 }
 
+_FILE_ERROR: dict[str, Any] = {
+    "type": "object",
+    "title": "FileOperationError",
+    "description": "Why a file operation failed; it comes with `success: false`.",
+    "required": ["path", "operation", "message", "error_type", "retryable"],
+    "properties": {
+        "path": {"type": "string"},
+        "operation": {"type": "string"},
+        "message": {"type": "string"},
+        "error_type": {"type": "string", "enum": list(get_args(FileErrorType))},
+        "retryable": {"type": "boolean"},
+        "errno": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "errno_name": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "exception_type": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    },
+}
+
 
 def document(operations: Iterable[Operation], *, title: str, version: str) -> dict[str, Any]:
     """Describe every HTTP operation.
@@ -54,7 +72,7 @@ def document(operations: Iterable[Operation], *, title: str, version: str) -> di
     for operation in described:
         entry = _entry(operation, schemas, components)
         paths.setdefault(operation.spec.path, {})[operation.spec.verb.lower()] = entry
-    components["HTTPValidationError"] = _VALIDATION_ERROR
+    components |= {"HTTPValidationError": _VALIDATION_ERROR, "FileOperationError": _FILE_ERROR}
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version},
@@ -191,6 +209,8 @@ def _result_schema(spec: Spec, components: dict[str, Any]) -> dict[str, Any]:
     data = _data_schema(spec.returns, components)
     if not spec.envelope:
         return data
+    if spec.failures == "file":
+        data = {"anyOf": [data or {"type": "null"}, {"$ref": _REF.format(model="FileOperationError")}]}
     return {
         "type": "object",
         "properties": {

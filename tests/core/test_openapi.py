@@ -70,6 +70,11 @@ class Feature:
         """Tell of everything."""
         yield Event("x", None)
 
+    @operation("POST /v1/touch", scope="files", failures="file")
+    async def touch(self) -> Inner:
+        """Touch one."""
+        raise NotImplementedError
+
     @operation("POST /v1/upload", scope="files", form=Form)
     async def upload(self, upload: Upload) -> None:
         """Take a file."""
@@ -177,6 +182,13 @@ def test_a_result_stands_in_the_envelope() -> None:
 
 def test_a_result_without_envelope_stands_alone() -> None:
     assert content("get", "/v1/things")["application/json"]["schema"]["type"] == "array"
+
+
+def test_a_file_operation_may_answer_a_file_error() -> None:
+    data = content("post", "/v1/touch")["application/json"]["schema"]["properties"]["data"]
+
+    assert data == {"anyOf": [{"$ref": "#/components/schemas/Inner"}, {"$ref": "#/components/schemas/FileOperationError"}]}
+    assert SCHEMAS["FileOperationError"]["properties"]["error_type"]["enum"][0] == "not_found"
 
 
 def test_streams_and_bytes_have_their_media_types() -> None:

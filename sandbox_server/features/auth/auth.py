@@ -50,7 +50,7 @@ class Auth:
         self._settings = settings
         self._now = now
 
-    @operation("GET /auth", scope="public", envelope=False)
+    @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
         """Tell whether a request may pass, and who sends it.
 
