@@ -26,6 +26,7 @@ def test_the_account_of_the_image_needs_no_change() -> None:
 def test_other_ids_are_given_to_the_account_and_may_be_shared() -> None:
     assert changes(Account(), Agent(uid=501, gid=20)) == [
         ["groupmod", "--non-unique", "--gid", "20", "gem"],
+        ["find", "/home/gem", "-xdev", "-gid", "1000", "-exec", "chgrp", "--no-dereference", "20", "{}", "+"],
         ["usermod", "--non-unique", "--uid", "501", "gem"],
     ]
 
@@ -46,6 +47,14 @@ def test_sudo_is_allowed_by_a_file_that_sudo_accepts(tmp_path: Path) -> None:
     allow_root(Agent(user="ada"), sudoers)
     assert sudoers.read_text() == "ada ALL=(ALL:ALL) NOPASSWD: ALL\n"
     assert sudoers.stat().st_mode & 0o777 == 0o440
+
+
+def test_a_rule_that_is_right_already_is_not_written(tmp_path: Path) -> None:
+    sudoers = tmp_path / "agent"
+    allow_root(Agent(), sudoers)
+    before = sudoers.stat().st_ino
+    allow_root(Agent(), sudoers)
+    assert sudoers.stat().st_ino == before
 
 
 def test_sudo_is_taken_away_again(tmp_path: Path) -> None:

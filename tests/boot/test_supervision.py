@@ -4,13 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from supervisor.options import ServerOptions
 
-from sandbox_server.boot.supervision import assign_users
+from sandbox_server.boot.supervision import EagerPoller, assign_users
+
+PATIENCE = 0.2
+"""Seconds that a turn waits in these tests."""
 
 CONFIGURATION = """
 [supervisord]
@@ -23,9 +28,10 @@ childlogdir = {folder}
 user = {user}
 
 [program:writer]
-command = /bin/sh -c 'date +%%s.%%N >{folder}/written; id -u >{folder}/uid; echo hello >/dev/stdout; exec sleep 600'
+command = /bin/sh -c 'echo $$ >{folder}/shell; id -u >{folder}/uid; echo hello >/dev/stdout; exec sleep 600'
 stdout_logfile = {folder}/output
 stopwaitsecs = 2
+autorestart = true
 """
 
 
@@ -46,6 +52,40 @@ def test_without_root_no_program_changes_its_user() -> None:
     processes = [Process(None), Process(0), Process(990)]
     assign_users(processes, 1000, root=False)
     assert [process.uid for process in processes] == [None, None, None]
+
+
+@pytest.fixture
+def eager() -> Iterator[EagerPoller]:
+    """A poller that has taken its first turns."""
+    handler = signal.signal(signal.SIGUSR1, lambda *_: None)
+    made = EagerPoller(ServerOptions())
+    yield made
+    made.close()
+    signal.signal(signal.SIGUSR1, handler)
+
+
+def waited(eager: EagerPoller) -> bool:
+    """Whether a turn waits, rather than return at once."""
+    before = time.monotonic()
+    eager.poll(PATIENCE)
+    return time.monotonic() - before >= PATIENCE
+
+
+def test_the_first_turns_do_not_wait_and_the_next_ones_do(eager: EagerPoller) -> None:
+    assert [waited(eager) for _ in range(4)] == [False, False, True, True]
+
+
+def test_a_signal_ends_the_wait_and_the_next_two(eager: EagerPoller) -> None:
+    for _ in range(3):
+        eager.poll(0)
+    signal.raise_signal(signal.SIGUSR1)
+    assert [waited(eager) for _ in range(4)] == [False, False, False, True]
+
+
+def test_a_signal_is_no_news_of_a_descriptor(eager: EagerPoller) -> None:
+    eager.poll(0)
+    signal.raise_signal(signal.SIGUSR1)
+    assert eager.poll(PATIENCE) == ([], [])
 
 
 @dataclass(frozen=True)
@@ -80,12 +120,11 @@ def test_programs_start_at_once_as_the_agent_and_can_open_their_own_output(super
     assert (supervisor.read("output"), supervisor.read("uid")) == ("hello", str(supervisor.agent_uid))
 
 
-def test_the_first_program_starts_in_much_less_than_the_second_that_supervisor_waits(
-    supervisor: Supervisor, until: Callable[..., None]
-) -> None:
-    until(lambda: supervisor.read("written"))
-    started = (supervisor.folder / "pid").stat().st_mtime
-    assert float(supervisor.read("written")) - started < 0.5
+def test_a_program_that_is_killed_starts_anew(supervisor: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: supervisor.read("output"))
+    before = int(supervisor.read("shell"))
+    os.kill(before, signal.SIGKILL)
+    until(lambda: supervisor.read("shell") not in ("", str(before)))
 
 
 def test_a_signal_ends_the_programs_and_then_the_supervisor(supervisor: Supervisor, until: Callable[..., None]) -> None:
