@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
 from sandbox_server.variables import (
-    ACCOUNT_ID,
     BOOLEAN,
+    GROUP_ID,
     HTTP_URL,
     OPTIONAL_PATH,
     PATH,
@@ -20,6 +20,8 @@ from sandbox_server.variables import (
     SECRET,
     SIZE,
     TEXT,
+    TIMEZONE,
+    USER_ID,
     Kind,
     Secret,
     Variable,
@@ -75,8 +77,8 @@ class Agent:
     """The agent's user"""
 
     user: str = variable("USER", Kind("user name", account_name), "gem", "Name of the agent's user.", inherited=True)
-    uid: int = variable("USER_UID", ACCOUNT_ID, 1000, "Its user id.")
-    gid: int = variable("USER_GID", ACCOUNT_ID, 1000, "Its group id.")
+    uid: int = variable("USER_UID", USER_ID, 1000, "Its user id.")
+    gid: int = variable("USER_GID", GROUP_ID, 1000, "Its group id.")
     workspace: str = variable(
         "WORKSPACE",
         PATH,
@@ -90,7 +92,7 @@ class Agent:
         True,
         "Whether the agent may become root with `sudo`, without a password.",
     )
-    timezone: str | None = variable("TZ", TEXT, None, "Time zone, as in `Europe/Berlin`. Unset: UTC.", inherited=True)
+    timezone: str | None = variable("TZ", TIMEZONE, None, "Time zone, as in `Europe/Berlin`. Unset: UTC.", inherited=True)
 
     def __post_init__(self) -> None:
         if not self.workspace:

@@ -4,13 +4,14 @@ import asyncio
 import secrets
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 from sandbox_server.drivers.pipes import PipeReader, PipeWriter
 from sandbox_server.drivers.process import Exit, Process, Processes
 from sandbox_server.drivers.spool import Spool
+from sandbox_server.features.bash.wire import BashCommandState, CommandStatus
 
 INPUT_LIMIT = 1 << 20
 """Bytes of input that may wait for a command to read them."""
@@ -18,7 +19,6 @@ INPUT_LIMIT = 1 << 20
 _SIGNALS = {int(number): number.name for number in signal.Signals}
 
 type StreamName = Literal["stdout", "stderr"]
-type CommandStatus = Literal["pending", "running", "completed", "timed_out", "killed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,13 @@ class Command:
         self.text = text
         self.status: CommandStatus = "pending"
         self.exit: Exit | None = None
-        self.stdout = Stream(bases[0], kept, self.notify)
-        self.stderr = Stream(bases[1], kept, self.notify)
-        self.stdin = PipeWriter(INPUT_LIMIT)
+        with ExitStack() as opened:
+            self.stdout = Stream(bases[0], kept, self.notify)
+            opened.callback(self.stdout.reader.close)
+            self.stderr = Stream(bases[1], kept, self.notify)
+            opened.callback(self.stderr.reader.close)
+            self.stdin = PipeWriter(INPUT_LIMIT)
+            opened.pop_all()
         self._process: Process | None = None
         self.ended_at = 0.0
         self._holders = 0
@@ -132,6 +136,10 @@ class Command:
             await asyncio.wait([self._change])
         if self._process:
             await self._process.kill(number)
+
+    def state(self) -> BashCommandState:
+        """Describe the command as it is now."""
+        return BashCommandState(command_id=self.id, command=self.text, status=self.status, exit_code=self.exit_code, signal=self.signal)
 
     def change(self) -> asyncio.Future[None]:
         """Give a future that is done at the next change of output or status; ask before looking, wait after."""

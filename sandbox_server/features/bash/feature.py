@@ -3,7 +3,8 @@
 import asyncio
 import signal
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
@@ -12,7 +13,6 @@ from sandbox_server.core import (
     Call,
     Conflict,
     Event,
-    Failure,
     InvalidArgument,
     NotFound,
     PermissionDenied,
@@ -24,20 +24,19 @@ from sandbox_server.core import (
 from sandbox_server.drivers.process import Processes
 from sandbox_server.features.bash.command import Command, Kept
 from sandbox_server.features.bash.follow import Position, follow
-from sandbox_server.features.bash.models import (
-    BashCommandInfo,
+from sandbox_server.features.bash.output import Text, excerpt
+from sandbox_server.features.bash.session import Session, Sessions
+from sandbox_server.features.bash.wire import (
     BashExecRequest,
     BashExecResult,
     BashKillRequest,
     BashOutputRequest,
     BashOutputResult,
     BashSessionCreateRequest,
-    BashSessionInfo,
     BashSessionRef,
+    BashSessionState,
     BashWriteRequest,
 )
-from sandbox_server.features.bash.output import Text, excerpt
-from sandbox_server.features.bash.session import Session, Sessions
 
 SIGNAL_GRACE = 1.0
 """Seconds that `kill` waits for the signal to have ended the command."""
@@ -82,15 +81,14 @@ class Bash:
         """
         session, command = await self._start(request)
         if request.async_mode:
-            return Reply(BashExecResult.of(session, command, Text("", command.stdout.base), Text("", command.stderr.base)))
+            return Reply(session.result(command, command.state(), Text("", 0), Text("", 0)))
         with command.held():
             await command.wait(request.timeout)
-            ended, most = command.ended, request.max_output_length
+            state, ended, most = command.state(), command.ended, request.max_output_length
             stdout = await excerpt(command.stdout.spool, most, ended=ended)
             stderr = await excerpt(command.stderr.spool, most, ended=ended)
         more = stdout.end < command.stdout.spool.size or stderr.end < command.stderr.spool.size
-        stdout, stderr = stdout.moved(command.stdout.base), stderr.moved(command.stderr.base)
-        return Reply(BashExecResult.of(session, command, stdout, stderr), hint=_hint(command, more=more and command.ended))
+        return Reply(session.result(command, state, stdout, stderr), hint=_hint(command, more=more and ended))
 
     @stream_of(exec_command)
     async def stream_exec(self, request: BashExecRequest, call: Call) -> AsyncIterator[Event]:
@@ -164,12 +162,12 @@ class Bash:
         return Reply(None, message=f"{request.signal} sent; the command is {command.status}")
 
     @operation("GET /v1/bash/sessions", scope="shell")
-    async def sessions(self) -> list[BashSessionInfo]:
+    async def sessions(self) -> list[BashSessionState]:
         """List the sessions."""
-        return [BashSessionInfo.of(session) for session in self._sessions]
+        return [session.state() for session in self._sessions]
 
     @operation("POST /v1/bash/sessions/create", scope="shell")
-    async def create_session(self, request: BashSessionCreateRequest) -> BashSessionInfo:
+    async def create_session(self, request: BashSessionCreateRequest) -> BashSessionState:
         """Create a session.
 
         It stays until it is closed. Sessions that `exec` made of its own accord make room for others when there are too many.
@@ -180,7 +178,7 @@ class Bash:
         if session_id not in self._sessions:
             working_dir = request.exec_dir or self._workspace
             self._sessions.add(Session(session_id, working_dir, snapshot_path=request.snapshot_path))
-        return BashSessionInfo.of(self._sessions.get(session_id))
+        return self._sessions.get(session_id).state()
 
     @operation("POST /v1/bash/sessions/{session_id}/close", scope="shell", destructive=True)
     async def close_session(self, request: BashSessionRef) -> None:
@@ -194,12 +192,13 @@ class Bash:
         command = session.add(request.command, self._kept)
         self._commands.add(command)
         try:
-            await command.start(self._processes, session.argv(request.command), cwd, request.env or {})
-        except BaseException as error:
+            with _directory_as_argument():
+                await command.start(self._processes, session.argv(request.command), cwd, request.env or {})
+        except BaseException:
             session.withdraw(command)
             if session.temporary and not session.commands:
                 self._sessions.remove(session)
-            raise _explained(error) from error
+            raise
         session.working_dir = cwd
         self._tasks.start(self._watch(session, command, request.hard_timeout), name=f"bash command {command.id}")
         return session, command
@@ -230,7 +229,7 @@ class Bash:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.wait_timeout
         while True:
-            change, ended = command.change(), command.ended
+            change, state, ended = command.change(), command.state(), command.ended  # before reading: of an ended one all is read
             stdout = await session.read("stdout", request.offset, request.command_id)
             stderr = await session.read("stderr", request.stderr_offset, request.command_id)
             remaining = deadline - loop.time()
@@ -243,7 +242,7 @@ class Bash:
             stderr=stderr.text,
             offset=stdout.end,
             stderr_offset=stderr.end,
-            command=BashCommandInfo.of(command),
+            command=state,
         )
 
     def _resume(self, position: Position, timeout: float | None) -> AsyncIterator[Event]:
@@ -258,10 +257,8 @@ class Bash:
         if not request.exec_dir and not request.snapshot_path:
             return
         argv = ["test", "-r", request.snapshot_path] if request.snapshot_path else ["true"]
-        try:
+        with _directory_as_argument():
             found = await self._processes.run(argv, cwd=request.exec_dir, timeout=PROBE_SECONDS, max_output=0)
-        except Failure as error:
-            raise _explained(error) from error
         if found.exit.code != 0:
             raise InvalidArgument(f"snapshot_path {request.snapshot_path!r} cannot be read", snapshot_path=request.snapshot_path)
 
@@ -294,8 +291,12 @@ def _require_absolute(name: str, path: str | None) -> None:
         raise InvalidArgument(f"{name} {path!r} is not an absolute path", field=name)
 
 
-def _explained(error: BaseException) -> BaseException:
-    """A missing working directory is a wrong argument, not a missing session."""
-    if isinstance(error, NotFound | PermissionDenied) and error.details.get("subject") == "cwd":
-        return InvalidArgument(error.message, hint="give an exec_dir that exists and that the agent may enter")
-    return error
+@contextmanager
+def _directory_as_argument() -> Iterator[None]:
+    """Make a missing working directory a wrong argument: a 404 would be taken for a missing session."""
+    try:
+        yield
+    except (NotFound, PermissionDenied) as error:
+        if error.details.get("subject") != "cwd":
+            raise
+        raise InvalidArgument(error.message, hint="give an exec_dir that exists and that the agent may enter") from error

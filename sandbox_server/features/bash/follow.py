@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from sandbox_server.core import Event, InvalidArgument
 from sandbox_server.features.bash.command import Command, StreamName
-from sandbox_server.features.bash.models import BashCommandInfo
 from sandbox_server.features.bash.output import read_text
 
 STREAMS: tuple[StreamName, ...] = ("stdout", "stderr")
@@ -81,6 +80,6 @@ def _output(name: StreamName, text: str, position: Position) -> Event:
 
 
 def _described(event: str, command: Command, position: Position) -> Event:
-    info = BashCommandInfo.of(command).model_dump()
+    info = command.state().model_dump()
     offsets = {"offset": position.stdout, "stderr_offset": position.stderr, "seq": position.seq}
     return Event(event, {"session_id": position.session_id, **info, **offsets}, str(position))

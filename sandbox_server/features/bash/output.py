@@ -39,6 +39,7 @@ async def read_text(spool: Spool, offset: int, *, ended: bool, limit: int = READ
         start, piece = await spool.read(position, min(PIECE, last - position))
         if start > position:
             parts += [decoder.decode(b"", final=True), _gap(min(start, stop) - position)]
+            last = min(stop, last + start - position)
         parts.append(decoder.decode(piece))
         position = min(start, stop) + len(piece)
     if ended and position == stop:

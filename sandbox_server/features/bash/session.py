@@ -3,11 +3,11 @@
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Literal
 
 from sandbox_server.core import Conflict, NotFound, ResourceExhausted
 from sandbox_server.features.bash.command import Command, Kept, StreamName
 from sandbox_server.features.bash.output import Part, Text, read_parts, read_text
+from sandbox_server.features.bash.wire import BashCommandState, BashExecResult, BashSessionState, SessionStatus
 
 MAX_COMMANDS = 16
 """Commands of a session whose output can still be read."""
@@ -22,8 +22,6 @@ set --
 eval "unset _sandbox_script _sandbox_word
 $_sandbox_script"
 """
-
-type SessionStatus = Literal["ready", "closed"]
 
 
 class Session:
@@ -49,6 +47,29 @@ class Session:
     def running(self) -> Command | None:
         """The command that is starting or running."""
         return self.latest if self.latest and not self.latest.ended else None
+
+    def state(self) -> BashSessionState:
+        """Describe the session as it is now."""
+        return BashSessionState(
+            session_id=self.id,
+            status=self.status,
+            working_dir=self.working_dir,
+            created_at=self.created_at,
+            last_used_at=self.last_used_at,
+            current_command=self.running.text if self.running else None,
+            command_count=self.command_count,
+        )
+
+    def result(self, command: Command, state: BashCommandState, stdout: Text, stderr: Text) -> BashExecResult:
+        """Describe a command as it was before its output was read, with that output: of one that had ended it is all."""
+        return BashExecResult(
+            session_id=self.id,
+            **state.model_dump(),
+            stdout=stdout.text,
+            stderr=stderr.text,
+            offset=command.stdout.base + stdout.end,
+            stderr_offset=command.stderr.base + stderr.end,
+        )
 
     def touch(self) -> None:
         """Note that the session is in use."""

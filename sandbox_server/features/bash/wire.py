@@ -6,15 +6,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandbox_server.core import Model
-from sandbox_server.features.bash.command import Command, CommandStatus
-from sandbox_server.features.bash.output import Text
-from sandbox_server.features.bash.session import Session, SessionStatus
+
+type CommandStatus = Literal["pending", "running", "completed", "timed_out", "killed"]
+type SessionStatus = Literal["ready", "closed"]
 
 MAX_SECONDS = 366 * 86400.0
 
-type Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
-type Offset = Annotated[int, Field(ge=0)]
-type SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:@-]{0,128}$")]
+Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
+Offset = Annotated[int, Field(ge=0)]
+SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:@-]{0,128}$")]
 
 
 class BashExecRequest(Model):
@@ -34,7 +34,7 @@ class BashExecRequest(Model):
     """Seconds to wait for the end; then the answer is `running` and the command goes on. Only without `async_mode`."""
     hard_timeout: Seconds | None = None
     """Seconds after which the command and its process group are killed, with status `timed_out`."""
-    max_output_length: int = Field(50000, ge=0)
+    max_output_length: int = Field(default=50000, ge=0)
     """Characters of each stream in the answer: the middle of a longer one is left out, with a marker. 0: no limit. Only without
     `async_mode`."""
 
@@ -59,24 +59,8 @@ class BashExecResult(Model):
     stderr_offset: int = 0
     """Where `output` goes on reading stderr, in bytes."""
 
-    @classmethod
-    def of(cls, session: Session, command: Command, stdout: Text, stderr: Text) -> "BashExecResult":
-        """Describe a command as it is now, with what was read of its output."""
-        return cls(
-            session_id=session.id,
-            command_id=command.id,
-            command=command.text,
-            status=command.status,
-            stdout=stdout.text,
-            stderr=stderr.text,
-            exit_code=command.exit_code,
-            signal=command.signal,
-            offset=stdout.end,
-            stderr_offset=stderr.end,
-        )
 
-
-class BashCommandInfo(Model):
+class BashCommandState(Model):
     """A command and its status."""
 
     command_id: str
@@ -85,11 +69,6 @@ class BashCommandInfo(Model):
     exit_code: int | None = None
     signal: str | None = None
     """Name of the signal that ended it, as in `SIGKILL`."""
-
-    @classmethod
-    def of(cls, command: Command) -> "BashCommandInfo":
-        """Describe a command as it is now."""
-        return cls(command_id=command.id, command=command.text, status=command.status, exit_code=command.exit_code, signal=command.signal)
 
 
 class BashOutputRequest(Model):
@@ -116,7 +95,7 @@ class BashOutputResult(Model):
     stderr: str = ""
     offset: int = 0
     stderr_offset: int = 0
-    command: BashCommandInfo | None = None
+    command: BashCommandState | None = None
     """The command that was asked for, else the current or latest one."""
 
 
@@ -150,7 +129,7 @@ class BashSessionCreateRequest(Model):
     """Script that every command of the session sources first."""
 
 
-class BashSessionInfo(Model):
+class BashSessionState(Model):
     """One session."""
 
     session_id: str
@@ -160,19 +139,6 @@ class BashSessionInfo(Model):
     last_used_at: datetime
     current_command: str | None = None
     command_count: int = 0
-
-    @classmethod
-    def of(cls, session: Session) -> "BashSessionInfo":
-        """Describe a session as it is now."""
-        return cls(
-            session_id=session.id,
-            status=session.status,
-            working_dir=session.working_dir,
-            created_at=session.created_at,
-            last_used_at=session.last_used_at,
-            current_command=session.running.text if session.running else None,
-            command_count=session.command_count,
-        )
 
 
 class BashSessionRef(Model):
