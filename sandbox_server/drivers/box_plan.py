@@ -18,6 +18,8 @@ EMPTY = ("/tmp",)
 """What starts empty: the image's is the control side's."""
 ENGINE_FILES = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
 """What the engine mounts. The box gets copies, because the control side resolves names by them too."""
+COPIED = ("/etc",)
+"""What is copied even where nothing is mounted below it: what the control side and the box say of users is not the same."""
 SMALL_ENTRIES = 5000
 SMALL_BYTES = 64 << 20
 """A directory with a mount below it is copied whole up to this many files and bytes."""
@@ -71,7 +73,7 @@ class Planner:
         below = self._mounts_below(path)
         if path in self._mounts:
             yield Shared(path)
-        elif not below:
+        elif not below and path not in COPIED:
             yield Layered(path, self._source(path))
         elif is_small(self._source(path), leave=[self._source(mount) for mount in below]):
             yield self._copy(path, below)
@@ -163,3 +165,17 @@ def copy_owner(source: str, target: str) -> None:
 
 def _is_copied(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() or entry.is_file(follow_symlinks=False)
+
+
+def prepare(base: str, hidden: Collection[str], sudo_user: str | None) -> list[Part]:
+    """Plan the box's tree, with copies in `base`; `sudo_user` may become root in the box, and only there, without a password."""
+    parts = Planner(base, mount_points(), hidden).plan()
+    etc = next((part for part in parts if part.path == "/etc"), None)
+    if sudo_user and isinstance(etc, Layered) and os.path.isdir(f"{etc.lower}/sudoers.d"):
+        with open(f"{etc.lower}/sudoers.d/agent", "w", encoding="ascii", opener=_private) as file:
+            file.write(f"{sudo_user} ALL=(ALL:ALL) NOPASSWD: ALL\n")
+    return parts
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o440)

@@ -81,6 +81,7 @@ class BoxStore:
         if state.get("drop"):
             self._set_aside(self.up)
         self._write_state(state["head"])
+        self._set_all_aside("draft-")
         for name in os.listdir(self._path("l")):
             if not os.path.exists(self._path("about", f"{name}.json")):
                 self._set_aside(self._path("l", name))
@@ -155,10 +156,31 @@ class BoxStore:
         self._set_aside(self.up)
         self._write_state(checkpoint)
 
+    def adopt(self, folder: str, label: str, who: str, why: Why, parent: str | None) -> Record:
+        """Make a layer of a draft."""
+        record = Record(secrets.token_hex(4), parent, label, who, why, time.time())
+        os.rename(folder, self.layer(record.id))
+        self._write(f"about/{record.id}.json", asdict(record))
+        return record
+
+    def start_from(self, checkpoint: str | None) -> None:
+        """Let the next box start from a checkpoint, without what changed since the head. The box must not run."""
+        self._write_state(checkpoint, drop=True)
+        self._set_aside(self.up)
+        self._write_state(checkpoint)
+
     def adopt(self, record: Record, folder: str) -> None:
         """Add a layer that was made elsewhere in the store."""
         os.rename(folder, self.layer(record.id))
         self._write(f"about/{record.id}.json", asdict(record))
+
+    def replace_layer(self, checkpoint: str, folder: str, *, parent: str | None) -> Record:
+        """Put a draft in the place of a layer and let it stand on another. The box may go on running on the old one."""
+        record = replace(self.record(checkpoint), parent=parent, why="squashed", files=None, bytes=None)
+        os.rename(self.layer(checkpoint), self._path(f"stale-{secrets.token_hex(4)}"))
+        os.rename(folder, self.layer(checkpoint))
+        self._write(f"about/{checkpoint}.json", asdict(record))
+        return record
 
     def update(self, checkpoint: str, *, files: int, size: int) -> None:
         """Note what a layer holds."""
@@ -178,15 +200,22 @@ class BoxStore:
         with suppress(FileNotFoundError):
             os.rename(path, self._path(f"gone-{secrets.token_hex(4)}"))
 
+    def set_stale_aside(self) -> None:
+        """Let layers go that were replaced, now that no box runs that stands on them."""
+        self._set_all_aside("stale-")
+
+    def _set_all_aside(self, prefix: str) -> None:
+        for name in os.listdir(self.folder):
+            if name.startswith(prefix):
+                self._set_aside(self._path(name))
+
     def leftovers(self) -> list[str]:
         """What was set aside and waits for somebody to remove it, which takes as long as it is large."""
-        return [self._path(name) for name in os.listdir(self.folder) if name.startswith(("gone-", "draft-"))]
+        return [self._path(name) for name in os.listdir(self.folder) if name.startswith("gone-")]
 
     def make_base(self) -> str:
         """Make an empty directory for copies of the image and put those of earlier containers aside."""
-        for name in os.listdir(self.folder):
-            if name.startswith("base-"):
-                self._set_aside(self._path(name))
+        self._set_all_aside("base-")
         base = self._path(f"base-{secrets.token_hex(4)}")
         os.mkdir(base)
         return base

@@ -18,18 +18,18 @@ import os
 import select
 import signal
 import socket
-import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from sandbox_server.drivers import child, wire_fds
+from sandbox_server.drivers import child, namespaces, wire_fds
+from sandbox_server.drivers.box_seat import Seat
 from sandbox_server.drivers.child import Account, Program
+from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
-BACKLOG = 1024
 _STREAMS = ("stdin", "stdout", "stderr")
 
 type FileServer = Callable[[socket.socket], None]
@@ -54,7 +54,8 @@ class _Connection:
 class Spawner:
     """Forks what clients of `listener` ask for, in one thread.
 
-    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask.
+    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask. With a `seat` every process
+    starts in the box, and requests wait while there is none.
     """
 
     def __init__(
@@ -65,12 +66,15 @@ class Spawner:
         environment: Mapping[str, str],
         peers: frozenset[int],
         serve_files: FileServer,
+        seat: Seat | None = None,
     ) -> None:
         self._listener = listener
         self._accounts = accounts
         self._environment = environment
         self._peers = peers
         self._serve_files = serve_files
+        self._seat = seat
+        self._waiting: list[tuple[_Connection, list[int]]] = []
         self._poll = select.epoll()
         self._ready: dict[int, Callable[[], None]] = {}
         self._children: dict[int, _Connection] = {}
@@ -88,7 +92,8 @@ class Spawner:
         self._watch(woken.fileno(), partial(self._on_signal, woken))
         self._watch(self._listener.fileno(), self._accept)
         while not self._stopping:
-            for fd, _ in self._poll.poll():
+            self._keep_seat()
+            for fd, _ in self._poll.poll(self._seat.patience if self._seat else None):
                 self._dispatch(fd)
         for connection in list(self._children.values()):
             self._hang_up(connection)
@@ -108,6 +113,31 @@ class Spawner:
         if self._ready.pop(fd, None):
             self._poll.unregister(fd)
 
+    def _keep_seat(self) -> None:
+        """Connect to the keeper of the box where there is none, or not any more."""
+        if self._seat and self._seat.connect():
+            self._watch(self._seat.fileno(), self._on_seat)
+
+    def _on_seat(self) -> None:
+        """Take the box that the keeper made, and start in it what waited for it."""
+        if not (seat := self._seat):
+            return
+        self._unwatch(seat.ended)
+        keeper = seat.fileno()
+        if not seat.receive():
+            self._unwatch(keeper)
+            seat.disconnect()
+        if seat.taken:
+            self._watch(seat.ended, self._on_box_end)
+            waiting, self._waiting = self._waiting, []
+            for connection, fds in waiting:
+                self._begin(connection, fds)
+
+    def _on_box_end(self) -> None:
+        if self._seat:
+            self._unwatch(self._seat.ended)
+            self._seat.leave()
+
     def _on_signal(self, woken: socket.socket) -> None:
         with suppress(BlockingIOError):
             received = woken.recv(4096)
@@ -124,8 +154,8 @@ class Spawner:
             self._unwatch(self._listener.fileno())
             return
         sock.setblocking(False)
-        if _peer_uid(sock) not in self._peers:
-            _log(f"refused a client of uid {_peer_uid(sock)}")
+        if peer_uid(sock) not in self._peers:
+            _log(f"refused a client of uid {peer_uid(sock)}")
             sock.close()
             return
         self._watch(sock.fileno(), partial(self._on_packet, _Connection(sock)))
@@ -142,9 +172,21 @@ class Spawner:
             if message is None:
                 self._hang_up(connection)
             elif fds:
-                self._start(connection, fds)
+                self._begin(connection, fds)
+                fds = []
             else:
                 self._kill(connection, message)
+        finally:
+            wire_fds.close_all(fds)
+
+    def _begin(self, connection: _Connection, fds: list[int]) -> None:
+        """Start what is asked for, or let it wait for a box."""
+        if self._seat and not self._seat.taken:
+            self._waiting.append((connection, fds))
+            return
+        try:
+            if connection.sock.fileno() >= 0:  # else it hung up while it waited
+                self._start(connection, fds)
         finally:
             wire_fds.close_all(fds)
 
@@ -169,11 +211,11 @@ class Spawner:
             connection.kept = True  # ends with its own socket, not with this connection
             connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             own = connection.worker[1]
-            enter = partial(child.run_worker, self._serve_files, own, account)
+            enter = partial(child.run_worker, self._serve_files, own, account, self._seat)
         else:
             connection.kept = request.get("on_disconnect", "kill") == "keep"
             program = self._program(request, account, fds)
-            enter = partial(child.run_program, program, account)
+            enter = partial(child.run_program, program, account, self._seat)
         readable, writable = os.pipe()
         try:
             pid = os.fork()
@@ -223,10 +265,10 @@ class Spawner:
         elif connection.worker:
             self._hand_over(connection, *connection.worker)
         else:
-            self._reply(connection, {"pid": connection.pid})
+            self._reply(connection, {"pid": child.own_pid(connection.pid)})
 
     def _hand_over(self, connection: _Connection, theirs: socket.socket, own: socket.socket) -> None:
-        self._reply(connection, {"pid": connection.pid}, [theirs.fileno()])
+        self._reply(connection, {"pid": child.own_pid(connection.pid)}, [theirs.fileno()])
         theirs.close()
         self._watch(own.fileno(), partial(self._end_worker, connection), events=0)  # only hang-ups
 
@@ -291,30 +333,8 @@ def _ending(status: int) -> Message:
     return {"exit": code} if code >= 0 else {"signal": -code}
 
 
-def _peer_uid(sock: socket.socket) -> int:
-    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    uid: int = struct.unpack("3i", credentials)[1]
-    return uid
-
-
 def _log(message: str) -> None:
     sys.stderr.write(f"spawner: {message}\n")
-
-
-def listen(path: str, owner: Account) -> socket.socket:
-    """Bind `path` for `owner` alone, replacing a stale socket in one step so that no client meets a half-made one."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    fresh = f"{path}.new"
-    with suppress(FileNotFoundError):
-        os.unlink(fresh)
-    old = os.umask(0o177)
-    listener.bind(fresh)
-    os.umask(old)
-    if os.geteuid() == 0:
-        os.chown(fresh, owner.uid, owner.gid)
-    listener.listen(BACKLOG)
-    os.rename(fresh, path)
-    return listener
 
 
 def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
@@ -329,6 +349,9 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
     if options.allow_root:
         accounts["root"] = Account.named("root") if root else agent
     child.allow_many_descriptors()
+    seat = Seat(options.box) if options.box else None
+    if seat:
+        namespaces.forbid_tracing()
     gc.freeze()  # a forked child then copies fewer pages
     Spawner(
         listen(options.socket, client),
@@ -336,6 +359,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         environment=environment,
         peers=frozenset({0, client.uid}),
         serve_files=serve_files,
+        seat=seat,
     ).run()
 
 
@@ -353,4 +377,5 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--agent", default="gem", help="user that the agent's processes run as")
     parser.add_argument("--client", default="control", help="user that may ask for processes")
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
+    parser.add_argument("--box", default=None, help="socket of the keeper of the box that everything starts in")
     return parser.parse_args(arguments)
