@@ -139,11 +139,14 @@ class BoxStore:
         own = {self.up + part.path.rstrip("/") for part in parts}
         return any(_is_changed(path, own) for path in _walk(self.up))
 
+    def check_depth(self) -> None:
+        """Raise StoreError where no other layer fits on the head."""
+        if len(self.chain(self.head)) >= MAX_DEPTH:
+            raise StoreError("resource_exhausted", f"the chain has {MAX_DEPTH} layers: squash it first")
+
     def checkpoint(self, label: str, who: str, why: Why) -> Record:
         """Turn what changed since the head into a layer, and make that the head. The box must not run."""
         record = Record(secrets.token_hex(4), self.head, label, who, why, time.time())
-        if len(self.chain(record.parent)) >= MAX_DEPTH:
-            raise StoreError("resource_exhausted", f"the chain has {MAX_DEPTH} layers: squash it first")
         self._write_state(record.parent, pending=asdict(record))
         os.rename(self.up, self.layer(record.id))
         self._write(f"about/{record.id}.json", asdict(record))

@@ -1,0 +1,252 @@
+"""The keeper of the box: makes it, replaces it when it ends, and turns its files into checkpoints.
+
+A small root daemon of the standard library on a Unix socket. It lives in a user namespace of its own, so that it has rights over the box
+and none over the container beyond those of a file's owner. A client sends one request per connection, in the way of `wire_fds`: a JSON
+object `{"op": name, ...}`. The answer comes the same way: `{"ok": ...}`, or `{"refused": kind, "message"}`.
+
+The spawner sends `{"op": "attach"}` instead and keeps the connection: on it the keeper puts the descriptors of each box that it makes.
+"""
+
+import argparse
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
+
+from sandbox_server.drivers import box_care, box_plan, namespaces, wire_fds
+from sandbox_server.drivers.box import Box, BoxError
+from sandbox_server.drivers.box_care import Answer, BoxCare
+from sandbox_server.drivers.box_layers import remove
+from sandbox_server.drivers.box_store import BoxStore, StoreError
+from sandbox_server.drivers.child import Account
+from sandbox_server.drivers.layer_work import LayerWork
+from sandbox_server.drivers.listening import listen, peer_uid
+from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
+
+RETRY_SECONDS = 1.0
+"""Between two attempts to make a box, after one failed."""
+_NICE = 10
+
+
+@dataclass(eq=False)
+class _Client:
+    sock: socket.socket
+    uid: int
+
+
+class Keeper:
+    """Serves clients of `listener` in one thread; `peers` are the uids that may ask, `quota` bytes that checkpoints may take."""
+
+    def __init__(self, listener: socket.socket, care: BoxCare, store: BoxStore, *, peers: frozenset[int], quota: int) -> None:
+        self._listener = listener
+        self._care = care
+        self._store = store
+        self._peers = peers
+        self._quota = quota
+        self._poll = select.epoll()
+        self._ready: dict[int, Callable[[], None]] = {}
+        self._seats: set[_Client] = set()
+        self._announced = 0
+        self._stopping = False
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT, and end the box then."""
+        woken, wakes = socket.socketpair()
+        for end in (woken, wakes, self._listener):
+            end.setblocking(False)
+        signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
+        self._watch(woken.fileno(), partial(self._on_signal, woken))
+        self._watch(self._listener.fileno(), self._accept)
+        while not self._stopping:
+            self._have_box()
+            for fd, _ in self._poll.poll(None if self._care.box else RETRY_SECONDS):
+                self._dispatch(fd)
+        if self._care.box:
+            self._care.box.kill()
+
+    def _dispatch(self, fd: int) -> None:
+        try:
+            if ready := self._ready.get(fd):
+                ready()
+        except Exception:
+            sys.excepthook(*sys.exc_info())
+
+    def _watch(self, fd: int, ready: Callable[[], None]) -> None:
+        self._ready[fd] = ready
+        self._poll.register(fd, select.EPOLLIN)
+
+    def _unwatch(self, fd: int) -> None:
+        if self._ready.pop(fd, None):
+            self._poll.unregister(fd)
+
+    def _on_signal(self, woken: socket.socket) -> None:
+        with suppress(BlockingIOError):
+            received = woken.recv(4096)
+            self._stopping |= signal.SIGTERM in received or signal.SIGINT in received
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    def _have_box(self) -> None:
+        """Make a box where there is none, and give a new one to whom it concerns."""
+        before = self._care.failure
+        if not self._care.box and not self._care.make() and self._care.failure != before:
+            _log(f"cannot make a box, and tries again every {RETRY_SECONDS:g} s: {self._care.failure}")
+        if (box := self._care.box) and self._announced != self._care.made:
+            self._announced = self._care.made
+            self._watch(box.pidfd, partial(self._on_end, box))
+            for seat in self._seats:
+                self._seat(seat)
+            self._clear_away()
+
+    def _on_end(self, box: Box) -> None:
+        self._unwatch(box.pidfd)
+        if self._care.box is box:
+            _log("the box ended and is made anew")
+            self._care.forget()
+
+    def _clear_away(self) -> None:
+        """Remove, in the background, what no box needs any more."""
+        if leftovers := self._store.leftovers():
+            self._fork(lambda: remove(leftovers))
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except OSError:
+            return
+        sock.setblocking(False)
+        client = _Client(sock, peer_uid(sock))
+        if client.uid not in self._peers:
+            sock.close()
+            return
+        self._watch(sock.fileno(), partial(self._on_packet, client))
+
+    def _on_packet(self, client: _Client) -> None:
+        fds: list[int] = []
+        try:
+            message, fds = wire_fds.receive(client.sock)
+            if message is None or not fds:
+                self._hang_up(client)
+            else:
+                self._serve(client, wire_fds.read_body(fds[0]), fds[1:])
+        except BlockingIOError:
+            return
+        except (OSError, MalformedMessageError) as error:
+            _log(f"dropped a client: {error}")
+            self._hang_up(client)
+        finally:
+            wire_fds.close_all(fds)
+
+    def _hang_up(self, client: _Client) -> None:
+        self._seats.discard(client)
+        self._unwatch(client.sock.fileno())
+        client.sock.close()
+
+    def _serve(self, client: _Client, request: Message, fds: list[int]) -> None:
+        name = str(request.get("op"))
+        if name == "attach" and client.uid == 0:
+            self._seats.add(client)
+            self._seat(client)
+        elif name in LayerWork.OPERATIONS:
+            work = LayerWork(self._store, self._care.layered, self._quota)
+            self._fork(lambda: _answer(client.sock, lambda: work.run(name, request, fds)))
+        else:
+            self._operate(client, name, request)
+
+    def _operate(self, client: _Client, name: str, request: Message) -> None:
+        box = self._care.box
+        watched = box.pidfd if box else -1
+        self._unwatch(watched)  # the operation may close it, and another descriptor may get its number
+        _answer(client.sock, lambda: self._operation(name)(request), self._have_box)
+        if box and self._care.box is box:
+            self._watch(watched, partial(self._on_end, box))
+
+    def _operation(self, name: str) -> Callable[[Message], Answer]:
+        if name not in self._care.operations:
+            raise StoreError("not_found", f"no operation {name!r}")
+        return self._care.operations[name]
+
+    def _seat(self, client: _Client) -> None:
+        if box := self._care.box:
+            with suppress(OSError):
+                wire_fds.send(client.sock, {"box": self._care.made}, box.descriptors)
+
+    def _fork(self, work: Callable[[], None]) -> None:
+        if os.fork() == 0:
+            _work(work)
+
+
+def _answer(sock: socket.socket, work: Callable[[], Answer], then: Callable[[], None] = lambda: None) -> None:
+    """Do the work and say what came of it, after `then`."""
+    try:
+        answer: dict[str, object] = {"ok": work()}
+    except StoreError as error:
+        answer = {"refused": error.kind, "message": error.message}
+    except (KeyError, TypeError, ValueError) as error:
+        answer = {"refused": "invalid_argument", "message": f"malformed request: {error}"}
+    except (OSError, BoxError) as error:
+        answer = {"refused": "unavailable", "message": str(error)}
+    then()
+    with suppress(OSError):
+        wire_fds.send_request(sock, answer)
+
+
+def _work(work: Callable[[], None]) -> NoReturn:
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        os.nice(_NICE)
+        work()
+        status = 0
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(status)
+
+
+def _log(message: str) -> None:
+    sys.stderr.write(f"box: {message}\n")
+
+
+def serve(arguments: Sequence[str]) -> None:
+    """Run the keeper with command-line `arguments`."""
+    options = _parse(arguments)
+    client = Account.named(options.client)
+    store = BoxStore(options.store)
+    namespaces.forbid_tracing()
+    if found := box_care.find(options.record):
+        box, parts = found
+        listener = listen(options.socket, client)
+        os.setns(box.user, os.CLONE_NEWUSER)
+    else:
+        store.prepare()
+        parts = box_plan.prepare(store.make_base(), hidden=[options.store], sudo_user=options.sudo_user)
+        listener = listen(options.socket, client)
+        namespaces.leave_user_namespace()
+    care = BoxCare(store, parts, options.agent_run, options.record)
+    if found:
+        care.adopt(found[0])
+    Keeper(listener, care, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("sandbox_server box", description="Keep the agent's box.")
+    parser.add_argument("--socket", required=True, help="Unix socket to serve on")
+    parser.add_argument("--store", required=True, help="directory for the box's files, on a filesystem that can hold layers")
+    parser.add_argument("--record", required=True, help="file that tells the next keeper which box runs")
+    parser.add_argument("--agent-run", required=True, help="directory that the box sees too, read-only")
+    parser.add_argument("--client", default="control", help="user that may ask")
+    parser.add_argument("--sudo-user", default=None, help="user who may become root in the box")
+    parser.add_argument("--quota", type=int, default=10 << 30, help="bytes that checkpoints may take together")
+    return parser.parse_args(arguments)
