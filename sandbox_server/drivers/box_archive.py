@@ -71,7 +71,7 @@ def read(store: BoxStore, source: IO[bytes], label: str | None, who: str, quota:
         with tarfile.open(fileobj=source, mode="r|gz") as archive:
             records = _read_record(archive)
             drafts = {record.id: store.make_draft() for record in records}
-            for member in archive:
+            while (member := archive.next()) is not None:
                 quota -= member.size
                 if quota < 0:
                     raise StoreError("resource_exhausted", "the archive holds more than the quota leaves")

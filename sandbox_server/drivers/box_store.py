@@ -166,17 +166,6 @@ class BoxStore:
         self._write(f"about/{record.id}.json", asdict(record))
         return record
 
-    def start_from(self, checkpoint: str | None) -> None:
-        """Let the next box start from a checkpoint, without what changed since the head. The box must not run."""
-        self._write_state(checkpoint, drop=True)
-        self._set_aside(self.up)
-        self._write_state(checkpoint)
-
-    def adopt(self, record: Record, folder: str) -> None:
-        """Add a layer that was made elsewhere in the store."""
-        os.rename(folder, self.layer(record.id))
-        self._write(f"about/{record.id}.json", asdict(record))
-
     def replace_layer(self, checkpoint: str, folder: str, *, parent: str | None) -> Record:
         """Put a draft in the place of a layer and let it stand on another. The box may go on running on the old one."""
         record = replace(self.record(checkpoint), parent=parent, why="squashed", files=None, bytes=None)
