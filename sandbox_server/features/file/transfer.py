@@ -23,7 +23,7 @@ class FileUploadForm(Model):
 
     file: Annotated[str, Field(json_schema_extra={"format": "binary"})]
     """The file."""
-    path: str = ""
+    path: str | None = None
     """Where to put it: the file's absolute path, or a directory, which then gets it under its own name. Without it, the workspace."""
 
 
