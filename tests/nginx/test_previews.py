@@ -158,6 +158,12 @@ def test_the_gateways_own_port_is_no_preview(gateway: "Gateway") -> None:
         assert "belongs to the sandbox itself" in json.loads(answer.content)["message"]
 
 
+def test_a_preview_is_recognised_however_its_path_is_written(gateway: "Gateway", port: int) -> None:
+    for path in ("/%70roxy/{port}/", "//proxy/{port}/", "/proxy//{port}/", "/abs%70roxy/{port}/"):
+        assert gateway.ask("GET", path.replace("{port}", str(gateway.port)), KEY).status == 403, path
+        assert gateway.ask("GET", path.replace("{port}", str(port)), KEY).status == 200, path
+
+
 @pytest.mark.parametrize("host", ["10-0-0-1.example.org", "127-0-0-1.nip.io", "box-3000.example", "3000.example"])
 def test_a_host_that_only_looks_like_a_preview_is_none(gateway: "Gateway", host: str) -> None:
     assert gateway.ask("GET", "/v1/echo", KEY | {"Host": host}).status == 200
