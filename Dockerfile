@@ -69,6 +69,8 @@ LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV LANG=C.UTF-8
 EXPOSE 8080
+# The box's files: overlayfs takes no layer that is itself on one, as the container's own files are. Unnamed, the volume goes with the container.
+VOLUME /sandbox
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS "http://127.0.0.1:${PUBLIC_PORT:-8080}/readyz" >/dev/null
 ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_server", "boot"]
 

@@ -52,12 +52,26 @@ def serve(_: argparse.Namespace) -> None:
 
 def spawn(_: argparse.Namespace) -> None:
     """Start the agent's processes for the others."""
-    from sandbox_server.drivers import spawner
+    from sandbox_server.drivers import isolation, spawner
 
     settings = load()
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control]
-    spawner.main(arguments + ["--allow-root"] * settings.agent.sudo)
+    found = isolation.read(settings.paths.isolation)
+    arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
+    spawner.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
+
+
+def box(_: argparse.Namespace) -> None:
+    """Keep the agent's box."""
+    from sandbox_server.drivers import isolation, keeper
+
+    settings = load()
+    paths, agent = settings.paths, settings.agent
+    arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
+    arguments += ["--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
+    arguments += ["--sudo-user", agent.user] if agent.sudo else []
+    keeper.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
 
 
 def mcp(_: argparse.Namespace) -> None:
@@ -118,6 +132,7 @@ def parser() -> argparse.ArgumentParser:
 
     add("boot", boot)
     add("serve", serve)
+    add("box", box)
     add("spawn", spawn)
     add("mcp", mcp)
     add("post-ready", post_ready)

@@ -237,6 +237,28 @@ class Logs:
 
 
 @dataclass(frozen=True, slots=True)
+class Box:
+    """The agent's box"""
+
+    mode: Literal["auto", "on", "off"] = variable(
+        "BOX",
+        choice("auto", "on", "off"),
+        "auto",
+        "Whether the agent lives in a Linux of its own, as root there and nowhere else. `auto`: where the host allows it; `on`: or not at all.",
+    )
+    directory: str = variable(
+        "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a directory of the system."
+    )
+    checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
+    idle_suspend: float = variable(
+        "IDLE_SUSPEND_SECONDS",
+        seconds(0, 86400 * 30),
+        0.0,
+        "After how long without any request the agent's processes are suspended. 0: never.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Components:
     """Components"""
 
@@ -279,6 +301,16 @@ class Paths:
         return f"{self.run}/environ.json"
 
     @property
+    def isolation(self) -> str:
+        """What boot found out about this host, as a JSON object; control's, 0400."""
+        return f"{self.run}/isolation.json"
+
+    @property
+    def box_record(self) -> str:
+        """Which box runs, for the keeper that comes after this one; root's."""
+        return f"{self.boot}/box.json"
+
+    @property
     def announcement(self) -> str:
         """An empty file while nobody has said yet, since the container started, where it is and how to sign in."""
         return f"{self.run}/announcement"
@@ -314,6 +346,7 @@ class Settings:
     files: Files = field(default_factory=Files)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
+    box: Box = field(default_factory=Box)
     components: Components = field(default_factory=Components)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)

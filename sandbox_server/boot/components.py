@@ -8,13 +8,13 @@ from sandbox_server.drivers import nginx
 from sandbox_server.settings import Paths, Settings
 
 
-def link(settings: Settings) -> None:
+def link(settings: Settings, *, with_box: bool = False) -> None:
     """Link the configuration of every component that is enabled, the added services among them.
 
     The gateway reads the routes of added services itself.
     """
     paths = settings.paths
-    left_out = settings.components.disabled | _not_asked_for(settings)
+    left_out = settings.components.disabled | _not_asked_for(settings) | (set() if with_box else {"box"})
     fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added(paths)], left_out)
     gateway = Path(paths.run, "nginx")
     fill(gateway / "components", [f"{paths.code}/nginx/components"], left_out)

@@ -224,16 +224,21 @@ def serve(arguments: Sequence[str]) -> None:
     options = _parse(arguments)
     client = Account.named(options.client)
     store = BoxStore(options.store)
+    listener = listen(options.socket, client)
     namespaces.forbid_tracing()
-    if found := box_care.find(options.record):
-        box, parts = found
-        listener = listen(options.socket, client)
-        os.setns(box.user, os.CLONE_NEWUSER)
+    found = box_care.find(options.record)
+    if found and not options.memory:
+        os.setns(found[0].user, os.CLONE_NEWUSER)
+        parts = found[1]
     else:
+        if found:  # its files were in the memory of a keeper that is gone
+            found[0].kill()
+            found = None
+        namespaces.leave_user_namespace()
+        if options.memory:
+            namespaces.mount_memory(options.store)
         store.prepare()
         parts = box_plan.prepare(store.make_base(), hidden=[options.store], sudo_user=options.sudo_user)
-        listener = listen(options.socket, client)
-        namespaces.leave_user_namespace()
     care = BoxCare(store, parts, options.agent_run, options.record)
     if found:
         care.adopt(found[0])
@@ -248,5 +253,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--agent-run", required=True, help="directory that the box sees too, read-only")
     parser.add_argument("--client", default="control", help="user that may ask")
     parser.add_argument("--sudo-user", default=None, help="user who may become root in the box")
+    parser.add_argument("--memory", action="store_true", help="keep everything in memory, because the directory cannot hold layers")
     parser.add_argument("--quota", type=int, default=10 << 30, help="bytes that checkpoints may take together")
     return parser.parse_args(arguments)

@@ -48,6 +48,13 @@ def keep_mounts_private() -> None:
     mount(None, "/", None, MS_REC | MS_PRIVATE)
 
 
+def mount_memory(path: str) -> None:
+    """Give this process and its children a filesystem in memory at `path`, in a mount namespace of their own."""
+    os.unshare(os.CLONE_NEWNS)
+    keep_mounts_private()
+    mount("box", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700")
+
+
 def enter_root(path: str) -> None:
     """Make the mounted tree at `path` this namespace's root and forget the old one (pivot_root(2), NOTES)."""
     os.chdir(path)
