@@ -25,7 +25,10 @@ from sandbox_server.drivers.keyring import Keyring
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.shell_store import ShellStore
+from sandbox_server.drivers.shells import Shells
 from sandbox_server.drivers.tickets import Tickets
+from sandbox_server.drivers.tmux import Tmux
 from sandbox_server.drivers.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.drivers.toolbox import Toolbox
@@ -46,6 +49,8 @@ from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.sandbox import Sandbox
+from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -76,6 +81,13 @@ def compose(settings: Settings) -> Product:
         spool=paths.spool,
     )
     files, watches = Files(processes, home=settings.agent.home), Watches(processes)
+    tmux = Tmux(processes, paths.shells)
+    sessions = Sessions(
+        Shells(processes, files, tmux, paths.shells),
+        ShellStore(f"{paths.run}/shells.json"),
+        limit=settings.shell.max_sessions,
+        evict_after=settings.shell.evict_after,
+    )
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
@@ -83,12 +95,13 @@ def compose(settings: Settings) -> Product:
         Sandbox(Toolbox(processes), settings.agent, __version__),
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
+        Shell(sessions, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    return Product(tuple(features), (bash, files, watches), audit)
+    return Product(tuple(features), (bash, files, watches, tmux, sessions), audit)
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

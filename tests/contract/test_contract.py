@@ -27,7 +27,6 @@ NOT_BUILT = {
     "mcp": 3,
     "nodejs": 7,
     "proxy": 11,
-    "shell": 12,
     "skills": 5,
     "util": 1,
 }
