@@ -5,6 +5,7 @@ tree, but can neither take away nor make writable what is mounted here.
 """
 
 import os
+import stat
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
@@ -113,4 +114,15 @@ def _mount_run(root: str, agent_run: str) -> None:
     os.chmod(f"{root}/run/lock", 0o1777)
     if os.path.isdir(agent_run):
         os.makedirs(root + agent_run)
-        freeze_mount(agent_run, root + agent_run)
+        bind(agent_run, root + agent_run)
+        _mount_own(root + agent_run)
+        freeze_mount(None, root + agent_run)
+
+
+def _mount_own(folder: str) -> None:
+    """Give the agent an empty directory of the same owner in the place of each of its own."""
+    for entry in os.scandir(folder):
+        status = entry.stat(follow_symlinks=False)
+        if entry.is_dir(follow_symlinks=False) and status.st_uid != 0:
+            own = f"uid={status.st_uid},gid={status.st_gid},mode={stat.S_IMODE(status.st_mode):o},size=64m"
+            mount("own", entry.path, "tmpfs", _QUIET, own)
