@@ -12,10 +12,12 @@ from sandbox_server import __version__
 from sandbox_server.core import logs
 from sandbox_server.core.audit import Audit
 from sandbox_server.core.custom import load_features
-from sandbox_server.core.dispatch import Dispatcher, require_scope
+from sandbox_server.core.dispatch import Dispatcher, Guard, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
+from sandbox_server.drivers import isolation
+from sandbox_server.drivers.box_client import BoxClient
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files import Files
@@ -35,6 +37,10 @@ from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.watches import Watches
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
+from sandbox_server.features.box.archives import CheckpointArchives
+from sandbox_server.features.box.capabilities import CapabilityReport
+from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.description import Description
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.file.archives import FileArchives
@@ -57,15 +63,15 @@ from sandbox_server.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Everything that was composed: the features, what has to be opened for them, and the guard that counts calls."""
+    """Everything that was composed: the features, what has to be opened for them, and the guards that every call passes."""
 
     features: tuple[Feature, ...]
     opened: tuple[AbstractAsyncContextManager[Any], ...]
-    audit: Audit
+    guards: tuple[Guard, ...]
 
 
 def compose(settings: Settings) -> Product:
-    """Build every driver and feature; nothing is opened, started or read yet."""
+    """Build every driver and feature; nothing is opened or started yet, and only what boot found out is read."""
     paths = settings.paths
     audit = Audit()
     processes = Processes(paths.socket("spawn"))
@@ -88,6 +94,9 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
+    box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
+    checkpoints = Checkpoints(box, quota=settings.box.checkpoint_quota, reopen=sessions.reopen)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
@@ -98,10 +107,15 @@ def compose(settings: Settings) -> Product:
         Shell(sessions, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        checkpoints,
+        CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
+        suspension,
+        CapabilityReport(box.isolation),
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    return Product(tuple(features), (bash, files, watches, tmux, sessions), audit)
+    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension)
+    return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:
@@ -161,7 +175,7 @@ def create(settings: Settings) -> Starlette:
                 await stack.enter_async_context(manager)
             yield
 
-    return create_app(every_operation(product.features), Dispatcher([product.audit, require_scope]), lifespan)
+    return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan)
 
 
 def serve(settings: Settings) -> None:

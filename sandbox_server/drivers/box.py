@@ -1,11 +1,12 @@
 """The box: a Linux of the agent's own, in which it may be root, inside namespaces that the container's root made.
 
-Two user namespaces, one in the other, with the ids of the container. The outer owns the process, IPC and host-name namespaces, and in it the tree of files is put
-together. The inner owns the mount namespace in which the agent lives: its root is root there and nowhere else, the mounts are locked,
-and a second /proc, with which it could write the host's settings, is refused to it because its user namespace owns no process namespace.
+Two user namespaces, one in the other, with the ids of the container. The outer owns the process, IPC and host-name namespaces, and in it
+the tree of files is put together. The inner owns the mount namespace in which the agent lives: its root is root there and nowhere else, the
+mounts are locked, and a second /proc, with which it could write the host's settings, is refused to it because its user namespace owns no
+process namespace.
 
-The box's first process belongs to the outer one, so that nothing in the box can trace it, and executes nothing: the kernel reaps for it, and its death
-is the end of everything in the box.
+The box's first process belongs to the outer one, so that nothing in the box can trace it, and executes nothing: the kernel reaps for it,
+and its death is the end of everything in the box.
 """
 
 import json

@@ -1,7 +1,7 @@
 """What the box's tree of files is made of, found by looking at the container's.
 
-Every directory of the image that holds anything becomes a layered one: the image's files below, what the agent changed above. The kernel refuses a
-layered directory over one that has a mount below it, so such a directory is copied where it is small, and divided into its
+Every directory of the image that holds anything becomes a layered one: the image's files below, what the agent changed above. The kernel
+refuses a layered directory over one that has a mount below it, so such a directory is copied where it is small, and divided into its
 subdirectories where it is not. What the container's user mounted is shared with the box as it is. What belongs to the sandbox itself, and
 the kernel's own filesystems, are left out: the box gets its own.
 """

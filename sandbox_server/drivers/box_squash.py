@@ -12,7 +12,7 @@ from sandbox_server.drivers.box_store import BoxStore, Record, StoreError
 
 
 def squash(store: BoxStore, checkpoint: str) -> Record:
-    """Merge a checkpoint with its parent; the parent stays for whoever else stands on it. Raises StoreError where it stands on the image."""
+    """Merge a checkpoint with its parent, which stays for whoever else stands on it. Raises StoreError where it stands on the image."""
     record = store.record(checkpoint)
     if record.parent is None:
         raise StoreError("conflict", f"checkpoint {checkpoint!r} stands on the image already")

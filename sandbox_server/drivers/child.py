@@ -118,9 +118,7 @@ def run_program(program: Program, account: Account, place: Place | None, report:
         os._exit(127)
 
 
-def run_worker(
-    serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, place: Place | None, report: int
-) -> NoReturn:
+def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, place: Place | None, report: int) -> NoReturn:
     """Become a process of `account` that serves files on `sock`, keeping no other descriptor of the spawner."""
     status = 1
     try:

@@ -1,7 +1,7 @@
 """What keeps the agent from the control side in this container: decided once, by boot, and told to everybody.
 
-The rungs, from the highest: `box`, a Linux of the agent's own; `users`, an ordinary user among the container's; `none`, the same user as the
-server's.
+The rungs, from the highest: `box`, a Linux of the agent's own; `users`, an ordinary user among the container's; `none`, the same user as
+the server's.
 """
 
 import json

@@ -19,6 +19,8 @@ MAX_ID = 128
 RETRY_AFTER = 5.0
 RESTORE_TRIES = 20
 RESTORE_PAUSE = 0.5
+END_SECONDS = 2.0
+"""How long it may take to hear that a shell ended with its box."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +53,17 @@ class Sessions:
         """Every session."""
         await self._restored.wait()
         return list(self._sessions.values())
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command runs in any of them, or a person looks at one."""
+        return any(session.state.busy or session.state.viewers for session in self._sessions.values())
+
+    async def reopen(self) -> list[str]:
+        """Open the shell of every session again where it was, after all of them ended with their box; gives the ids."""
+        await self._restored.wait()
+        found = await asyncio.gather(*map(_reopened, self._sessions.values()))
+        return [session.id for session in found if session]
 
     async def get(self, session_id: str) -> Session:
         """The session of that id; raises NotFound with the contract's message."""
@@ -168,6 +181,17 @@ class Sessions:
             else:
                 self._sessions[entry.id] = session
                 return
+
+
+async def _reopened(session: Session) -> Session | None:
+    left = END_SECONDS
+    while session.state.over is None and left > 0:
+        left = await session.state.turned(left)
+    try:
+        return session if await session.reopen() else None
+    except Failure:
+        _log.exception("session %s cannot be opened again", session.id)
+        return None
 
 
 def _stored(session: Session) -> StoredSession:
