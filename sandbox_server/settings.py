@@ -250,7 +250,7 @@ class Box:
         "BOX",
         choice("auto", "on", "off"),
         "auto",
-        "Whether the agent lives in a Linux of its own, root there and nowhere else. `auto`: where the host allows it; `on`: or boot stops.",
+        "Whether the agent lives in a Linux of its own, root only there. `auto`: where the host allows it; `on`: or boot stops.",
     )
     directory: str = variable(
         "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a directory of the system."

@@ -66,6 +66,11 @@ class BoxCare:
         self.box, self.failure, self._frozen, self.made = box, None, False, self.made + 1
         self._write_record(box)
 
+    def take_over(self, box: Box) -> None:
+        """Take care of the box of a keeper that is gone, which may have suspended it."""
+        self.adopt(box)
+        box_processes.thaw(set())
+
     def _write_record(self, box: Box) -> None:
         parts = [[part.path, part.lower] if isinstance(part, Layered) else [part.path] for part in self._parts]
         with open(f"{self._record}.new", "w", encoding="utf-8") as file:

@@ -9,7 +9,6 @@ The spawner sends `{"op": "attach"}` instead and keeps the connection: on it the
 
 import argparse
 import os
-import select
 import signal
 import socket
 import sys
@@ -27,6 +26,7 @@ from sandbox_server.drivers.box_store import BoxStore, StoreError
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.layer_work import LayerWork
 from sandbox_server.drivers.listening import listen, peer_uid
+from sandbox_server.drivers.poller import Poller
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
 RETRY_SECONDS = 1.0
@@ -49,66 +49,42 @@ class Keeper:
         self._store = store
         self._peers = peers
         self._quota = quota
-        self._poll = select.epoll()
-        self._ready: dict[int, Callable[[], None]] = {}
+        self._poller = Poller()
         self._seats: set[_Client] = set()
         self._announced = 0
-        self._stopping = False
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, and end the box then."""
-        woken, wakes = socket.socketpair()
-        for end in (woken, wakes, self._listener):
-            end.setblocking(False)
-        signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)
-        self._watch(woken.fileno(), partial(self._on_signal, woken))
-        self._watch(self._listener.fileno(), self._accept)
-        while not self._stopping:
-            self._have_box()
-            for fd, _ in self._poll.poll(None if self._care.box else RETRY_SECONDS):
-                self._dispatch(fd)
+        self._listener.setblocking(False)
+        self._poller.watch_signals((signal.SIGCHLD, signal.SIGTERM, signal.SIGINT), self._on_signals)
+        self._poller.watch(self._listener.fileno(), self._accept)
+        self._poller.run(self._have_box)
         if self._care.box:
             self._care.box.kill()
+        self._poller.close()
 
-    def _dispatch(self, fd: int) -> None:
-        try:
-            if ready := self._ready.get(fd):
-                ready()
-        except Exception:
-            sys.excepthook(*sys.exc_info())
-
-    def _watch(self, fd: int, ready: Callable[[], None]) -> None:
-        self._ready[fd] = ready
-        self._poll.register(fd, select.EPOLLIN)
-
-    def _unwatch(self, fd: int) -> None:
-        if self._ready.pop(fd, None):
-            self._poll.unregister(fd)
-
-    def _on_signal(self, woken: socket.socket) -> None:
-        with suppress(BlockingIOError):
-            received = woken.recv(4096)
-            self._stopping |= signal.SIGTERM in received or signal.SIGINT in received
+    def _on_signals(self, numbers: bytes) -> None:
+        if signal.SIGTERM in numbers or signal.SIGINT in numbers:
+            self._poller.stop()
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
 
-    def _have_box(self) -> None:
-        """Make a box where there is none, and give a new one to whom it concerns."""
+    def _have_box(self) -> float | None:
+        """Make a box where there is none, and give a new one to whom it concerns; gives the seconds after which to try again."""
         before = self._care.failure
         if not self._care.box and not self._care.make() and self._care.failure != before:
             _log(f"cannot make a box, and tries again every {RETRY_SECONDS:g} s: {self._care.failure}")
         if (box := self._care.box) and self._announced != self._care.made:
             self._announced = self._care.made
-            self._watch(box.pidfd, partial(self._on_end, box))
+            self._poller.watch(box.pidfd, partial(self._on_end, box))
             for seat in self._seats:
                 self._seat(seat)
             self._clear_away()
+        return None if self._care.box else RETRY_SECONDS
 
     def _on_end(self, box: Box) -> None:
-        self._unwatch(box.pidfd)
+        self._poller.unwatch(box.pidfd)
         if self._care.box is box:
             _log("the box ended and is made anew")
             self._care.forget()
@@ -128,7 +104,7 @@ class Keeper:
         if client.uid not in self._peers:
             sock.close()
             return
-        self._watch(sock.fileno(), partial(self._on_packet, client))
+        self._poller.watch(sock.fileno(), partial(self._on_packet, client))
 
     def _on_packet(self, client: _Client) -> None:
         fds: list[int] = []
@@ -148,7 +124,7 @@ class Keeper:
 
     def _hang_up(self, client: _Client) -> None:
         self._seats.discard(client)
-        self._unwatch(client.sock.fileno())
+        self._poller.unwatch(client.sock.fileno())
         client.sock.close()
 
     def _serve(self, client: _Client, request: Message, fds: list[int]) -> None:
@@ -165,10 +141,10 @@ class Keeper:
     def _operate(self, client: _Client, name: str, request: Message) -> None:
         box = self._care.box
         watched = box.pidfd if box else -1
-        self._unwatch(watched)  # the operation may close it, and another descriptor may get its number
+        self._poller.unwatch(watched)  # the operation may close it, and another descriptor may get its number
         _answer(client.sock, lambda: self._operation(name)(request), self._have_box)
         if box and self._care.box is box:
-            self._watch(watched, partial(self._on_end, box))
+            self._poller.watch(watched, partial(self._on_end, box))
 
     def _operation(self, name: str) -> Callable[[Message], Answer]:
         if name not in self._care.operations:
@@ -185,7 +161,7 @@ class Keeper:
             _work(work)
 
 
-def _answer(sock: socket.socket, work: Callable[[], Answer], then: Callable[[], None] = lambda: None) -> None:
+def _answer(sock: socket.socket, work: Callable[[], Answer], then: Callable[[], object] = lambda: None) -> None:
     """Do the work and say what came of it, after `then`."""
     try:
         answer: dict[str, object] = {"ok": work()}
@@ -241,7 +217,7 @@ def serve(arguments: Sequence[str]) -> None:
         parts = box_plan.prepare(store.make_base(), hidden=[options.store], sudo_user=options.sudo_user)
     care = BoxCare(store, parts, options.agent_run, options.record)
     if found:
-        care.adopt(found[0])
+        care.take_over(found[0])
     Keeper(listener, care, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
 
 

@@ -15,7 +15,6 @@ import errno
 import gc
 import json
 import os
-import select
 import signal
 import socket
 import sys
@@ -24,10 +23,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from sandbox_server.drivers import child, namespaces, wire_fds
+from sandbox_server.drivers import child, file_worker, namespaces, wire_fds
 from sandbox_server.drivers.box_seat import Seat
 from sandbox_server.drivers.child import Account, Program
 from sandbox_server.drivers.listening import listen, peer_uid
+from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
 _STREAMS = ("stdin", "stdout", "stderr")
@@ -75,73 +75,49 @@ class Spawner:
         self._serve_files = serve_files
         self._seat = seat
         self._waiting: list[tuple[_Connection, list[int]]] = []
-        self._poll = select.epoll()
-        self._ready: dict[int, Callable[[], None]] = {}
+        self._poller = Poller()
         self._children: dict[int, _Connection] = {}
         self._null = os.open(os.devnull, os.O_RDWR)
-        self._stopping = False
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then kill every process that is not to be kept."""
-        woken, wakes = socket.socketpair()
-        for end in (woken, wakes, self._listener):
-            end.setblocking(False)
-        signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)
-        self._watch(woken.fileno(), partial(self._on_signal, woken))
-        self._watch(self._listener.fileno(), self._accept)
-        while not self._stopping:
-            self._keep_seat()
-            for fd, _ in self._poll.poll(self._seat.patience if self._seat else None):
-                self._dispatch(fd)
+        self._listener.setblocking(False)
+        self._poller.watch_signals((signal.SIGCHLD, signal.SIGTERM, signal.SIGINT), self._on_signals)
+        self._poller.watch(self._listener.fileno(), self._accept)
+        self._poller.run(self._keep_seat)
         for connection in list(self._children.values()):
             self._hang_up(connection)
+        self._poller.close()
 
-    def _dispatch(self, fd: int) -> None:
-        try:
-            if ready := self._ready.get(fd):
-                ready()
-        except Exception:
-            sys.excepthook(*sys.exc_info())  # prints it without importing what `traceback` needs
-
-    def _watch(self, fd: int, ready: Callable[[], None], events: int = select.EPOLLIN) -> None:
-        self._ready[fd] = ready
-        self._poll.register(fd, events)
-
-    def _unwatch(self, fd: int) -> None:
-        if self._ready.pop(fd, None):
-            self._poll.unregister(fd)
-
-    def _keep_seat(self) -> None:
-        """Connect to the keeper of the box where there is none, or not any more."""
+    def _keep_seat(self) -> float | None:
+        """Connect to the keeper of the box where there is none, or not any more; gives the seconds after which to try again."""
         if self._seat and self._seat.connect():
-            self._watch(self._seat.fileno(), self._on_seat)
+            self._poller.watch(self._seat.fileno(), self._on_seat)
+        return self._seat.patience if self._seat else None
 
     def _on_seat(self) -> None:
         """Take the box that the keeper made, and start in it what waited for it."""
         if not (seat := self._seat):
             return
-        self._unwatch(seat.ended)
+        self._poller.unwatch(seat.ended)
         keeper = seat.fileno()
         if not seat.receive():
-            self._unwatch(keeper)
+            self._poller.unwatch(keeper)
             seat.disconnect()
         if seat.taken:
-            self._watch(seat.ended, self._on_box_end)
+            self._poller.watch(seat.ended, self._on_box_end)
             waiting, self._waiting = self._waiting, []
             for connection, fds in waiting:
                 self._begin(connection, fds)
 
     def _on_box_end(self) -> None:
         if self._seat:
-            self._unwatch(self._seat.ended)
+            self._poller.unwatch(self._seat.ended)
             self._seat.leave()
 
-    def _on_signal(self, woken: socket.socket) -> None:
-        with suppress(BlockingIOError):
-            received = woken.recv(4096)
-            self._stopping |= signal.SIGTERM in received or signal.SIGINT in received
+    def _on_signals(self, numbers: bytes) -> None:
+        if signal.SIGTERM in numbers or signal.SIGINT in numbers:
+            self._poller.stop()
         self._reap()
 
     def _accept(self) -> None:
@@ -151,21 +127,23 @@ class Spawner:
             return
         except OSError as error:  # out of descriptors: leave the queue alone until one is free
             _log(f"cannot accept: {error}")
-            self._unwatch(self._listener.fileno())
+            self._poller.unwatch(self._listener.fileno())
             return
         sock.setblocking(False)
         if peer_uid(sock) not in self._peers:
             _log(f"refused a client of uid {peer_uid(sock)}")
             sock.close()
             return
-        self._watch(sock.fileno(), partial(self._on_packet, _Connection(sock)))
+        self._poller.watch(sock.fileno(), partial(self._on_packet, _Connection(sock)))
 
     def _on_packet(self, connection: _Connection) -> None:
         try:
             message, fds = wire_fds.receive(connection.sock)
         except BlockingIOError:
             return
-        except (OSError, MalformedMessageError) as error:
+        except OSError:  # it hung up without reading what it was told
+            message, fds = None, []
+        except MalformedMessageError as error:
             _log(f"dropped a client: {error}")
             message, fds = None, []
         try:
@@ -229,7 +207,7 @@ class Spawner:
             os.close(writable)
         connection.pid, connection.report = pid, readable
         self._children[pid] = connection
-        self._watch(readable, partial(self._on_report, connection))
+        self._poller.watch(readable, partial(self._on_report, connection))
 
     def _account(self, name: str) -> Account:
         try:
@@ -255,7 +233,7 @@ class Spawner:
 
     def _on_report(self, connection: _Connection) -> None:
         """Learn whether the child became what it was to become: nothing is said on the pipe if it did."""
-        self._unwatch(connection.report)
+        self._poller.unwatch(connection.report)
         with open(connection.report, "rb") as report:
             failure = report.read(wire_fds.MAX_PACKET)
         connection.report = -1
@@ -270,11 +248,11 @@ class Spawner:
     def _hand_over(self, connection: _Connection, theirs: socket.socket, own: socket.socket) -> None:
         self._reply(connection, {"pid": child.own_pid(connection.pid)}, [theirs.fileno()])
         theirs.close()
-        self._watch(own.fileno(), partial(self._end_worker, connection), events=0)  # only hang-ups
+        self._poller.watch(own.fileno(), partial(self._end_worker, connection), HANG_UP)
 
     def _end_worker(self, connection: _Connection) -> None:
         if connection.worker:
-            self._unwatch(connection.worker[1].fileno())
+            self._poller.unwatch(connection.worker[1].fileno())
         self._signal(connection, signal.SIGKILL)
 
     def _kill(self, connection: _Connection, message: Message) -> None:
@@ -292,7 +270,7 @@ class Spawner:
             os.kill(connection.pid, number)
 
     def _hang_up(self, connection: _Connection) -> None:
-        self._unwatch(connection.sock.fileno())
+        self._poller.unwatch(connection.sock.fileno())
         connection.sock.close()
         if not connection.kept or connection.report >= 0:
             with suppress(PermissionError):
@@ -300,8 +278,8 @@ class Spawner:
         self._resume_accepting()
 
     def _resume_accepting(self) -> None:
-        if self._listener.fileno() not in self._ready:
-            self._watch(self._listener.fileno(), self._accept)
+        if not self._poller.watches(self._listener.fileno()):
+            self._poller.watch(self._listener.fileno(), self._accept)
 
     def _reap(self) -> None:
         with suppress(ChildProcessError):
@@ -317,7 +295,7 @@ class Spawner:
         connection.pid = 0
         if connection.worker:
             for end in connection.worker:
-                self._unwatch(end.fileno())
+                self._poller.unwatch(end.fileno())
                 end.close()
         if not connection.failed:
             self._reply(connection, _ending(status))
@@ -365,8 +343,6 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run the spawner as `python -m sandbox_server spawn` does."""
-    from sandbox_server.drivers import file_worker
-
     serve(arguments, file_worker.serve)
 
 

@@ -40,7 +40,7 @@ class Suspension:
         self._box = box
         self._idle_seconds = idle_seconds
         self._busy = busy
-        self._suspended = False
+        self._suspended = box.isolation.rung == "box"  # it may be, since before this process started
         self._calls = 0
         self._active_at = time.monotonic()
         self._lock = asyncio.Lock()
