@@ -12,6 +12,7 @@ A checkpoint is one rename. Records are written to a draft, synchronised and ren
 
 import json
 import os
+import re
 import secrets
 import shutil
 import time
@@ -25,6 +26,7 @@ from sandbox_server.drivers.box_plan import Layered, copy_owner
 FORMAT = 1
 MAX_DEPTH = 64
 """Layers in one chain: their paths have to fit into a page of mount options, and each makes looking up a name slower."""
+_ID = re.compile("[0-9a-f]{8}")
 _OPAQUE = "user.overlay.opaque"
 
 type Why = Literal["asked", "before_restore", "imported", "squashed"]
@@ -109,7 +111,7 @@ class BoxStore:
 
     def record(self, checkpoint: str) -> Record:
         """One checkpoint."""
-        if not checkpoint.isalnum():
+        if not _ID.fullmatch(checkpoint):
             raise StoreError("not_found", f"no checkpoint {checkpoint!r}")
         try:
             with open(self._path("about", f"{checkpoint}.json"), encoding="utf-8") as file:

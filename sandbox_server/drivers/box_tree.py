@@ -113,7 +113,7 @@ def _mount_run(root: str, agent_run: str) -> None:
     os.mkdir(f"{root}/run/lock", 0o1777)
     os.chmod(f"{root}/run/lock", 0o1777)
     if os.path.isdir(agent_run):
-        os.makedirs(root + agent_run)
+        os.makedirs(root + agent_run, exist_ok=True)
         bind(agent_run, root + agent_run)
         _mount_own(root + agent_run)
         freeze_mount(None, root + agent_run)

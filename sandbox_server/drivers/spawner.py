@@ -24,12 +24,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from sandbox_server.drivers import child, file_worker, namespaces, wire_fds
-from sandbox_server.drivers.box_seat import Seat
+from sandbox_server.drivers.box_seat import RETRY_SECONDS, Seat
 from sandbox_server.drivers.child import Account, Program
 from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
+MAX_TRIES = 20
+"""To start a process in a box that is ending; one every `RETRY_SECONDS`."""
 _STREAMS = ("stdin", "stdout", "stderr")
 
 type FileServer = Callable[[socket.socket], None]
@@ -46,6 +48,8 @@ class _Connection:
     """Read end of the pipe on which the child says why it did not start; -1 once that is known."""
     worker: tuple[socket.socket, socket.socket] | None = None
     """A file worker's two ends: the client's until it is sent, and its own, kept to see the client hang up."""
+    tries: int = 0
+    """How often the box ended while the process was about to start in it."""
     kept: bool = False
     """The process outlives its client."""
     failed: bool = False
@@ -91,9 +95,18 @@ class Spawner:
 
     def _keep_seat(self) -> float | None:
         """Connect to the keeper of the box where there is none, or not any more; gives the seconds after which to try again."""
-        if self._seat and self._seat.connect():
+        if not self._seat:
+            return None
+        if self._seat.connect():
             self._poller.watch(self._seat.fileno(), self._on_seat)
-        return self._seat.patience if self._seat else None
+        if self._waiting and self._seat.taken:
+            self._begin_waiting()
+        return RETRY_SECONDS if self._waiting else self._seat.patience
+
+    def _begin_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for connection, fds in waiting:
+            self._begin(connection, fds)
 
     def _on_seat(self) -> None:
         """Take the box that the keeper made, and start in it what waited for it."""
@@ -106,9 +119,6 @@ class Spawner:
             seat.disconnect()
         if seat.taken:
             self._poller.watch(seat.ended, self._on_box_end)
-            waiting, self._waiting = self._waiting, []
-            for connection, fds in waiting:
-                self._begin(connection, fds)
 
     def _on_box_end(self) -> None:
         if self._seat:
@@ -162,22 +172,26 @@ class Spawner:
         if self._seat and not self._seat.taken:
             self._waiting.append((connection, fds))
             return
-        try:
-            if connection.sock.fileno() >= 0:  # else it hung up while it waited
-                self._start(connection, fds)
-        finally:
+        if connection.sock.fileno() >= 0 and not self._start(connection, fds):  # else it hung up while it waited
+            connection.tries += 1
+            self._waiting.append((connection, fds))
+        else:
             wire_fds.close_all(fds)
 
-    def _start(self, connection: _Connection, fds: list[int]) -> None:
+    def _start(self, connection: _Connection, fds: list[int]) -> bool:
+        """Start what is asked for, or refuse it; False where the box that it was to start in is just ending."""
         try:
             if connection.pid or connection.failed:
                 raise MalformedMessageError("one connection starts one process")
             request = wire_fds.read_body(fds[0])
             self._fork(connection, request, fds[1:])
         except OSError as error:
+            if self._seat and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # so says fork in a namespace that ends
+                return False
             self._refuse(connection, error.errno or errno.EIO, error.strerror or str(error))
         except (KeyError, TypeError, ValueError) as error:
             self._refuse(connection, errno.EINVAL, f"malformed request: {error}")
+        return True
 
     def _refuse(self, connection: _Connection, number: int, message: str) -> None:
         connection.failed = True
