@@ -108,16 +108,17 @@ class BoxCare:
     def _checkpoint(self, request: Message) -> Answer:
         if request.get("parent") not in (None, self._store.head):
             raise StoreError("conflict", f"the box stands on {self._store.head or 'the image'}, not on {request['parent']}")
+        label, who = str(request["label"]), str(request["who"])
         self._store.check_depth()
         stopped = self._end()
         try:
-            record = self._store.checkpoint(str(request["label"]), str(request["who"]), request.get("why", "asked"))
+            record = self._store.checkpoint(label, who, "asked")
         finally:
             self.make()
         return {"checkpoint": asdict(record), "stopped": stopped}
 
     def _restore(self, request: Message) -> Answer:
-        target, keep = request.get("checkpoint"), request.get("keep", True)
+        target, who, keep = request.get("checkpoint"), str(request["who"]), request.get("keep", True)
         if target is not None:
             self._store.record(target)
         if keep:
@@ -125,7 +126,7 @@ class BoxCare:
         stopped, kept = self._end(), None
         try:
             if keep and self._store.has_changes(self.layered):
-                kept = asdict(self._store.checkpoint(f"before restoring {target or 'the image'}", str(request["who"]), "before_restore"))
+                kept = asdict(self._store.checkpoint(f"before restoring {target or 'the image'}", who, "before_restore"))
             self._store.start_from(target)
         finally:
             self.make()

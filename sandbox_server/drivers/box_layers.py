@@ -130,7 +130,7 @@ def walk(layer: str) -> Iterator[tuple[str, os.stat_result]]:
     waiting = [layer]
     while waiting:
         with suppress(FileNotFoundError):
-            for entry in os.scandir(waiting.pop()):
+            for entry in list(os.scandir(waiting.pop())):
                 yield entry.path, entry.stat(follow_symlinks=False)
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)

@@ -84,13 +84,13 @@ class Planner:
     def _divide(self, path: str) -> Iterator[Part]:
         target = self._make_directory(path)
         children = []
-        for entry in os.scandir(self._source(path)):
+        for entry in list(os.scandir(self._source(path))):
             child = os.path.join(path, entry.name)
             if child in self._omitted:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 self._make_directory(child)
-                children += [child] if child in self._mounts or any(os.scandir(entry.path)) else []
+                children += [child] if child in self._mounts or os.listdir(entry.path) else []
             elif _is_copied(entry):
                 shutil.copy2(entry.path, f"{target}/{entry.name}", follow_symlinks=False)
                 children += [child] if child in self._mounts and child not in ENGINE_FILES else []
@@ -131,7 +131,7 @@ def is_small(path: str, leave: Collection[str]) -> bool:
     entries = size = 0
     waiting = [path]
     while waiting:
-        for entry in os.scandir(waiting.pop()):
+        for entry in list(os.scandir(waiting.pop())):
             entries += 1
             size += entry.stat(follow_symlinks=False).st_size
             if entries > SMALL_ENTRIES or size > SMALL_BYTES:
@@ -143,7 +143,7 @@ def is_small(path: str, leave: Collection[str]) -> bool:
 
 def copy_tree(source: str, target: str, leave: Collection[str]) -> None:
     """Copy files, links and directories with mode, owner and times; a directory in `leave` is left empty."""
-    for entry in os.scandir(source):
+    for entry in list(os.scandir(source)):
         copy = f"{target}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             os.mkdir(copy)

@@ -269,7 +269,7 @@ def _walk(folder: str) -> Iterator[str]:
     waiting = [folder]
     while waiting:
         with suppress(FileNotFoundError):
-            for entry in os.scandir(waiting.pop()):
+            for entry in list(os.scandir(waiting.pop())):
                 yield entry.path
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)

@@ -121,7 +121,7 @@ def _mount_run(root: str, agent_run: str) -> None:
 
 def _mount_own(folder: str) -> None:
     """Give the agent an empty directory of the same owner in the place of each of its own."""
-    for entry in os.scandir(folder):
+    for entry in list(os.scandir(folder)):
         status = entry.stat(follow_symlinks=False)
         if entry.is_dir(follow_symlinks=False) and status.st_uid != 0:
             own = f"uid={status.st_uid},gid={status.st_gid},mode={stat.S_IMODE(status.st_mode):o},size=64m"
