@@ -18,10 +18,10 @@ from sandbox_server.settings import Paths, Settings
 POLL_SECONDS = 0.05
 
 
-def load() -> Settings:
+def load(path: str = Paths().environ) -> Settings:
     """The container's settings: boot wrote down its environment; without it, this process's own counts."""
     try:
-        with open(Paths().environ, encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             return declared.load(json.load(file))
     except FileNotFoundError:
         return declared.load(os.environ)
@@ -54,7 +54,7 @@ def spawn(_: argparse.Namespace) -> None:
     """Start the agent's processes for the others."""
     from sandbox_server.drivers import isolation, spawner
 
-    settings = load()
+    settings = load(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control]
     found = isolation.read(settings.paths.isolation)
@@ -66,7 +66,7 @@ def box(_: argparse.Namespace) -> None:
     """Keep the agent's box."""
     from sandbox_server.drivers import isolation, keeper
 
-    settings = load()
+    settings = load(Paths().public_environ)
     paths, agent = settings.paths, settings.agent
     arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
     arguments += ["--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]

@@ -312,6 +312,14 @@ class Paths:
         return f"{self.run}/environ.json"
 
     @property
+    def public_environ(self) -> str:
+        """The container's environment without its secrets, as a JSON object; root's, 0400.
+
+        What forks into the box loads its settings from it: a copy of its memory is in there.
+        """
+        return f"{self.boot}/environ.json"
+
+    @property
     def isolation(self) -> str:
         """What boot found out about this host, as a JSON object; control's, 0400."""
         return f"{self.run}/isolation.json"
@@ -327,7 +335,13 @@ class Paths:
         return f"{self.run}/announcement"
 
     @property
-    def agent_environ(self) -> str:
+    def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """Leave out every variable that holds a secret."""
+    secret = {known.name for _, known in variables() if known.kind in (SECRET, PUBLIC_KEY)}
+    return {name: value for name, value in environ.items() if name not in secret}
+
+
+def agent_environ(self) -> str:
         """What every process of the agent starts from, as a JSON object; root's, 0400.
 
         The spawner reads it.

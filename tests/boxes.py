@@ -49,10 +49,10 @@ class BoxDaemons:
         self.start_keeper()
         self.start_spawner()
 
-    def start_keeper(self) -> None:
+    def start_keeper(self, *options: str) -> None:
         """Start the keeper and wait until it listens."""
         arguments = ["--socket", self.keeper_socket, "--store", str(self.store), "--record", str(self.record)]
-        arguments += ["--agent-run", str(self.agent_run), "--client", "daemon", "--sudo-user", "gem"]
+        arguments += ["--agent-run", str(self.agent_run), "--client", "daemon", "--sudo-user", "gem", *options]
         self._keeper = self._daemon(KEEPER, arguments, self.keeper_socket)
 
     def start_spawner(self) -> None:
@@ -108,21 +108,31 @@ class BoxDaemons:
 
     def answer(self, operation: str, *fds: int, **fields: object) -> Message:
         """What the keeper says to a request."""
-        with _connected(self.keeper_socket) as sock:
-            wire_fds.send_request(sock, {"op": operation, **fields}, fds)
+        with self.request_keeper(operation, *fds, **fields) as sock:
             _, received = wire_fds.receive(sock)
             try:
                 return wire_fds.read_body(received[0])
             finally:
                 wire_fds.close_all(received)
 
+    def request_keeper(self, operation: str, *fds: int, **fields: object) -> socket.socket:
+        """Ask the keeper for something, without waiting for its answer."""
+        sock = _connected(self.keeper_socket)
+        wire_fds.send_request(sock, {"op": operation, **fields}, fds)
+        return sock
+
     def start_process(self, script: str, user: str = "root") -> tuple[socket.socket, Message]:
         """Start a shell script in the box; closing the socket ends it."""
-        sock = _connected(self.spawn_socket)
-        wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "user": user})
+        sock = self.request(script, user)
         reply, _ = wire_fds.receive(sock)
         assert reply is not None
         return sock, reply
+
+    def request(self, script: str, user: str = "root") -> socket.socket:
+        """Ask for a shell script to be started in the box, without waiting for it to be."""
+        sock = _connected(self.spawn_socket)
+        wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "user": user})
+        return sock
 
     def run(self, script: str, user: str = "root") -> tuple[str, Message]:
         """Run a shell script in the box: its output, errors among it, and how it ended."""

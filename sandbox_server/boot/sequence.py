@@ -62,6 +62,7 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
 def _write_environs(settings: Settings, environ: Mapping[str, str], agent_environ: Mapping[str, str]) -> None:
     control = (settings.users.control_uid, settings.users.control_uid)
     places.write_secret(settings.paths.environ, json.dumps(dict(environ)), control)
+    places.write_secret(settings.paths.public_environ, json.dumps(declared.without_secrets(environ)), (0, 0))
     places.write_secret(settings.paths.agent_environ, json.dumps(dict(agent_environ)), (0, 0))
 
 

@@ -136,6 +136,7 @@ def _begin(tree: Tree, sock: socket.socket) -> None:
 
 def _become_init(tree: Tree, sock: socket.socket) -> None:
     os.setsid()
+    namespaces.forbid_imports()
     os.unshare(os.CLONE_NEWNS)
     box_tree.build(tree.store, tree.parts, tree.options, tree.agent_run, tree.hidden)
     inner = _inner_mounts()

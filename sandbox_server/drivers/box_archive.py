@@ -5,6 +5,7 @@ them, so that the archive can be looked into with either. The caller is confined
 which may come from anybody.
 """
 
+import importlib
 import io
 import json
 import os
@@ -23,6 +24,12 @@ RECORD = "tandem-checkpoint.json"
 MAX_RECORD = 1 << 20
 _XATTR = "SCHILY.xattr."
 _COPY_BYTES = 1 << 20
+
+
+def load() -> None:
+    """Import what the module `tarfile` imports only when it compresses."""
+    for name in ("zlib", "gzip", "bz2", "lzma"):
+        importlib.import_module(name)
 
 
 def write(store: BoxStore, checkpoint: str, out: IO[bytes]) -> int:

@@ -11,6 +11,8 @@ from pathlib import Path
 STOP_SECONDS = 2.0
 """How long a level of the process tree may take to stop; what waits for a dead disk takes for ever and is left alone."""
 _STOP_POLL_SECONDS = 0.0005
+_SETTLE_ROUNDS = 3
+_SETTLE_SECONDS = 0.002
 _MAX_COMMAND = 200
 _STOPPED = "T"
 _ENDED = ("Z", "X")
@@ -85,7 +87,10 @@ def _await_stop(pids: set[int]) -> None:
 
 
 def thaw(but: set[int]) -> None:
-    """Let every process go on except `but`; children before their parents, for the same reason."""
+    """Let every process go on except `but`; children before their parents, for the same reason.
+
+    Some programs, script(1) among them, stop themselves when they hear that a child was stopped, and hear it only now: they go on too.
+    """
     levels: list[set[int]] = []
     seen: set[int] = set()
     while level := _next_level(seen):
@@ -93,6 +98,9 @@ def thaw(but: set[int]) -> None:
         seen |= level
     for level in reversed(levels):
         _signal(level, signal.SIGCONT)
+    for _ in range(_SETTLE_ROUNDS):
+        time.sleep(_SETTLE_SECONDS)
+        _signal({one.pid for one in inmates() if one.state == _STOPPED and one.pid not in but}, signal.SIGCONT)
 
 
 def _signal(pids: Iterable[int], number: int) -> None:

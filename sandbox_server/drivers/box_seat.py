@@ -104,6 +104,7 @@ class Seat:
     def enter(self) -> None:
         """Move this process, which was just forked, into the box."""
         _, _, _, uts, ipc, mounts = self._descriptors
+        namespaces.forbid_imports()
         os.setns(mounts, os.CLONE_NEWNS)
         os.setns(uts, os.CLONE_NEWUTS)
         os.setns(ipc, os.CLONE_NEWIPC)

@@ -1,18 +1,16 @@
 """What the keeper does with layers in a process of its own, because it takes as long as they are large."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import ClassVar
 
-from sandbox_server.drivers import box_layers
+from sandbox_server.drivers import box_layers, namespaces
 from sandbox_server.drivers.box_plan import Layered
 from sandbox_server.drivers.box_store import BoxStore
 from sandbox_server.drivers.wire_fds import Message
 
 MAX_DIFFERENCES = 10_000
-_NEEDED_LATER = ("zlib", "gzip", "encodings.utf_8", "encodings.ascii")
 
 
 class LayerWork:
@@ -55,12 +53,14 @@ class LayerWork:
     def _export(self, checkpoint: str, fd: int) -> Mapping[str, object]:
         from sandbox_server.drivers import box_archive  # heavy, and the keeper itself never needs it
 
+        box_archive.load()
         with open(fd, "wb", closefd=False) as out:
             return {"layers": box_archive.write(self._confine(), checkpoint, out)}
 
     def _import(self, label: str | None, who: str, fd: int) -> Mapping[str, object]:
         from sandbox_server.drivers import box_archive
 
+        box_archive.load()
         self._usage()
         store = self._confine()
         with open(fd, "rb", closefd=False) as source:
@@ -73,9 +73,7 @@ class LayerWork:
 
     def _confine(self) -> BoxStore:
         """Leave nothing in reach but the store: what is in it came from the agent. Nothing can be imported after that."""
-        for name in _NEEDED_LATER:
-            if name not in sys.modules:
-                __import__(name)
+        namespaces.forbid_imports()
         os.chroot(self._store.folder)
         os.chdir("/")
         self._store = BoxStore("/")

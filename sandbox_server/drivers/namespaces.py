@@ -5,9 +5,10 @@ Only the standard library: the spawner and the keeper of the box are made of thi
 
 import ctypes
 import fcntl
+import importlib
 import os
+import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import NoReturn
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
@@ -15,6 +16,9 @@ MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 _PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15
 _NS_GET_USERNS = 0xB701
+
+_NEEDED_LATER = ("encodings.ascii", "encodings.cp437", "encodings.latin_1", "encodings.utf_8")
+"""Codecs, among them that of names in a zip archive."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -81,17 +85,27 @@ def owner(namespace: int) -> int:
     return fcntl.ioctl(namespace, _NS_GET_USERNS)
 
 
-def own_id_map(kind: str) -> str:
+def forbid_imports() -> None:
+    """Let nothing be imported any more, for a process about to enter a tree of files that the agent can write: it would run the agent's code.
+
+    What may still be needed is imported first.
+    """
+    for name in _NEEDED_LATER:
+        importlib.import_module(name)
+    sys.meta_path.clear()
+
+
+def own_id_map(kind: str) -> bytes:
     """Write the ids that exist in this user namespace as a map of each to itself; `kind` is uid or gid."""
-    lines = Path(f"/proc/self/{kind}_map").read_text(encoding="ascii").splitlines()
-    extents = ((line.split()[0], line.split()[2]) for line in lines)
-    return "".join(f"{first} {first} {count}\n" for first, count in extents)
+    with open(f"/proc/self/{kind}_map", "rb") as file:
+        extents = [line.split() for line in file]
+    return b"".join(b"%s %s %s\n" % (first, first, count) for first, _, count in extents)
 
 
 def write_id_maps(pid: int) -> None:
     """Give the user namespace that `pid` has just made the ids of this one. The writer must be in its parent."""
     for kind in ("uid", "gid"):
-        with open(f"/proc/{pid}/{kind}_map", "w", encoding="ascii") as file:
+        with open(f"/proc/{pid}/{kind}_map", "wb", buffering=0) as file:
             file.write(own_id_map(kind))
 
 
