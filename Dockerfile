@@ -96,6 +96,7 @@ COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY . /opt/tandem
 WORKDIR /opt/tandem
+HEALTHCHECK NONE
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
