@@ -164,7 +164,7 @@ class FileWatch:
         watchers = tuple(_watcher(watch) for watch in self._watches.all() if watch.listed)
         return Reply(watchers, extra={"watchers": watchers})
 
-    @operation("POST /v1/file/watch", scope="files", tool="file_watch", operation_id="watch_create", message="Watcher created")
+    @operation("POST /v1/file/watch", scope="files", operation_id="watch_create", message="Watcher created")
     async def create_watch(self, request: CreateWatchRequest) -> Reply[Watcher]:
         """Start watching a file or a directory.
 
