@@ -496,6 +496,16 @@ async def test_the_output_of_a_running_command_can_be_streamed_from_an_offset(ba
     assert "".join(event.data["data"] for event in events if event.event == "output") == "56789\nmore\n"
 
 
+async def test_a_reader_who_leaves_a_stream_leaves_the_command_running(bash: Bash) -> None:
+    request = BashExecRequest(command="echo one; read; echo two")
+    stream = await bash.stream_exec(request, call())
+    seen = [await anext(stream), await anext(stream)]
+    await stream.aclose()
+    await bash.write(BashWriteRequest(session_id=seen[0].data["session_id"], input="\n"))
+    rest = await collect(await bash.stream_exec(request, call(seen[-1].id)))
+    assert [event.data["data"] for event in (*seen, *rest) if event.event == "output"] == ["one\n", "two\n"]
+
+
 async def test_a_stream_ends_with_running_after_a_soft_timeout(bash: Bash) -> None:
     events = await collect(await bash.stream_exec(BashExecRequest(command="echo one; sleep 60", timeout=1), call()))
     assert [event.event for event in events] == ["status", "output", "status"]
