@@ -34,14 +34,24 @@ terminal.open(screen);
 let connection;
 /** The size that was asked for or told last, so that an echo of it asks for nothing. */
 let size = "";
+/** Whether the session's own size and screen have come: only then is there something to fit. */
+let drawn = false;
 
 /** @param {string} id a session's id; empty for a new session */
 function show(id) {
   connection?.close();
   terminal.reset();
   size = "";
-  connection = new Connection(id, { session: remember, output: (text) => terminal.write(text), resize: adopt, state: showState });
+  connection = new Connection(id, { session: remember, output: draw, resize: adopt, state: showState });
   terminal.focus();
+}
+
+/** @param {string} text */
+function draw(text) {
+  terminal.write(text);
+  if (drawn) return;
+  drawn = true;
+  fitWindow();
 }
 
 /** @param {string} id */
@@ -65,7 +75,7 @@ function adopt(columns, rows) {
 /** Ask for the size that fits this window. */
 function fitWindow() {
   const fitting = fit.proposeDimensions();
-  if (!fitting || Number.isNaN(fitting.cols) || size === `${fitting.cols}x${fitting.rows}`) return;
+  if (!drawn || !fitting || Number.isNaN(fitting.cols) || size === `${fitting.cols}x${fitting.rows}`) return;
   adopt(fitting.cols, fitting.rows);
   connection.resize(fitting.cols, fitting.rows);
 }
@@ -80,7 +90,7 @@ function showState(state, reason) {
   shown.textContent = text;
   shown.className = `state ${tone}`;
   if (reason) terminal.write(`\r\n\x1b[33m${reason}\x1b[0m\r\n`);
-  if (state === "connected") fitWindow();
+  if (state === "connected") drawn = false;
 }
 
 async function listSessions() {
