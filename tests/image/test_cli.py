@@ -23,6 +23,13 @@ def test_the_computer_is_described(sandbox: Sandbox) -> None:
     assert "Home directory: /home/gem" in json.loads(done.stdout)
 
 
+def test_the_log_says_that_it_was_the_command_line(sandbox: Sandbox) -> None:
+    sandbox.exec("sandbox", "shell", "get-session-stats", user="gem")
+
+    lines = [json.loads(line) for line in sandbox.logs().splitlines() if '"operation": "shell.get_session_stats"' in line]
+    assert lines[-1]["surface"] == "cli"
+
+
 def test_files_go_up_and_down_whole(sandbox: Sandbox) -> None:
     script = (
         "set -e; cd $(mktemp -d); head -c 3000000 /dev/urandom >here; "
