@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OURS = "sandbox_server"
-SETTINGS = (f"{OURS}.settings", f"{OURS}.variables")
+SETTINGS = (f"{OURS}.settings", f"{OURS}.paths", f"{OURS}.variables")
 
 ALLOWED = {
     "cli": (f"{OURS}.cli",),

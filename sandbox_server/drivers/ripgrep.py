@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import os
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.drivers.file_names import from_wire, to_wire
 from sandbox_server.drivers.pipes import Capture, PipeReader
-from sandbox_server.drivers.process import Process, Processes, User
+from sandbox_server.drivers.process import Process, Processes, User, put_down
 
 MAX_LINE = 4096
 """Characters of a line that are kept, around what matched."""
@@ -182,7 +181,7 @@ async def _ended(process: Process, full: asyncio.Event, timeout: float) -> None:
     finally:
         for task in waiting:
             task.cancel()
-        await process.kill(signal.SIGKILL)
+        await put_down(process)
 
 
 def _text(value: dict[str, str]) -> str:

@@ -56,6 +56,8 @@ class PollRequest(Model):
     """What `watch_create` gave."""
     cursor: int = Field(default=0, ge=0)
     """The cursor of the last answer; only later events are given."""
+    since: int | None = Field(default=None, ge=0)
+    """What the published SDK calls `cursor`."""
     limit: int = Field(default=100, ge=1, le=1000)
     """Events in the answer."""
     timeout: int = Field(default=0, ge=0, le=60)
@@ -164,7 +166,7 @@ class FileWatch:
         watchers = tuple(_watcher(watch) for watch in self._watches.all() if watch.listed)
         return Reply(watchers, extra={"watchers": watchers})
 
-    @operation("POST /v1/file/watch", scope="files", tool="file_watch", operation_id="watch_create", message="Watcher created")
+    @operation("POST /v1/file/watch", scope="files", operation_id="watch_create", message="Watcher created")
     async def create_watch(self, request: CreateWatchRequest) -> Reply[Watcher]:
         """Start watching a file or a directory.
 
@@ -197,7 +199,7 @@ class FileWatch:
     async def poll_events(self, request: PollRequest) -> Reply[PolledEvents]:
         """Read the events of a watcher after a cursor, waiting for the first one if asked to."""
         watch = self._watch(request.watcher_id)
-        cursor = min(request.cursor, watch.last)
+        cursor = min(request.cursor or request.since or 0, watch.last)
         if request.timeout:
             await watch.beyond(cursor, request.timeout)
         events, overflow = watch.after(cursor, request.limit)
