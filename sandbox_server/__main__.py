@@ -18,10 +18,10 @@ from sandbox_server.settings import Paths, Settings
 POLL_SECONDS = 0.05
 
 
-def load(path: str = Paths().environ) -> Settings:
+def load(path: str | None = None) -> Settings:
     """The container's settings: boot wrote down its environment; without it, this process's own counts."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path or Paths().environ, encoding="utf-8") as file:
             return declared.load(json.load(file))
     except FileNotFoundError:
         return declared.load(os.environ)

@@ -86,7 +86,7 @@ def owner(namespace: int) -> int:
 
 
 def forbid_imports() -> None:
-    """Let nothing be imported any more, for a process about to enter a tree of files that the agent can write: it would run the agent's code.
+    """Let nothing be imported any more, in a process about to enter files that the agent can write: it would run the agent's code.
 
     What may still be needed is imported first.
     """

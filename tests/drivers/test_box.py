@@ -66,7 +66,9 @@ def test_the_keeper_s_and_the_spawner_s_sockets_are_out_of_reach(shared_box: Box
 
 
 def test_a_file_worker_cannot_be_traced(shared_box: BoxDaemons) -> None:
-    script = "for p in /proc/[0-9]*; do [ $p != /proc/$$ ] && [ $p != /proc/self ] && cat $p/maps; done 2>/dev/null | grep -c sandbox_server"
+    script = (
+        "for p in /proc/[0-9]*; do [ $p != /proc/$$ ] && [ $p != /proc/self ] && cat $p/maps; done 2>/dev/null | grep -c sandbox_server"
+    )
     assert shared_box.run(script)[0].strip() == "0"
 
 

@@ -6,14 +6,17 @@ import pytest
 from sandbox_server.drivers import box_plan
 from sandbox_server.drivers.box_plan import Layered, Planner, Shared
 
+FOLDERS = ["usr/bin", "etc", "home/gem", "proc", "sys", "dev", "run", "tmp", "sandbox", "empty", "opt/venv", "opt/tandem/custom_tools"]
+FILES = ["usr/bin/true", "etc/passwd", "etc/hosts", "home/gem/.bashrc", "tmp/secret", "opt/venv/python", "opt/tandem/code", "opt/note"]
+
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
     """A small tree like a container's."""
     root = tmp_path / "image"
-    for name in ("usr/bin", "etc", "home/gem", "proc", "sys", "dev", "run", "tmp", "sandbox", "empty", "opt/venv", "opt/tandem/custom_tools"):
+    for name in FOLDERS:
         (root / name).mkdir(parents=True)
-    for name in ("usr/bin/true", "etc/passwd", "etc/hosts", "home/gem/.bashrc", "tmp/secret", "opt/venv/python", "opt/tandem/code", "opt/note"):
+    for name in FILES:
         (root / name).write_text(name)
     (root / "bin").symlink_to("usr/bin")
     (root / ".stamp").write_text("x")

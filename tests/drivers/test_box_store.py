@@ -68,7 +68,9 @@ def test_starting_from_an_earlier_state_drops_the_changes(store: BoxStore, parts
     assert ["c" in os.listdir(path) for path in store.leftovers()] == [True]
 
 
-def test_a_crash_after_the_rename_is_finished_at_the_next_start(store: BoxStore, parts: list[Layered], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_after_the_rename_is_finished_at_the_next_start(
+    store: BoxStore, parts: list[Layered], monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.prepare_mounts(parts)
     change(store, "a")
     real = store._write

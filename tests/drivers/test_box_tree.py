@@ -11,7 +11,9 @@ def test_the_store_does_not_show_even_through_a_shared_mount(shared_box: BoxDaem
 
 
 def test_devices_work_and_belong_to_the_container(shared_box: BoxDaemons) -> None:
-    assert shared_box.out("head -c 3 /dev/zero | wc -c; echo x > /dev/null; echo x 2>&1 > /dev/full | grep -o 'No space'", "agent").split() == ["3", "No", "space"]
+    assert shared_box.out(
+        "head -c 3 /dev/zero | wc -c; echo x > /dev/null; echo x 2>&1 > /dev/full | grep -o 'No space'", "agent"
+    ).split() == ["3", "No", "space"]
     assert shared_box.out("ls /dev").split() == sorted(
         ["fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"]
     )

@@ -1,5 +1,7 @@
 """A keeper that answers what a test told it to, and remembers what it was asked."""
 
+import asyncio
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,15 +22,23 @@ class FakeBox(BoxClient):
         self.answers: dict[str, dict[str, Any]] = {"usage": {"bytes": 0, "quota": 0}, "freeze": {"processes": 3}, "thaw": {}}
         self.asked: list[tuple[str, dict[str, object]]] = []
         self.written = b""
+        self._asked = asyncio.Condition()
 
     async def ask(self, operation: str, *, fds: Sequence[int] = (), timeout: float = 1.0, **fields: object) -> dict[str, Any]:
         """Note the request and give its answer."""
         self.asked.append((operation, fields))
+        async with self._asked:
+            self._asked.notify_all()
         if operation == "export":
-            open(fds[0], "wb", closefd=False).write(self.written)
+            os.write(fds[0], self.written)
         if operation == "import":
-            self.written = open(fds[0], "rb", closefd=False).read()
+            self.written = os.read(fds[0], 1 << 20)
         return self.answers[operation]
+
+    async def seen(self, operation: str) -> None:
+        """Wait until it was asked for something."""
+        async with self._asked:
+            await self._asked.wait_for(lambda: operation in self.operations())
 
     def operations(self) -> list[str]:
         """What it was asked to do, in order."""

@@ -29,7 +29,9 @@ def archives(keeper: FakeBox, tmp_path: Path) -> CheckpointArchives:
     return CheckpointArchives(keeper, quota=8, spool=str(tmp_path))
 
 
-async def test_an_archive_goes_out_in_ranges_from_a_file_without_a_name(archives: CheckpointArchives, keeper: FakeBox, tmp_path: Path) -> None:
+async def test_an_archive_goes_out_in_ranges_from_a_file_without_a_name(
+    archives: CheckpointArchives, keeper: FakeBox, tmp_path: Path
+) -> None:
     keeper.written = b"0123456789"
     content = await archives.export_checkpoint(CheckpointRef(checkpoint_id="a"))
     assert (content.size, list(tmp_path.iterdir())) == (10, [])

@@ -64,7 +64,9 @@ async def test_the_box_as_it_is_can_be_compared(checkpoints: Checkpoints, keeper
 
 
 async def test_pruning_leaves_the_newest_and_what_others_stand_on(checkpoints: Checkpoints, keeper: FakeBox) -> None:
-    automatic = [record(name, parent, "before_restore") for name, parent in (("a", None), ("b", None), ("c", "b"), ("d", None), ("e", None))]
+    automatic = [
+        record(name, parent, "before_restore") for name, parent in (("a", None), ("b", None), ("c", "b"), ("d", None), ("e", None))
+    ]
     keeper.answers |= {"list": {"head": "d", "checkpoints": automatic}, "remove": {}}
     pruned = await checkpoints.prune_checkpoints(PruneRequest(keep=1))
     assert pruned.removed == ["a", "c"]

@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from sandbox_server.core import Call, Caller, Conflict, operation
+from sandbox_server.core import Conflict, operation
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.features.box.suspension import Suspension
 from tests.features.box.conftest import CALL, FakeBox
@@ -68,32 +68,24 @@ async def test_a_failing_call_is_no_reason_to_stay_awake(keeper: FakeBox) -> Non
     async with suspension:
         with pytest.raises(Conflict):
             await call(suspension, WORK, fail)
-        async with asyncio.timeout(5):
-            while "freeze" not in keeper.operations():
-                await asyncio.sleep(0.01)
+        await asyncio.wait_for(keeper.seen("freeze"), 5)
 
 
 async def test_an_idle_box_is_suspended_but_not_a_busy_one(keeper: FakeBox) -> None:
-    busy = [True]
-    suspension = made(keeper, idle=0.05, busy=lambda: busy[0])
+    busy, looked = [True], asyncio.Semaphore(0)
+
+    def look() -> bool:
+        looked.release()
+        return busy[0]
+
+    suspension = made(keeper, idle=0.05, busy=look)
     async with suspension:
         await call(suspension, WORK)
-        looked = 0
-
-        def seen() -> bool:
-            nonlocal looked
-            looked += 1
-            return busy[0]
-
-        suspension._busy = seen
-        async with asyncio.timeout(5):
-            while looked < 3:
-                await asyncio.sleep(0.01)
+        await asyncio.wait_for(looked.acquire(), 5)
+        await asyncio.wait_for(looked.acquire(), 5)
         assert "freeze" not in keeper.operations()
         busy[0] = False
-        async with asyncio.timeout(5):
-            while "freeze" not in keeper.operations():
-                await asyncio.sleep(0.01)
+        await asyncio.wait_for(keeper.seen("freeze"), 5)
 
 
 async def test_a_call_that_lasts_keeps_the_box_awake(keeper: FakeBox) -> None:
@@ -106,7 +98,3 @@ async def test_a_call_that_lasts_keeps_the_box_awake(keeper: FakeBox) -> None:
         end.set()
         await lasting
         assert suspension._calls == 0
-
-
-def test_callers_are_not_told_apart() -> None:
-    assert Call(Caller("a"), "r").caller.may("shell")
