@@ -40,6 +40,7 @@ from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.description import Description
 from sandbox_server.features.doctor import Doctor
@@ -110,6 +111,7 @@ def compose(settings: Settings) -> Product:
         checkpoints,
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
+        BoxRestart(box, reopen=sessions.reopen),
         CapabilityReport(box.isolation),
     ]
     features += load_features(paths.custom_tools)

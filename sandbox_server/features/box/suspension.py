@@ -16,7 +16,7 @@ from sandbox_server.drivers.box_client import BoxClient
 CHECKS = 10
 """How often in the idle time it is looked whether there was any activity."""
 MIN_CHECK_SECONDS = 0.2
-_SLEEPING_TAGS = frozenset({"suspension", "capabilities", "checkpoints", "health"})
+_SLEEPING_TAGS = frozenset({"suspension", "capabilities", "checkpoints", "box", "health"})
 """Features that do not need the box's processes."""
 
 
