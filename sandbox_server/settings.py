@@ -257,6 +257,9 @@ class Box:
     directory: str = variable(
         "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a directory of the system."
     )
+    max_processes: int = variable(
+        "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once; more of them cannot start."
+    )
     checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
     idle_suspend: float = variable(
         "IDLE_SUSPEND_SECONDS",

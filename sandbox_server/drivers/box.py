@@ -11,6 +11,7 @@ and its death is the end of everything in the box.
 
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -43,6 +44,8 @@ class Tree:
     options: Sequence[str]
     agent_run: str
     hidden: Collection[str]
+    processes: int
+    """Processes and threads that may be in the box at once before its users get no more; root's count, but root is not held to it."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def _become_init(tree: Tree, sock: socket.socket) -> None:
     namespaces.forbid_imports()
     os.unshare(os.CLONE_NEWNS)
     box_tree.build(tree.store, tree.parts, tree.options, tree.agent_run, tree.hidden)
-    inner = _inner_mounts()
+    inner = _inner_mounts(tree.processes)
     os.setns(inner, os.CLONE_NEWNS)
     os.close(inner)
     fds = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in KINDS]
@@ -150,12 +153,12 @@ def _become_init(tree: Tree, sock: socket.socket) -> None:
         signal.pause()
 
 
-def _inner_mounts() -> int:
+def _inner_mounts(processes: int) -> int:
     """Copy the mounts into the namespace of a new user namespace, and open that."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
-        _run(theirs, lambda: _open_inner(theirs))
+        _run(theirs, lambda: _open_inner(theirs, processes))
     with ours, theirs:
         ours.recv(1)
         namespaces.write_id_maps(pid)
@@ -167,7 +170,8 @@ def _inner_mounts() -> int:
     return fds[0]
 
 
-def _open_inner(sock: socket.socket) -> None:
+def _open_inner(sock: socket.socket, processes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))  # the kernel holds all of a namespace to its maker's limit
     os.unshare(os.CLONE_NEWUSER)
     sock.send(b"x")
     sock.recv(1)

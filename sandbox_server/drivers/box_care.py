@@ -23,7 +23,7 @@ type Answer = Mapping[str, object]
 class BoxCare:
     """Owns the box that runs. `record` is the file that tells the next keeper which one that is."""
 
-    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, record: str) -> None:
+    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, record: str, processes: int) -> None:
         self.box: Box | None = None
         self.made = 0
         """How many boxes there were; a number for the newest."""
@@ -33,6 +33,7 @@ class BoxCare:
         self._parts = parts
         self._agent_run = agent_run
         self._record = record
+        self._processes = processes
         self._frozen = False
         self._stopped_before: set[int] = set()
         self.operations: dict[str, Callable[[Message], Answer]] = {
@@ -55,8 +56,8 @@ class BoxCare:
         """Make a box where there is none; tell whether there is one now, or say in `failure` why not."""
         try:
             self._store.set_stale_aside()
-            tree = Tree(self._store.folder, self._parts, self._store.prepare_mounts(self.layered), self._agent_run, [self._store.folder])
-            self.adopt(create(tree))
+            options, store = self._store.prepare_mounts(self.layered), self._store.folder
+            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._processes)))
         except (OSError, BoxError) as error:
             self.failure = str(error)
         return self.box is not None

@@ -13,6 +13,7 @@ from sandbox_server.drivers.box_plan import Layered
 from sandbox_server.drivers.box_store import BoxStore, StoreError
 from sandbox_server.drivers.isolation import Storage
 
+PROCESSES = 16
 _MAX_REASON = 1000
 _NO_LAYERS = ("overlay", "tmpfs", "ramfs", "fuse")
 """Filesystems that cannot hold the upper layer, or that are memory anyway."""
@@ -53,7 +54,7 @@ def _try(store: str) -> None:
         tried = BoxStore(folder)
         tried.prepare()
         root = [Layered("/", tried.make_base())]
-        create(Tree(folder, root, tried.prepare_mounts(root), "/nonexistent", [])).kill()
+        create(Tree(folder, root, tried.prepare_mounts(root), "/nonexistent", [], PROCESSES)).kill()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -215,7 +215,7 @@ def serve(arguments: Sequence[str]) -> None:
             namespaces.mount_memory(options.store)
         store.prepare()
         parts = box_plan.prepare(store.make_base(), hidden=[options.store], sudo_user=options.sudo_user)
-    care = BoxCare(store, parts, options.agent_run, options.record)
+    care = BoxCare(store, parts, options.agent_run, options.record, options.processes)
     if found:
         care.take_over(found[0])
     Keeper(listener, care, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
@@ -229,6 +229,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--agent-run", required=True, help="directory that the box sees too, read-only")
     parser.add_argument("--client", default="control", help="user that may ask")
     parser.add_argument("--sudo-user", default=None, help="user who may become root in the box")
+    parser.add_argument("--processes", type=int, default=1024, help="processes and threads that may be in the box at once")
     parser.add_argument("--memory", action="store_true", help="keep everything in memory, because the directory cannot hold layers")
     parser.add_argument("--quota", type=int, default=10 << 30, help="bytes that checkpoints may take together")
     return parser.parse_args(arguments)
