@@ -118,6 +118,7 @@ def leave_user_namespace() -> None:
     own = os.getpid()
     pid = os.fork()
     if pid == 0:
+        os.close(made)  # else it would wait for itself where there is nothing to map
         _finish(lambda: _map_once(own, ready))
     try:
         os.unshare(os.CLONE_NEWUSER)

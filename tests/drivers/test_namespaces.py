@@ -11,7 +11,7 @@ HEAD = "import os\nfrom pathlib import Path\nfrom sandbox_server.drivers import 
 
 
 def said(script: str) -> str:
-    done = subprocess.run([sys.executable, "-c", HEAD + script], env={"PYTHONPATH": ROOT}, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", HEAD + script], env={"PYTHONPATH": ROOT}, capture_output=True, text=True, check=False, timeout=10)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -25,6 +25,20 @@ n.mount("x", "/mnt", "tmpfs")
 print(os.getuid(), os.stat("/etc/passwd").st_uid, os.listdir("/mnt"))
 """
     assert said(script) == "0 0 []"
+
+
+def test_where_no_user_namespace_may_be_made_nobody_waits_for_one() -> None:
+    script = """
+def refuse(flags):
+    raise PermissionError(1, "refused")
+
+os.unshare = refuse
+try:
+    n.leave_user_namespace()
+except PermissionError as error:
+    print(error.strerror)
+"""
+    assert said(script) == "refused"
 
 
 def test_nothing_is_left_of_the_rights_over_the_namespace_that_was_left() -> None:
