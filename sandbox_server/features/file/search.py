@@ -128,7 +128,7 @@ class FileSearch:
     @operation(
         "POST /v1/file/search", scope="files", operation_id="search_in_file", message="Search completed", failures="file", read_only=True
     )
-    async def search(self, request: FileSearchRequest) -> FileSearchResult:
+    async def search(self, request: FileSearchRequest) -> Reply[FileSearchResult]:
         """Give the lines of one file that match a regular expression."""
         access = self._files.access("search", sudo=request.sudo)
         with await access.open(request.file):
@@ -136,12 +136,13 @@ class FileSearch:
         collector = Collector(limit=MAX_MATCHES)
         options = ["--text", f"--regexp={request.regex}"]
         found = await self._ripgrep.search(options, access.absolute(request.file), collector, user=access.user, timeout=SECONDS)
-        return FileSearchResult(
+        result = FileSearchResult(
             file=request.file,
             matches=tuple(match.text for match in found.matches),
             line_numbers=tuple(match.line for match in found.matches),
             truncated=not found.ended or found.total > len(found.matches),
         )
+        return Reply(result, hint=_hint(found))
 
     @operation("POST /v1/file/grep", scope="files", operation_id="grep_files", message="Grep completed", failures="file", read_only=True)
     async def grep(self, request: FileGrepRequest) -> Reply[FileGrepResult]:
@@ -221,6 +222,8 @@ def _match(match: Match, request: FileGrepRequest) -> GrepMatch:
 
 
 def _hint(found: Found) -> str | None:
+    if found.problem:
+        return f"Not everything could be searched: {found.problem[:500]}"
     if found.ended:
         return None
     return "The search was stopped because it found or took too much; narrow it with include, exclude, type or a smaller path."
