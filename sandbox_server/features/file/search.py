@@ -148,9 +148,11 @@ class FileSearch:
     async def grep(self, request: FileGrepRequest) -> Reply[FileGrepResult]:
         """Search many files for a pattern. Binary files are left out."""
         access = self._files.access("grep")
-        is_directory = (await access.stat(request.path)).status.type == "directory"
         path = access.absolute(request.path)
-        top = path if is_directory else os.path.dirname(path)
+        top = path
+        if (await access.stat(path)).status.type != "directory":
+            (await access.open(path)).close()  # a pipe or a device would never end: it cannot be opened
+            top = os.path.dirname(path)
         collector = Collector(
             before=request.context_before,
             after=request.context_after,

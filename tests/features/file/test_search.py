@@ -65,6 +65,12 @@ async def test_a_missing_file_and_a_directory_are_file_errors(search: FileSearch
         assert error.value.error_type == kind
 
 
+async def test_what_is_neither_a_file_nor_a_directory_is_not_searched(search: FileSearch) -> None:
+    with pytest.raises(FileError, match="is a device") as error:
+        await grep(search, Path("/dev/zero"))
+    assert error.value.error_type == "invalid_target"
+
+
 async def test_a_tree_is_searched_in_the_order_of_names(search: FileSearch, tree: Path) -> None:
     result = await grep(search, tree)
     assert places(result, tree) == [("a.py", 2), ("b.txt", 1), ("node_modules/d.py", 1), ("sub/c.py", 1)]
