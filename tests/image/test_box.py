@@ -92,7 +92,9 @@ def test_a_full_disk_harms_nobody_outside(start_sandbox: Start) -> None:
 
 def test_environments_of_the_host_s_level_hold_nothing(start_sandbox: Start) -> None:
     sandbox = start_sandbox(args=FLAGS, env={"JWT_ISSUER": "https://issuer.example"})
-    seen = bash(sandbox, "sudo cat /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'; sudo find / -xdev -name '*environ*.json'; env")["stdout"]
+    seen = bash(sandbox, "sudo cat /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'; sudo find / -xdev -name '*environ*.json'; env")[
+        "stdout"
+    ]
     assert sandbox.api_key not in seen
     assert "issuer.example" not in seen
     assert "environ.json" not in seen
@@ -100,8 +102,9 @@ def test_environments_of_the_host_s_level_hold_nothing(start_sandbox: Start) -> 
 
 def test_packages_install_in_the_box_alone_and_a_restore_takes_them_back(boxed: Sandbox) -> None:
     made = post(boxed, "/v1/checkpoints", label="clean")["checkpoint"]["id"]
-    script = "mkdir -p p/DEBIAN p/usr/bin && printf 'Package: probe\\nVersion: 1\\nArchitecture: all\\nMaintainer: x\\nDescription: x\\n' > p/DEBIAN/control"
-    bash(boxed, f"cd /tmp && {script} && touch p/usr/bin/probe && dpkg-deb -b p probe.deb && sudo dpkg -i probe.deb", timeout=60)
+    control = "Package: probe\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n"
+    make = f"mkdir -p p/DEBIAN p/usr/bin && echo '{control}' > p/DEBIAN/control && touch p/usr/bin/probe && dpkg-deb -b p probe.deb"
+    bash(boxed, f"cd /tmp && {make} && sudo dpkg -i probe.deb", timeout=60)
     assert bash(boxed, "dpkg-query -W probe")["stdout"] == "probe\t1\n"
     assert boxed.exec("dpkg-query", "-W", "probe").code != 0
     post(boxed, f"/v1/checkpoints/{made}/restore")
