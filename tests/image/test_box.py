@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.image.conftest import _launcher
+from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox, until
 
 Start = Callable[..., Sandbox]
@@ -19,7 +19,7 @@ ABUSE = {
     "a memory hog": "python3 -c 'x = [bytearray(1 << 20) for _ in range(4000)]; import time; time.sleep(60)'",
     "a storm of zombies": "python3 -c 'import os, time\nfor _ in range(1500):\n    os.fork() or os._exit(0)\ntime.sleep(2)'",
     "a process that ignores every signal": "trap '' HUP INT TERM QUIT USR1 USR2; sleep 3; while :; do :; done",
-    "ten thousand open files": "ulimit -n 12000 2>/dev/null; python3 -c 'import time; f = [open(\"/dev/null\") for _ in range(10000)]; time.sleep(2)'",
+    "ten thousand open files": "ulimit -n 12000; python3 -c 'import time; f = [open(\"/dev/null\") for _ in range(10000)]; time.sleep(2)'",
     "signals to everybody": "sudo kill -9 -1",
     "mischief in /proc and /sys": "sudo sh -c 'for f in $(find /proc/sys /sys -type f 2>/dev/null | head -2000); do echo 1 > $f; done'",
     "a deleted system": "sudo rm -rf --no-preserve-root /",
@@ -44,7 +44,7 @@ def post(sandbox: Sandbox, path: str, **body: object) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def boxed() -> Iterator[Sandbox]:
     """A container with a box, which these tests may break as far as a restore mends it."""
-    launcher = _launcher("boxed")
+    launcher = new_launcher("boxed")
     try:
         yield launcher.start(args=FLAGS)
     finally:

@@ -18,7 +18,7 @@ CHUNK = 1 << 20
 class CheckpointImportRequest(Model):
     """What to call what comes in."""
 
-    label: str = Field("", max_length=MAX_LABEL)
+    label: str = Field(default="", max_length=MAX_LABEL)
     """A word for whoever reads the list; without it, the one that it had."""
 
 

@@ -54,7 +54,7 @@ class Stopped(Model):
 class CheckpointCreateRequest(Model):
     """What to call it."""
 
-    label: str = Field("", max_length=MAX_LABEL)
+    label: str = Field(default="", max_length=MAX_LABEL)
     """A word for whoever reads the list."""
     parent: str | None = None
     """Only if the box stands on this checkpoint, else 409; so two callers do not branch by accident."""
@@ -115,7 +115,7 @@ class CheckpointDiffRequest(CheckpointRef):
 
     against: str | None = None
     """An older checkpoint that it stands on, or `image`; without it, its parent."""
-    limit: int = Field(DEFAULT_DIFFERENCES, ge=1, le=MAX_DIFFERENCES)
+    limit: int = Field(default=DEFAULT_DIFFERENCES, ge=1, le=MAX_DIFFERENCES)
     """Most differences to list."""
 
 
@@ -142,7 +142,7 @@ class CheckpointDiff(Model):
 class PruneRequest(Model):
     """What to keep."""
 
-    keep: int = Field(10, ge=0, le=1000)
+    keep: int = Field(default=10, ge=0, le=1000)
     """How many automatic checkpoints to leave, the newest."""
 
 
