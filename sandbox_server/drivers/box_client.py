@@ -35,7 +35,7 @@ class BoxClient:
     async def ask(self, operation: str, *, fds: Sequence[int] = (), timeout: float = QUICK_SECONDS, **fields: object) -> dict[str, Any]:
         """Have the keeper do one thing; the descriptors stay the caller's. Raises the Failure that the keeper names."""
         if self.isolation.rung != "box":
-            raise Unavailable(
+            raise Conflict(
                 f"there is no box here: {self.isolation.reason}",
                 hint="GET /v1/capabilities says how to win it",
             )

@@ -69,6 +69,6 @@ async def test_a_keeper_that_hangs_is_given_up(listener: socket.socket, tmp_path
 
 
 async def test_without_a_box_the_reason_is_given() -> None:
-    with pytest.raises(Unavailable, match="EPERM") as failed:
+    with pytest.raises(Conflict, match="EPERM") as failed:
         await BoxClient("/nonexistent", Isolation("users", "EPERM: proc")).ask("list")
     assert "/v1/capabilities" in (failed.value.hint or "")
