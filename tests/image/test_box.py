@@ -155,7 +155,7 @@ def test_a_host_that_allows_no_box_gets_the_next_rung_and_is_told(sandbox: Sandb
     assert any("systempaths" in flag for flag in told["flags"])
     assert "no box for the agent" in sandbox.logs()
     refused = sandbox.request("POST", "/v1/checkpoints", json={})
-    assert refused.status_code == 503
+    assert refused.status_code == 409
     required = start_sandbox(env={"BOX": "on"}, ready=False)
     until(lambda: required.inspect("{{.State.Running}}") == "false", 20)
     assert "BOX=on" in required.logs()
