@@ -33,8 +33,10 @@ from sandbox_server.drivers.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.watches import Watches
+from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
+from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.file.archives import FileArchives
@@ -88,6 +90,8 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
+    desktop = Desktop(settings.display.name)
+    screen = BrowserScreen(desktop)
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
@@ -98,10 +102,11 @@ def compose(settings: Settings) -> Product:
         Shell(sessions, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        screen,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    return Product(tuple(features), (bash, files, watches, tmux, sessions), audit)
+    return Product(tuple(features), (bash, files, watches, tmux, sessions, desktop, screen), audit)
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

@@ -169,6 +169,8 @@ def _body(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
         }
     schema = _fields(spec, schemas, components)
+    if "oneOf" in schema:
+        return {"required": True, "content": {"application/json": {"schema": schemas[spec.request] if spec.request else {}}}}
     if not spec.reads_json or not any(_place(spec, name) == "body" for name in schema.get("properties", {})):
         return None
     return {
