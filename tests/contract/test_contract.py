@@ -135,8 +135,8 @@ def _response_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator
     mine = ours["responses"]["200"]["content"]
     for media_type, content in theirs["responses"]["200"].get("content", {}).items():
         if media_type in mine:
-            yield from RESPONSES.problems(mine[media_type]["schema"], content["schema"], "answer")
-        elif content["schema"]:
+            yield from RESPONSES.problems(mine[media_type]["schema"], content.get("schema", {}), "answer")
+        elif content.get("schema"):
             yield f"an answer of {media_type}: missing"
 
 

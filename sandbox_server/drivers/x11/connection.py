@@ -44,6 +44,7 @@ class Connection:
         self._thread = ThreadPoolExecutor(1, "x11")
         self._display: Display | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._watched: int | None = None
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -120,19 +121,24 @@ class Connection:
         return found
 
     def _watch(self, display: Display) -> None:
-        if self._loop and display is self._display:
-            self._loop.add_reader(self._socket(display).fileno(), self._readable, display)
+        if self._loop and display is self._display and (descriptor := self._socket(display).fileno()) >= 0:
+            self._watched = descriptor
+            self._loop.add_reader(descriptor, self._readable, display)
 
     def _unwatch(self, display: Display) -> None:
-        if self._loop:
-            self._loop.remove_reader(self._socket(display).fileno())
+        self._stop_watching()
         self._socket(display).close()
+
+    def _stop_watching(self) -> None:
+        """Xlib may have closed the socket already, so that it does not know its number any more."""
+        watched, self._watched = self._watched, None
+        if self._loop and watched is not None:
+            self._loop.remove_reader(watched)
 
     def _readable(self, display: Display) -> None:
         """Read events on the thread; until it has, the descriptor is not watched."""
-        if self._loop:
-            self._loop.remove_reader(self._socket(display).fileno())
-            self._thread.submit(self._take_events, display)
+        self._stop_watching()
+        self._thread.submit(self._take_events, display)
 
     def _take_events(self, display: Display) -> None:
         if display is not self._display:

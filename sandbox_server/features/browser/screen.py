@@ -43,7 +43,7 @@ class ScreenshotRequest(Model):
     """Whether the pointer is in the picture."""
 
 
-class ActionData(Model):
+class ActionDone(Model):
     status: Literal["success"] = "success"
     action_performed: str
     """The action's type."""
@@ -54,7 +54,7 @@ class ActionResponse(Model):
 
     success: bool = True
     message: str | None = "Operation successful"
-    data: ActionData | None
+    data: ActionDone | None
     hint: str | None = None
     status: Literal["success"] = "success"
     action_performed: str = ""
@@ -133,7 +133,7 @@ class BrowserScreen:
         return ActionResponse(data=data, action_performed=data.action_performed)
 
     @operation("POST /v1/browser/action", scope="control", tool="sandbox_browser_execute_action")
-    async def act(self, request: ActionCall) -> ActionData:
+    async def act(self, request: ActionCall) -> ActionDone:
         """Do one thing with the mouse or the keyboard, as `execute_action` does."""
         return await self._act(request.action)
 
@@ -161,10 +161,10 @@ class BrowserScreen:
             )
         await self._desktop.screen.resize(size)
 
-    async def _act(self, action: AnyAction) -> ActionData:
+    async def _act(self, action: AnyAction) -> ActionDone:
         async with self._turn(hold=True):
             await perform(self._desktop, action)
-        return ActionData(action_performed=action.action_type)
+        return ActionDone(action_performed=action.action_type)
 
     @asynccontextmanager
     async def _turn(self, *, hold: bool) -> AsyncIterator[None]:
