@@ -18,6 +18,20 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && ln -s sandbox /usr/local/bin/aio \
     && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
+# --- desktop: an X server, a window manager, a message bus and fonts for Latin, CJK, emoji, Hebrew and Arabic ---------
+# What only loads GL drivers, PostScript, HEIF and JPEG XL is 250 MB that nothing here uses: a package says that it is there. `apt-get
+# install` of the real ones goes beside it.
+FROM system AS desktop
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    mkdir -p /tmp/omitted/DEBIAN && printf '%s\n' 'Package: tandem-omitted' 'Version: 1' 'Architecture: all' 'Maintainer: none <none@example.org>' \
+        'Provides: libglx-mesa0 (= 99), libspectre1 (= 99), libheif1 (= 99), libjxl0.11 (= 99)' \
+        'Description: stands in for libraries that the desktop does without' >/tmp/omitted/DEBIAN/control \
+    && dpkg-deb --build /tmp/omitted /tmp/omitted.deb && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install \
+        --no-install-recommends /tmp/omitted.deb dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei \
+        openbox xvfb \
+    && fc-cache --system-only && rm -rf /tmp/omitted /tmp/omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
+
 # --- tools: what other stages build with -----------------------------------------------------------------------------
 FROM system AS tools
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
@@ -78,7 +92,7 @@ COPY sandbox_server /opt/tandem/sandbox_server
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
 
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
-FROM system AS base
+FROM desktop AS base
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
       org.opencontainers.image.licenses="Apache-2.0"
@@ -92,7 +106,7 @@ ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_
 FROM base AS test
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli xterm
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor

@@ -89,6 +89,13 @@ def mcp(_: argparse.Namespace) -> None:
     )
 
 
+def desktop(_: argparse.Namespace) -> None:
+    """Prepare the screen and become its window manager."""
+    from sandbox_server import desktop as session
+
+    session.run(declared.load(os.environ).display)
+
+
 def post_ready(_: argparse.Namespace) -> None:
     """Wait until every component is ready, then run RUN_HOOK_POST_READY."""
     from sandbox_server import lifecycle
@@ -136,6 +143,7 @@ def parser() -> argparse.ArgumentParser:
     add("box", box)
     add("spawn", spawn)
     add("mcp", mcp)
+    add("desktop", desktop)
     add("post-ready", post_ready)
     add("shutdown", shutdown)
     add("sign-in", sign_in).add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")

@@ -35,6 +35,7 @@ from sandbox_server.drivers.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.watches import Watches
+from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
@@ -42,6 +43,7 @@ from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.file.archives import FileArchives
@@ -98,6 +100,8 @@ def compose(settings: Settings) -> Product:
     box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
     checkpoints = Checkpoints(box, quota=settings.box.checkpoint_quota, reopen=sessions.reopen)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
+    desktop = Desktop(settings.display.name)
+    screen = BrowserScreen(desktop)
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
@@ -113,10 +117,11 @@ def compose(settings: Settings) -> Product:
         suspension,
         BoxRestart(box, reopen=sessions.reopen),
         CapabilityReport(box.isolation),
+        screen,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension)
+    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 

@@ -13,6 +13,8 @@ class Paths:
     """What the agent may read of the sandbox."""
     boot: str = "/run/sandbox-boot"
     """What root alone reads and writes: what the supervisor runs, and the agent's environment."""
+    desktop: str = "/run/sandbox-desktop"
+    """The home of the desktop's user, which control can read."""
     code: str = "/opt/tandem"
     """The sandbox itself, which nobody but root may change."""
     added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
@@ -55,6 +57,11 @@ class Paths:
     def box_record(self) -> str:
         """Which box runs, for the keeper that comes after this one; root's."""
         return f"{self.boot}/box.json"
+
+    @property
+    def authority(self) -> str:
+        """The cookie of the X server, for the desktop's user and control."""
+        return f"{self.desktop}/authority"
 
     @property
     def announcement(self) -> str:

@@ -199,6 +199,17 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
+class Display:
+    """The desktop's display"""
+
+    width: int = variable("DISPLAY_WIDTH", integer(64, 3840), 1280, "Width of the screen in pixels.", inherited=True)
+    height: int = variable("DISPLAY_HEIGHT", integer(64, 2160), 1024, "Height of the screen in pixels.", inherited=True)
+    depth: int = variable("DISPLAY_DEPTH", integer(24, 24), 24, "Bits of a pixel's colour; 24 is the one that there is.", inherited=True)
+    name: str = ":99"
+    """What X clients call it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hooks:
     """Commands at points of the container's life, run as the agent"""
 
@@ -291,6 +302,7 @@ class Settings:
     shell: Shell = field(default_factory=Shell)
     bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
+    display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
     box: Box = field(default_factory=Box)

@@ -36,8 +36,13 @@ def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> Non
         stale.unlink()
     for number, source in enumerate(sources):
         for file in _files(source):
-            if file.stem.removeprefix("supervisord.") not in left_out:
+            if not _is_of(file.stem.removeprefix("supervisord."), left_out):
                 (target / f"{number}-{file.name}").symlink_to(file)
+
+
+def _is_of(name: str, components: Collection[str]) -> bool:
+    """Whether a file is of one of the components: it has its name, or its name and that of a part, as in `desktop-bus`."""
+    return any(name == component or name.startswith(f"{component}-") for component in components)
 
 
 def _files(source: str) -> Iterator[Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server import settings as declared
-from sandbox_server.boot import accounts, components, hooks, isolation, places
+from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.keyring import Keyring
 from sandbox_server.settings import BadSettings, Settings
@@ -51,6 +51,7 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     _run_hook("RUN_HOOK_INIT", settings.hooks.init, settings, agent_environ)
     places.prepare_workspace(settings)
     _prepare_keys(settings)
+    desktop.prepare(settings)
     Path(settings.paths.announcement).touch()
     components.link(settings, with_box=chosen.rung == "box")
     _run_hook("RUN_HOOK_PRE_SERVICES", settings.hooks.pre_services, settings, agent_environ)
