@@ -13,6 +13,8 @@ from sandbox_server.features.shell.text import plain
 REPLAY = 256 << 10
 """Bytes of the terminal that a viewer who comes back can be given again."""
 _MAX_PROMPT = 4096
+_SIGNALS = {number.value: number.name for number in signals.Signals}
+"""Names of signals; most of the real-time ones have none."""
 
 
 class Viewer(Protocol):
@@ -145,5 +147,5 @@ def told(observed: Exit) -> str:
     if observed.code is not None:
         return f"exit code {observed.code}"
     if observed.signal is not None:
-        return f"killed by {signals.Signals(observed.signal).name}"
+        return f"killed by {_SIGNALS.get(observed.signal, f'signal {observed.signal}')}"
     return "nobody saw how"
