@@ -4,7 +4,7 @@ import asyncio
 import signal as signals
 from typing import Protocol
 
-from sandbox_server.drivers.process import Exit
+from sandbox_server.drivers.process import LOST, Exit
 from sandbox_server.drivers.shell_marks import Mark
 from sandbox_server.features.shell.capture import Ring
 from sandbox_server.features.shell.command import BashCommandStatus, Command
@@ -101,6 +101,12 @@ class ShellState:
         notice = f"\r\n[the shell has ended: {told(observed)}; press Enter to open it again]\r\n"
         for viewer in list(self.viewers):
             viewer.output(notice.encode())
+        self.turn_over()
+
+    def close(self) -> None:
+        """Take the end of the session: nobody waits for its shell any longer."""
+        self.over = self.over or LOST
+        self.running, self.ready, self.foreign = None, False, False
         self.turn_over()
 
     def finish(self, code: int) -> None:
