@@ -50,6 +50,11 @@ class MarkParser:
         self._open = b"\x1b]7133;%b;" % nonce.encode()
         self._held = b""
 
+    @property
+    def holds(self) -> bool:
+        """Whether the possible beginning of a mark is held back."""
+        return bool(self._held)
+
     def feed(self, data: bytes) -> Iterator[bytes | Mark]:
         """Give output and marks in order. The possible beginning of a mark is held back until more comes."""
         data = self._held + data

@@ -7,7 +7,7 @@ import secrets
 import signal as signals
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -126,8 +126,15 @@ class Shell:
         await self._opened.resize(columns, rows)
 
     async def capture(self, taken: Callable[[Screen], None] = lambda _: None) -> Screen:
-        """See `Pane.capture`."""
-        return await self._opened.capture(taken)
+        """See `Pane.capture`; what may become a mark is not in the picture, but comes after it where it is none."""
+        screens: list[Screen] = []
+
+        def unmarked(screen: Screen) -> None:
+            screens.append(replace(screen, pending=b"") if self._marks.holds else screen)
+            taken(screens[0])
+
+        await self._opened.capture(unmarked)
+        return screens[0]
 
     async def recall(self) -> tuple[ShellCommand | None, ShellStatus | None]:
         """The command that was given last, and the status of the one that ended last."""
