@@ -76,6 +76,15 @@ def test_output_is_not_delayed_unless_a_mark_may_begin_in_it() -> None:
     assert list(parser.feed(b"]0;")) == [b"\x1b]0;"]
 
 
+def test_it_is_known_whether_something_is_held_back() -> None:
+    parser = MarkParser(NONCE)
+    held = []
+    for piece in (b"a", b"b\x1b]", b"7133;", b"x", b"\x1b]7133;5f0c1d;rea", b"dy\x07"):
+        list(parser.feed(piece))
+        held.append(parser.holds)
+    assert held == [False, True, True, False, True, False]
+
+
 def test_an_escape_that_begins_anew_lets_the_earlier_one_go() -> None:
     parser = MarkParser(NONCE)
     assert list(parser.feed(b"\x1b]71")) == []
