@@ -3,6 +3,7 @@
 import asyncio
 import signal as signals
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -178,6 +179,7 @@ class Session:
 
     async def close(self) -> None:
         """End the session with its shell and all that runs in it."""
+        busy = self.state.busy
         if running := self.state.running:
             running.finish("terminated", None)
             running.add_hint("the session was closed")
@@ -186,6 +188,9 @@ class Session:
         for viewer in list(self.state.viewers):
             viewer.closed()
         if self.shell:
+            if busy:  # bash may overlook a hang-up while it starts a program, and a program may ignore it
+                with suppress(Failure):
+                    await self.shell.signal(signals.SIGKILL)
             await self.shell.close()
 
     def output(self, data: bytes) -> None:
