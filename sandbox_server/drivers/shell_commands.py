@@ -1,7 +1,8 @@
 """The files by which a shell is told what to run and says how it ended.
 
 `<name>.command` holds the next command: token, how to follow links, directory, what to do without it, text, each ended by a NUL; before
-the first command it holds the nonce and a newline. `<name>.status` holds token, exit code and directory of the command that ended last.
+the first command it holds the nonce and a newline. `<name>.begun` holds the token of the command that began last, `<name>.status` token,
+exit code and directory of the one that ended last.
 They are in a directory of the agent's, so they are made and read by file workers; the command file stays open here to be written at once.
 """
 
@@ -68,6 +69,20 @@ class ShellStatus:
         return cls(fields[0], int(fields[1]), fields[2])
 
 
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What the files say: the command that was given last, the token of the one that began last, and how the last one ended."""
+
+    given: ShellCommand | None
+    begun: str
+    ended: ShellStatus | None
+
+    @property
+    def running(self) -> bool:
+        """Whether the command that was given began and has not ended."""
+        return self.given is not None and self.given.token == self.begun and (self.ended is None or self.ended.token != self.begun)
+
+
 class CommandFile:
     """The files of one shell; `path` is theirs without the ending."""
 
@@ -94,18 +109,15 @@ class CommandFile:
         """Take the command back: a shell that reads the file later finds none."""
         await self._replace(b"")
 
-    async def command(self) -> ShellCommand | None:
-        """The command that was put there last."""
-        return ShellCommand.decode(await self._content("command"))
-
-    async def status(self) -> ShellStatus | None:
-        """How the last one that ended did."""
-        return ShellStatus.decode(await self._content("status"))
+    async def recall(self) -> Recall:
+        """Read what is written down."""
+        begun = (await self._content("begun")).decode("ascii", "replace")
+        return Recall(ShellCommand.decode(await self._content("command")), begun, ShellStatus.decode(await self._content("status")))
 
     async def remove(self) -> None:
         """Delete the files."""
         self.close()
-        for ending in ("command", "status"):
+        for ending in ("command", "begun", "status"):
             await self._access.delete(f"{self.path}.{ending}", missing_ok=True)
 
     def close(self) -> None:

@@ -5,7 +5,7 @@
 
 import secrets
 import signal as signals
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from sandbox_server.core.errors import Failure, PermissionDenied, Unavailable
 from sandbox_server.drivers.files import Files
 from sandbox_server.drivers.process import Exit, Processes
-from sandbox_server.drivers.shell_commands import CommandFile, ShellCommand, ShellStatus
+from sandbox_server.drivers.shell_commands import CommandFile, Recall, ShellCommand
 from sandbox_server.drivers.shell_marks import Mark, MarkParser
 from sandbox_server.drivers.terminal_screen import Screen
 from sandbox_server.drivers.tmux import Pane, Spawn, Tmux
@@ -33,9 +33,11 @@ read -r line < "/proc/$1/stat" || exit 3
 set -- "$1" "$2" ${line##*) }
 if [ "$8" = "$5" ]; then echo shell; else echo group; fi
 [ "$2" = none ] && exit
-if [ "$8" = "$5" ]; then kill -s "$2" "$1"; else kill -s "$2" -- "-$8"; fi
+[ "$8" = "$5" ] && exec kill -s "$2" "$1"
+kill -s "$2" -- "-$8"
+[ "$2" = INT ] || kill -s INT "$1"
 """
-_SIGNAL_SHELL = 'kill -s "$2" "$1"'
+_KILL_SHELL = 'kill -s KILL "$1"'
 
 type Foreground = Literal["shell", "group", "gone"]
 """Who has the terminal: the shell itself, another process group, or nobody because the shell is gone."""
@@ -103,23 +105,23 @@ class Shell:
     async def run(self, command: ShellCommand, *, discard_line: bool) -> None:
         """Have the shell, which is at its prompt, run a command; `discard_line` drops what somebody has typed there.
 
-        That it started is told by a `start` mark.
+        That it started is told by a `start` mark. Unavailable says that it may or may not have started: `recall` knows.
         """
         await self._file.write(command)
-        self._opened.type(_DISCARD_LINE + WORD if discard_line else WORD)
+        await self._opened.type(_DISCARD_LINE + WORD if discard_line else WORD)
 
     async def run_again(self, command: ShellCommand) -> None:
         """Run a command whose file the shell could not read: somebody has deleted it."""
         await self._file.create(command.encode())
-        self._opened.type(WORD)
+        await self._opened.type(WORD)
 
     async def withdraw(self) -> None:
         """Take back a command that did not start."""
         await self._file.withdraw()
 
-    def type(self, data: bytes) -> None:
-        """Type bytes, whoever reads them; raises Unavailable."""
-        self._opened.type(data)
+    def type(self, data: bytes) -> Awaitable[object]:
+        """Type bytes, whoever reads them; see `Pane.type`."""
+        return self._opened.type(data)
 
     async def resize(self, columns: int, rows: int) -> None:
         """Make the terminal this large."""
@@ -136,18 +138,21 @@ class Shell:
         await self._opened.capture(unmarked)
         return screens[0]
 
-    async def recall(self) -> tuple[ShellCommand | None, ShellStatus | None]:
-        """The command that was given last, and the status of the one that ended last."""
-        return await self._file.command(), await self._file.status()
+    async def recall(self) -> Recall:
+        """Read what the shell has written down."""
+        return await self._file.recall()
 
     async def signal(self, number: signals.Signals | None) -> Foreground:
-        """Signal who has the terminal, with None nobody; tells who that is."""
+        """Signal who has the terminal, with None nobody; tells who that is.
+
+        Where that is not the shell, anything but an interrupt also interrupts the shell: it may be in a loop, about to start the next one.
+        """
         name = number.name.removeprefix("SIG") if number else "none"
         return await self._signal(_SIGNAL, name)
 
-    async def signal_shell(self, number: signals.Signals) -> None:
-        """Signal the shell itself."""
-        await self._signal(_SIGNAL_SHELL, number.name.removeprefix("SIG"))
+    async def kill(self) -> None:
+        """Kill the shell itself."""
+        await self._signal(_KILL_SHELL, "none")
 
     async def close(self) -> None:
         """End the shell, close its terminal and delete its files."""

@@ -78,10 +78,12 @@ class Pane:
         """Whether the terminal is gone."""
         self._tmux = tmux
 
-    def type(self, data: bytes) -> None:
-        """Give bytes to the terminal as if they were typed, in order with other calls."""
-        for command in keys(self.id, data):
-            self._tmux.tell(command)
+    def type(self, data: bytes) -> Awaitable[object]:
+        """Give bytes to the terminal as if they were typed, in order with other calls; await it to know that they were.
+
+        Raises Unavailable, at once or when it is awaited.
+        """
+        return asyncio.gather(*[self._tmux.tell(command) for command in keys(self.id, data)])
 
     async def resize(self, columns: int, rows: int) -> None:
         """Make the terminal this large, whoever looks at it."""
@@ -190,11 +192,11 @@ class Tmux:
             raise TmuxRefused(f"tmux refused: {b' '.join(reply.lines).decode('utf-8', 'replace')}")
         return list(reply.lines)
 
-    def tell(self, command: str) -> None:
-        """Run one tmux command on the open connection without waiting for it; raises Unavailable when there is none."""
+    def tell(self, command: str) -> Awaitable[ControlReply]:
+        """Run one tmux command on the open connection; raises Unavailable when there is none."""
         if self._connection is None or self._connection.closed:
             raise Unavailable("the terminals are being connected again", retry_after=RETRY_AFTER)
-        self._connection.ask(command, lambda _: None)
+        return self._connection.ask(command, lambda _: None)
 
     async def picture(self, pane: str, taken: Callable[[Screen], None]) -> Screen:
         """See `Pane.capture`; the questions go out in one piece so that nothing changes between them."""
@@ -318,6 +320,7 @@ class _Connection(asyncio.Protocol):
 
     def ask(self, command: str, answered: Callable[[ControlReply], None]) -> asyncio.Future[ControlReply]:
         future: asyncio.Future[ControlReply] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be waiting for it
         if self.closed or self._transport is None:
             future.set_exception(Unavailable("tmux is gone", retry_after=RETRY_AFTER))
             return future
@@ -366,7 +369,6 @@ class _Connection(asyncio.Protocol):
         for future, _ in self._waiting:
             if not future.done():
                 future.set_exception(Unavailable("tmux is gone", retry_after=RETRY_AFTER))
-                future.exception()  # nobody may be waiting for it
         self._waiting.clear()
         self._lost()
 

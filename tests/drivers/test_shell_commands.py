@@ -12,7 +12,7 @@ from sandbox_server.drivers.file_access import FileAccess
 from sandbox_server.drivers.file_status import FileStatus
 from sandbox_server.drivers.file_stream import OpenFile, StagedFile
 from sandbox_server.drivers.files import Files
-from sandbox_server.drivers.shell_commands import MAX_COMMAND, CommandFile, ShellCommand, ShellStatus
+from sandbox_server.drivers.shell_commands import MAX_COMMAND, CommandFile, Recall, ShellCommand, ShellStatus
 
 if TYPE_CHECKING:
     from tests.conftest import FileWorkers
@@ -92,7 +92,7 @@ async def test_each_command_replaces_the_one_before(file: CommandFile, path: Pat
     for command in (ShellCommand("t1", "x" * size * 2), ShellCommand("t2", "y" * size)):
         await file.write(command)
         assert path.read_bytes() == command.encode()
-        assert await file.command() == command
+        assert (await file.recall()).given == command
 
 
 @pytest.mark.anyio
@@ -107,7 +107,7 @@ async def test_a_command_is_written_into_the_file_that_is_there(file: CommandFil
 async def test_a_command_for_which_no_file_is_open_makes_it(file: CommandFile) -> None:
     command = ShellCommand("t1", "ls")
     await file.write(command)
-    assert await file.command() == command
+    assert (await file.recall()).given == command
 
 
 @pytest.mark.anyio
@@ -125,21 +125,21 @@ async def test_a_command_that_is_withdrawn_is_not_found(file: CommandFile, path:
     await file.write(ShellCommand("t1", "rm -r x"))
     await file.withdraw()
     assert path.read_bytes() == b""
-    assert await file.command() is None
+    assert (await file.recall()).given is None
 
 
 @pytest.mark.anyio
 async def test_the_status_is_none_until_a_command_has_ended(file: CommandFile, home: Path) -> None:
-    assert await file.status() is None
+    assert (await file.recall()).ended is None
     (home / "shell.status").write_bytes(b"t1\x007\0/tmp\0")
-    assert await file.status() == ShellStatus("t1", 7, "/tmp")
+    assert (await file.recall()).ended == ShellStatus("t1", 7, "/tmp")
 
 
 @pytest.mark.anyio
 async def test_a_directory_in_the_place_of_a_file_is_no_command_and_no_status(file: CommandFile, home: Path) -> None:
-    for ending in ("command", "status"):
+    for ending in ("command", "begun", "status"):
         (home / f"shell.{ending}").mkdir()
-    assert (await file.command(), await file.status()) == (None, None)
+    assert await file.recall() == Recall(None, "", None)
 
 
 @pytest.mark.anyio

@@ -12,7 +12,7 @@ import pytest
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.files import Files
 from sandbox_server.drivers.process import LOST, Exit, Processes
-from sandbox_server.drivers.shell_commands import CommandFile, ShellCommand, ShellStatus
+from sandbox_server.drivers.shell_commands import CommandFile, Recall, ShellCommand, ShellStatus
 from sandbox_server.drivers.shell_marks import Mark
 from sandbox_server.drivers.shells import Shell, Shells, Start
 from sandbox_server.drivers.terminal_screen import Screen
@@ -192,9 +192,9 @@ async def test_a_command_whose_file_was_deleted_can_be_given_again(shells: Shell
 async def test_what_was_given_and_how_it_ended_can_be_recalled(shells: Shells, ear: Ear, home: Path) -> None:
     shell = await ready(shells, ear)
     await run(shell, ear, "(exit 6)", str(home))
-    command, status = await shell.recall()
-    assert command == ShellCommand("t1", "(exit 6)", str(home))
-    assert status == ShellStatus("t1", 6, str(home))
+    recall = await shell.recall()
+    assert recall == Recall(ShellCommand("t1", "(exit 6)", str(home)), "t1", ShellStatus("t1", 6, str(home)))
+    assert not recall.running
 
 
 async def test_who_has_the_terminal_is_told(shells: Shells, ear: Ear, until: Callable[..., None]) -> None:
@@ -299,7 +299,7 @@ async def test_a_shell_goes_on_and_is_taken_over_with_its_command(
         adopted = await Shells(processes, files, tmux, str(terminals)).adopt(shell.key, later)
         assert adopted
         assert adopted.key == shell.key
-        assert await adopted.recall() == (ShellCommand("t1", "read -r line; (exit 9)"), None)
+        assert (await adopted.recall()).running
         adopted.type(b"go\r")
         assert (await later.mark("end", "t1")).status == 9
         await later.mark("ready")

@@ -75,11 +75,13 @@ class Sessions:
         return session
 
     async def find(self, session_id: str) -> Session | None:
-        """The session of that id, None for one that never was; raises NotFound for one that is gone."""
+        """The session of that id, opened; None for one that never was. Raises NotFound for one that is gone."""
         await self._restored.wait()
         if session_id not in self._sessions and session_id not in self._gone:
             return None
-        return await self.get(session_id)
+        session = await self.get(session_id)
+        await session.opened()
+        return session
 
     async def implicit(self, start: Start) -> Session:
         """Reserve an idle session for a command that names none, or a new one. The caller ends the reservation."""
@@ -101,7 +103,7 @@ class Sessions:
         return session, "the shell that was idle longest was closed to make room" if closed else None
 
     async def create(self, profile: Profile, start: Start, *, reserved: bool = False) -> Session:
-        """Open a session.
+        """Open a session, or give the one of that id.
 
         Raises InvalidArgument for an unusable id, ResourceExhausted when there are too many, Unavailable when the shell does not start.
         """
@@ -110,8 +112,9 @@ class Sessions:
             raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", id=profile.id[:MAX_ID])
         if profile.id not in self._sessions:
             await self._make_room()
-        if profile.id in self._sessions:  # another caller was faster
-            return self._sessions[profile.id]
+        if existing := self._sessions.get(profile.id):
+            await existing.opened()
+            return existing
         session = self._sessions[profile.id] = Session(profile, self._shells, self._tasks, self.save)
         session.reserved = True  # until it is open
         if profile.id in self._gone:

@@ -110,7 +110,7 @@ class Terminal:
         if session.state.over and ("\r" in text or "\n" in text):
             await session.reopen()
         elif not session.state.over:
-            session.type(text.encode("utf-8", "surrogateescape"))
+            await session.type(text.encode("utf-8", "surrogateescape"))
 
     async def _output(self, session: Session) -> None:
         session.state.viewers.add(self)

@@ -3,7 +3,8 @@
 import asyncio
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +81,17 @@ class Runner:
         async with asyncio.timeout(20):
             reply = await self.shell.exec_command(ShellExecRequest.model_validate({"id": self.id, "command": command, **options}))
         self.hint = reply.hint
-        return reply.data
+        result: ShellCommandResult = reply.data
+        return result
+
+
+async def eventually[T](asked: Callable[[], Awaitable[T]], true: Callable[[T], object] = bool, within: float = 10.0) -> T:
+    """Ask until the answer is true, and give it; fail after `within` seconds."""
+    deadline = time.monotonic() + within
+    while not true(answer := await asked()):
+        assert time.monotonic() < deadline, f"still {answer!r}"
+        await asyncio.sleep(0.01)
+    return answer
 
 
 @pytest.fixture
