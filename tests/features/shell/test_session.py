@@ -91,6 +91,17 @@ async def test_a_command_that_is_refused_is_not_run_later(session: Session, serv
     assert not (server.home / "refused").exists()
 
 
+async def test_something_that_reads_the_keys_refuses_a_command_which_never_runs(
+    session: Session, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox_server.features.shell.session.BEGIN_SECONDS", 0.3)
+    await session.type(b"read -r one\r")
+    assert await session.state.until(lambda: session.state.foreign, 5)
+    with pytest.raises(Conflict, match="something else reads its keys"):
+        await run(session, "touch refused")
+    assert await session.state.until(lambda: not session.state.busy, 5)
+    assert await session.state.until_ready(5)
+    assert await ended(session, "ls") == ""
 
 
 async def test_directory_and_prompt_follow_the_shell(session: Session) -> None:
@@ -135,8 +146,22 @@ async def test_an_agents_shell_has_no_pager_and_a_persons_has_their_own(session:
     assert await ended(person, "echo $PAGER/$GIT_PAGER") == "/\n"
 
 
+async def test_a_shell_that_ended_is_opened_again_where_it_was(session: Session) -> None:
+    alive = await session.reopen()
+    await ended(session, "cd /usr")
+    await ended(session, "exit 3")
+    assert await session.state.until(lambda: session.state.over, 10)
+    sentence = await session.reopen()
+    assert alive is None
+    assert "exit code 3" in (sentence or "")
+    assert await ended(session, "pwd") == "/usr\n"
 
 
+async def test_an_ended_shell_takes_no_keys(session: Session) -> None:
+    await ended(session, "exit")
+    assert await session.state.until(lambda: session.state.over, 10)
+    with pytest.raises(Conflict, match="has ended"):
+        await session.type(b"x")
 
 
 async def test_a_shell_killed_by_a_signal_without_a_name_has_ended(session: Session) -> None:
@@ -174,6 +199,13 @@ async def test_closing_ends_the_command_the_viewers_and_what_runs(session: Sessi
     until(lambda: not members(int(pid.read_text())))
 
 
+async def test_who_waits_for_a_command_is_woken_when_the_session_closes(session: Session) -> None:
+    await run(session, "sleep 600")
+    waiting = asyncio.ensure_future(session.state.until(lambda: not session.state.busy, 60))
+    await asyncio.wait([waiting], timeout=0.02)
+    await session.close()
+    async with asyncio.timeout(5):
+        assert await waiting
 
 
 async def test_a_closed_session_opens_no_shell_again(session: Session) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, NotFound, ResourceExhausted
+from sandbox_server.features.shell.command import Command
 from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.session import Session
 from sandbox_server.features.shell.wire import (
     ExecuteBashRequest,
     ShellCreateSessionRequest,
@@ -19,7 +21,7 @@ from sandbox_server.features.shell.wire import (
     ShellViewRequest,
     ShellWaitRequest,
 )
-from tests.features.shell.conftest import Runner, Server
+from tests.features.shell.conftest import Runner, Server, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +29,8 @@ pytestmark = pytest.mark.anyio
 async def implicit(shell: Shell, command: str, **options: object) -> str:
     """Run a command that names no session; gives the session it ran in."""
     request = ShellExecRequest.model_validate({"command": command, **options})
-    return (await shell.exec_command(request)).data.session_id
+    session_id: str = (await shell.exec_command(request)).data.session_id
+    return session_id
 
 
 async def test_a_session_that_was_never_seen_is_made_and_said(shell: Shell) -> None:
@@ -48,6 +51,12 @@ async def test_a_session_that_is_gone_is_not_found_with_the_message_of_the_contr
     assert (raised.value.message, raised.value.hint) == ("Session not found", None)
 
 
+async def test_a_session_that_is_gone_can_be_created_again(shell: Shell) -> None:
+    await Runner(shell, "again")("x=old")
+    await shell.cleanup_session(ShellSessionRef(session_id="again"))
+    await shell.create_session(ShellCreateSessionRequest(id="again"))
+
+    assert (await Runner(shell, "again")("echo $x.")).output == ".\n"
 
 
 @pytest.mark.parametrize("call", ["view", "wait_for_process", "kill_process", "update_session"])
@@ -151,8 +160,7 @@ async def test_closing_a_session_ends_what_runs_in_it(shell: Shell) -> None:
     await shell.cleanup_session(ShellSessionRef(session_id="s"))
     async with asyncio.timeout(10):
         await waiting
-        while _running("sleep 12345"):
-            await asyncio.sleep(0.02)
+    await eventually(lambda: _running("sleep 12345"), lambda there: not there)
 
 
 async def test_cleaning_up_closes_every_session(shell: Shell) -> None:
@@ -225,15 +233,24 @@ async def test_a_command_that_ended_during_a_restart_leaves_its_session_idle(ser
     assert result.output == "7 /usr\n"
 
 
+async def test_a_command_that_ends_after_a_restart_gives_its_code(server: Server) -> None:
+    async with server.serving() as shell:
+        await Runner(shell, "s")("read x; sh -c 'exit 9'", timeout=0)
+    async with server.serving() as shell:
+        session = await server.sessions.get("s")
+        await session.type(b"\r")
+        await shell.wait_for_process(ShellWaitRequest(id="s", seconds=10))
+        viewed = await shell.view(ShellViewRequest(id="s"))
+
+    assert (viewed.data.status, viewed.data.exit_code) == ("completed", 9)
+    assert "missing" in (viewed.hint or "")
 
 
 async def test_a_tmux_that_was_killed_is_said_and_replaced(server: Server) -> None:
     async with server.serving() as shell:
         runner = Runner(shell, "s")
         running = asyncio.create_task(runner("cd /usr; sleep 60"))
-        async with asyncio.timeout(10):
-            while not _running("sleep 60"):
-                await asyncio.sleep(0.02)
+        await eventually(lambda: _running("sleep 60"))
         subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
         lost = await running
         after = await runner("pwd")
@@ -243,9 +260,22 @@ async def test_a_tmux_that_was_killed_is_said_and_replaced(server: Server) -> No
     assert "a new one was opened" in (runner.hint or "")
 
 
+async def test_a_broken_connection_to_tmux_is_made_again_without_losing_the_status(server: Server) -> None:
+    async with server.serving() as shell:
+        runner = Runner(shell, "s")
+        await runner("true")
+        session = await server.sessions.get("s")
+        command = asyncio.create_task(runner("read x; echo got $x; sh -c 'exit 5'"))
+        await eventually(lambda: _running_command(session), lambda running: running is not None and running.begun)
+        subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "detach-client", "-s", "tandem"], check=True)
+        await eventually(lambda: _running_command(session), lambda running: running is not None and running.hints)
+        await session.type(b"it\r")  # it has looked back after connecting again
+        result = await command
+
+    assert (result.status, result.exit_code) == ("completed", 5)
 
 
-def _running(command: str) -> bool:
+async def _running(command: str) -> bool:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -257,8 +287,11 @@ def _running(command: str) -> bool:
 
 
 async def _status_file(server: Server) -> bytes:
-    async with asyncio.timeout(10):
-        while True:
-            for file in server.shells_directory.glob("*.status"):
-                return file.read_bytes()
-            await asyncio.sleep(0.02)
+    async def found() -> list[bytes]:
+        return [file.read_bytes() for file in server.shells_directory.glob("*.status")]
+
+    return (await eventually(found))[0]
+
+
+async def _running_command(session: Session) -> Command | None:
+    return session.state.running

@@ -93,6 +93,12 @@ async def test_the_line_of_a_command_is_not_a_persons(state: ShellState, command
     assert not state.foreign
 
 
+async def test_keys_that_were_typed_are_on_the_line_until_it_is_entered(state: ShellState) -> None:
+    state.typed = True
+    say(state, "ready")
+    shown_again = state.typed
+    say(state, "line")
+    assert (shown_again, state.typed) == (True, False)
 
 
 async def test_a_command_that_is_being_stopped_ends_as_that_says_and_without_a_code(state: ShellState, command: Command) -> None:
@@ -129,6 +135,13 @@ def test_an_end_is_told_as_it_was_seen(observed: Exit, sentence: str) -> None:
     assert told(observed) == sentence
 
 
+async def test_a_closed_session_wakes_who_waits_for_its_shell(state: ShellState, command: Command) -> None:
+    waiting = asyncio.ensure_future(state.until(lambda: not state.busy, 60))
+    await asyncio.wait([waiting], timeout=0.02)
+    state.close()
+    async with asyncio.timeout(5):
+        assert await waiting
+    assert (state.over, state.ready, state.status(None)) == (LOST, False, "terminated")
 
 
 async def test_viewers_hear_everything_and_how_it_ended(state: ShellState, command: Command) -> None:
@@ -149,8 +162,20 @@ async def test_the_log_has_the_latest_output(state: ShellState) -> None:
     assert state.log.read(0, 5) == (state.log.start, b"xxxxx")
 
 
+async def test_who_waits_is_woken_by_what_the_shell_says(state: ShellState, command: Command) -> None:
+    asyncio.get_running_loop().call_later(0.02, say, state, "end", "token", "0", "/")
+    async with asyncio.timeout(5):
+        assert await state.until(lambda: not state.busy, 60)
 
 
+async def test_who_waits_gives_up_in_time(state: ShellState, command: Command) -> None:
+    loop = asyncio.get_running_loop()
+    for delay in (0.02, 0.04):
+        loop.call_later(delay, say, state, "start", "token")
+    began = loop.time()
+    async with asyncio.timeout(5):
+        assert not await state.until(lambda: not state.busy, 0.1)
+    assert loop.time() - began < 1
 
 
 async def test_who_waits_for_the_prompt_is_woken_by_it_or_by_the_shells_end(state: ShellState) -> None:

@@ -103,6 +103,14 @@ async def test_what_is_typed_reaches_the_shell(session: Session) -> None:
         await page.until(lambda: "42 é日本\r\n" in page.output)
 
 
+async def test_control_c_interrupts_what_runs(session: Session) -> None:
+    async with showing(session) as page:
+        page.say("input", "echo $((6 * 7)); while :; do :; done\n")
+        await page.until(lambda: "42\r\n" in page.output)
+        page.say("input", "\x03")
+        assert await session.state.until(lambda: not session.state.busy, 5)
+        page.say("input", "echo code $?\n")
+        await page.until(lambda: "code 130" in page.output)
 
 
 async def test_what_the_agent_runs_is_seen_as_if_it_were_typed(session: Session, run: Runner) -> None:
@@ -279,8 +287,23 @@ async def test_a_session_that_is_closed_says_so_and_closes(session: Session, ser
     assert page.closed == (1000, "")
 
 
+async def test_a_shell_that_ended_says_so_and_enter_opens_another(session: Session) -> None:
+    async with showing(session) as page:
+        page.say("input", "exit 3\n")
+        await page.until(lambda: "exit code 3" in page.output)
+        page.say("input", "x")
+        page.say("input", "\r")
+        assert await session.state.until(lambda: session.state.ready and session.state.over is None, 10)
+        page.say("input", "echo $((6 * 7))\n")
+        await page.until(lambda: "42\r\n" in page.output)
+        assert page.all("error") == []
 
 
+async def test_a_page_that_leaves_is_forgotten_and_the_session_goes_on(session: Session, run: Runner) -> None:
+    async with showing(session):
+        assert len(session.state.viewers) == 1
+    assert session.state.viewers == set()
+    assert (await run("echo on")).output == "on\n"
 
 
 async def test_a_page_that_breaks_off_is_forgotten(session: Session) -> None:

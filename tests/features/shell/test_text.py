@@ -102,6 +102,16 @@ def test_colours_titles_and_modes_leave_nothing(pieces: list[tuple[str, str]]) -
     assert plain("".join(map("".join, pieces)).encode()) == "".join(word for word, _ in pieces)
 
 
+@given(
+    st.lists(
+        st.binary(max_size=30)
+        | COLOURS.map(str.encode)
+        | SEQUENCES.map(str.encode)
+        | st.from_regex(rb"\x1b\[[0-9;]{0,4}[@-~]", fullmatch=True)
+    )
+)
+def test_whatever_comes_no_control_character_is_left(pieces: list[bytes]) -> None:
+    assert not re.search(r"[\x00-\x08\x0a-\x1f\x7f]", plain(b"".join(pieces)).replace("\n", ""))
 
 
 @given(st.lists(WORDS | COLOURS | SEQUENCES, max_size=20), st.lists(st.integers(1, 9), min_size=1))

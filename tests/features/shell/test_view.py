@@ -69,6 +69,12 @@ async def test_a_long_picture_is_cut_where_asked(run: Runner, session: Session) 
     assert "characters omitted" in short
 
 
+async def test_a_terminal_that_is_gone_says_so(server: Server, session: Session) -> None:
+    subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
+    assert await session.state.until(lambda: session.state.over, 10)
+    text, hint = await screen_text(session, truncate=True)
+    assert text == ""
+    assert "gone" in (hint or "")
 
 
 async def test_a_viewer_sees_the_screen_then_what_comes_then_the_end(run: Runner, session: Session, server: Server) -> None:
