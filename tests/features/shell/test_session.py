@@ -95,7 +95,7 @@ async def test_something_that_reads_the_keys_refuses_a_command_which_never_runs(
     session: Session, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sandbox_server.features.shell.session.BEGIN_SECONDS", 0.3)
-    session.type(b"read -r one\r")
+    await session.type(b"read -r one\r")
     assert await session.state.until(lambda: session.state.foreign, 5)
     with pytest.raises(Conflict, match="something else reads its keys"):
         await run(session, "touch refused")
@@ -161,7 +161,7 @@ async def test_an_ended_shell_takes_no_keys(session: Session) -> None:
     await ended(session, "exit")
     assert await session.state.until(lambda: session.state.over, 10)
     with pytest.raises(Conflict, match="has ended"):
-        session.type(b"x")
+        await session.type(b"x")
 
 
 async def test_a_shell_killed_by_a_signal_without_a_name_has_ended(session: Session) -> None:
