@@ -78,6 +78,22 @@ def test_a_status_that_no_shell_wrote_is_none(content: bytes) -> None:
     assert ShellStatus.decode(content) is None
 
 
+@pytest.mark.parametrize(
+    ("given", "begun", "ended", "running"),
+    [
+        ("t2", "t2", "t1", True),
+        ("t2", "t2", None, True),
+        ("t2", "t2", "t2", False),
+        ("t2", "t1", "t1", False),
+        ("t2", "", None, False),
+        (None, "t1", None, False),
+    ],
+)
+def test_a_command_runs_from_its_own_beginning_to_its_own_end(given: str | None, begun: str, ended: str | None, running: bool) -> None:
+    recall = Recall(ShellCommand(given, "ls") if given else None, begun, ShellStatus(ended, 0, "/") if ended else None)
+    assert recall.running is running
+
+
 @pytest.mark.anyio
 async def test_the_file_is_the_agents_alone_and_holds_what_it_was_made_with(file: CommandFile, path: Path) -> None:
     await file.create(b"nonce\n")

@@ -78,7 +78,7 @@ def test_a_screen_is_restored_from_scratch_with_its_cursor() -> None:
     ],
 )
 def test_a_mode_is_switched_only_when_it_is_not_as_after_a_reset(values: dict[str, int], sequence: bytes) -> None:
-    assert sequence in screen(b"", b"", b"", **values).restore()
+    assert sequence in Screen(state(**values), (b"", b"", b""), (), b"").restore()
     assert sequence not in screen(b"", b"", b"").restore()
 
 

@@ -123,8 +123,8 @@ async def test_a_window_that_somebody_calls_ended_has_not_ended(tmux: Tmux, term
 
 
 async def test_a_program_starts_in_its_directory_with_its_environment(tmux: Tmux, home: Path, ear: Ear) -> None:
-    await tmux.open(sh('echo "$PWD|$ODD|$TERM"; exit', str(home), ODD='it\'s a "$x"; #{pane_id} \\'), ear)
-    await ear.end()
+    await tmux.open(sh('echo "$PWD|$ODD|$TERM"; exec sleep 600', str(home), ODD='it\'s a "$x"; #{pane_id} \\'), ear)
+    await ear.hears(b"\r\n")
     assert ear.heard.decode() == f'{home}|it\'s a "$x"; #{{pane_id}} \\|xterm-256color\r\n'
 
 
@@ -186,7 +186,9 @@ async def test_a_picture_says_when_older_lines_may_be_gone(tmux: Tmux, ear: Ear)
 
 
 async def test_a_terminal_whose_program_ended_still_shows_what_it_wrote(tmux: Tmux, ear: Ear) -> None:
-    pane = await tmux.open(sh("echo last words; exit 3"), ear)
+    pane = await tmux.open(sh("echo last words; read -r line; exit 3"), ear)
+    await ear.hears(b"last words\r\n")
+    pane.type(b"\r")
     await ear.end()
     assert b"last words" in (await pane.capture()).lines
 
