@@ -78,7 +78,7 @@ class Runner:
 
     async def __call__(self, command: str, **options: object) -> ShellCommandResult:
         """Run a command and give its result; `hint` holds the envelope's."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             reply = await self.shell.exec_command(ShellExecRequest.model_validate({"id": self.id, "command": command, **options}))
         self.hint = reply.hint
         result: ShellCommandResult = reply.data
