@@ -189,9 +189,7 @@ class Sessions:
 
 
 async def _reopened(session: Session) -> Session | None:
-    left = END_SECONDS
-    while session.state.over is None and left > 0:
-        left = await session.state.turned(left)
+    await session.state.until(lambda: session.state.over is not None, END_SECONDS)
     try:
         return session if await session.reopen() else None
     except Failure:
