@@ -44,7 +44,10 @@ class Sessions:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        complete = self._restored.is_set()
         await self._tasks.close()
+        if complete:
+            self.save()  # with the directories as they are now
         for session in self._sessions.values():
             if session.shell:
                 session.shell.leave()
