@@ -1,6 +1,7 @@
 """How many sessions there may be, whoever asks for them at the same time."""
 
 import asyncio
+import subprocess
 
 import pytest
 
@@ -126,3 +127,24 @@ async def test_a_session_keeps_what_it_was_created_with_through_a_restart(server
         after = await server.sessions.get("one")
     assert after is not before
     assert (after.profile, after.state.directory) == (before.profile, "/usr")
+
+
+async def test_a_session_whose_terminal_went_with_the_server_is_opened_again_where_it_was(server: Server) -> None:
+    async with server.serving() as shell:
+        await Runner(shell, "one")("cd /usr; lost=yes")
+    subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
+    async with server.serving() as shell:
+        status = (await server.sessions.get("one")).status
+        runner = Runner(shell, "one")
+        result = await runner("echo $PWD:$lost")
+    assert (status, result.output) == ("terminated", "/usr:\n")
+    assert "a new one was opened in /usr" in (runner.hint or "")
+
+
+async def test_a_server_that_stops_before_it_has_found_its_sessions_does_not_forget_them(server: Server) -> None:
+    async with server.serving() as shell:
+        await Runner(shell, "one")("kept=yes")
+    async with server.serving():
+        pass  # it has not even begun to look
+    async with server.serving() as shell:
+        assert (await Runner(shell, "one")("echo $kept")).output == "yes\n"
