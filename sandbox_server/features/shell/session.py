@@ -147,7 +147,9 @@ class Session:
         try:
             await self._give(request, command)
         except BaseException:
-            if self.state.running is command:
+            if command.begun:  # the caller has gone, the command has not
+                self._remember(command)
+            elif self.state.running is command:
                 self.state.running = None
             raise
         self._remember(command)

@@ -275,6 +275,24 @@ async def test_a_broken_connection_to_tmux_is_made_again_without_losing_the_stat
     assert (result.status, result.exit_code) == ("completed", 5)
 
 
+async def test_a_command_whose_caller_left_before_its_start_was_heard_is_known_to_run(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with server.serving() as shell:
+        runner = Runner(shell, "s")
+        await runner("true")
+        session = await server.sessions.get("s")
+        heard = session.state.marked
+        monkeypatch.setattr(session.state, "marked", lambda mark: None if mark.kind == "start" else heard(mark))
+        leaving = asyncio.create_task(runner("sleep 60"))
+        await eventually(lambda: _running("sleep 60"))
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        with pytest.raises(Conflict, match="sleep 60"):
+            await runner("true")
+
+
 async def _running(command: str) -> bool:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
