@@ -64,7 +64,8 @@ def spawn(_: argparse.Namespace) -> None:
 
 def box(_: argparse.Namespace) -> None:
     """Keep the agent's box."""
-    from sandbox_server.drivers import isolation, keeper
+    from sandbox_server.drivers import isolation
+    from sandbox_server.drivers.box import keeper
 
     settings = load(Paths().public_environ)
     paths, agent = settings.paths, settings.agent

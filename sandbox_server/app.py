@@ -17,24 +17,24 @@ from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers import isolation
-from sandbox_server.drivers.box_client import BoxClient
+from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
+from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.documents import Documents
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
-from sandbox_server.drivers.jwks import JwksFile, JwksUrl
-from sandbox_server.drivers.keyring import Keyring
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
-from sandbox_server.drivers.shell_store import ShellStore
-from sandbox_server.drivers.shells import Shells
-from sandbox_server.drivers.tickets import Tickets
-from sandbox_server.drivers.tmux import Tmux
-from sandbox_server.drivers.token_keys import KeySource, StaticKey
-from sandbox_server.drivers.tokens import Tokens
+from sandbox_server.drivers.shells.shells import Shells
+from sandbox_server.drivers.shells.store import ShellStore
+from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.toolbox import Toolbox
-from sandbox_server.drivers.watches import Watches
+from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash

@@ -3,7 +3,7 @@
 import os
 
 from sandbox_server.boot import places
-from sandbox_server.drivers import box_probe
+from sandbox_server.drivers.box import probe as box_probe
 from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 from sandbox_server import settings as declared
 from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places
 from sandbox_server.drivers.child import Account
-from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.settings import BadSettings, Settings
 
 EXIT_BAD_SETTINGS = 2

@@ -23,9 +23,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from sandbox_server.drivers import child, file_worker, namespaces, wire_fds
-from sandbox_server.drivers.box_seat import RETRY_SECONDS, Seat
+from sandbox_server.drivers import child, wire_fds
+from sandbox_server.drivers.box import namespaces
+from sandbox_server.drivers.box.seat import RETRY_SECONDS, Seat
 from sandbox_server.drivers.child import Account, Program
+from sandbox_server.drivers.files import worker
 from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
@@ -357,7 +359,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run the spawner as `python -m sandbox_server spawn` does."""
-    serve(arguments, file_worker.serve)
+    serve(arguments, worker.serve)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

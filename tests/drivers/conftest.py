@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.tmux import Tmux
+from sandbox_server.drivers.shells.tmux import Tmux
 from tests.boxes import VOLUME, BoxDaemons, Until
 
 if TYPE_CHECKING:

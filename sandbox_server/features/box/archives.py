@@ -9,7 +9,7 @@ from typing import BinaryIO
 from pydantic import Field
 
 from sandbox_server.core import Body, Call, Content, Model, TooLarge, operation
-from sandbox_server.drivers.box_client import LONG_SECONDS, BoxClient
+from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
 from sandbox_server.features.box.checkpoints import MAX_LABEL, Checkpoint, CheckpointRef
 
 CHUNK = 1 << 20

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox_server.core import Call, Model, ResourceExhausted, Tasks, operation
-from sandbox_server.drivers.box_client import LONG_SECONDS, BoxClient
+from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
 
 CURRENT = "current"
 IMAGE = "image"

@@ -1,7 +1,7 @@
 """Restarting the box: whatever runs in it ends at once, its files stay."""
 
 from sandbox_server.core import Model, operation
-from sandbox_server.drivers.box_client import BoxClient
+from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.features.box.checkpoints import Reopen, Stopped
 
 

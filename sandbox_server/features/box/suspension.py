@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from sandbox_server.core import Call, Failure, Model, Tasks, operation
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
-from sandbox_server.drivers.box_client import BoxClient
+from sandbox_server.drivers.box.client import BoxClient
 
 CHECKS = 10
 """How often in the idle time it is looked whether there was any activity."""

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from sandbox_server.core import Call, Event, InvalidArgument, NotFound, Reply, Socket, TooLarge, Unavailable, operation, socket, stream_of
-from sandbox_server.drivers.shell_commands import ShellCommand
-from sandbox_server.drivers.shells import Start
+from sandbox_server.drivers.shells.commands import ShellCommand
+from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.follow import Position, follow
 from sandbox_server.features.shell.session import Profile, Session

@@ -9,8 +9,8 @@ from typing import Self
 from uuid import uuid4
 
 from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
-from sandbox_server.drivers.shell_store import ShellStore, StoredSession
-from sandbox_server.drivers.shells import Shells, Start
+from sandbox_server.drivers.shells.shells import Shells, Start
+from sandbox_server.drivers.shells.store import ShellStore, StoredSession
 from sandbox_server.features.shell.session import Profile, Session
 
 MAX_GONE = 1000

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from sandbox_server.core import Failure, Socket, TooLarge
-from sandbox_server.drivers.terminal_screen import Screen
+from sandbox_server.drivers.shells.terminal_screen import Screen
 from sandbox_server.features.shell.session import Session
 
 PING_SECONDS = 20.0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import Call, Caller
-from sandbox_server.drivers.box_client import BoxClient
+from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.isolation import Isolation
 
 CALL = Call(Caller("someone"), "r1")

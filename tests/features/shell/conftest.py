@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.shell_store import ShellStore
-from sandbox_server.drivers.shells import Shells
-from sandbox_server.drivers.tmux import Tmux
+from sandbox_server.drivers.shells.shells import Shells
+from sandbox_server.drivers.shells.store import ShellStore
+from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.shell.wire import ShellCommandResult, ShellExecRequest

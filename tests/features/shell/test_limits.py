@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from sandbox_server.core import NotFound, ResourceExhausted, Unavailable
-from sandbox_server.drivers.shells import Start
+from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.session import Profile, Session
 from sandbox_server.features.shell.sessions import RETRY_AFTER, Sessions

@@ -8,8 +8,8 @@ import pytest
 
 from sandbox_server.core import Conflict, NotFound, Tasks, Unavailable
 from sandbox_server.drivers.process import LOST
-from sandbox_server.drivers.shell_commands import ShellCommand
-from sandbox_server.drivers.shells import Start
+from sandbox_server.drivers.shells.commands import ShellCommand
+from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell.capture import FOLDED
 from sandbox_server.features.shell.command import Command
 from sandbox_server.features.shell.feature import Shell
@@ -18,7 +18,7 @@ from tests.conftest import until
 from tests.features.shell.conftest import Server
 
 if TYPE_CHECKING:
-    from sandbox_server.drivers.shells import Shells
+    from sandbox_server.drivers.shells.shells import Shells
 
 pytestmark = pytest.mark.anyio
 

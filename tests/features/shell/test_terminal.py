@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.shells import Start
+from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell import terminal as module
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.session import Profile, Session
