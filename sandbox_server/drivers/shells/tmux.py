@@ -217,7 +217,7 @@ class Tmux:
             connection.ask(f"capture-pane -p -e -N -q -a -t {pane}", parts.append),
             connection.ask(f"capture-pane -p -P -C -q -t {pane}", last),
         ]
-        await _in_time(connection, asyncio.gather(*questions))
+        await _in_time(connection, _each(questions))
         if not screens:
             raise Unavailable("the terminal is gone")
         return screens[0]
@@ -295,6 +295,11 @@ class Tmux:
     def _gone(self, pane: Pane, listener: PaneListener) -> None:
         self.forget(pane)
         listener.ended(LOST)
+
+
+async def _each(questions: Sequence[asyncio.Future[ControlReply]]) -> None:
+    for question in questions:  # a future over them all would keep an error that nobody fetches when the caller is cancelled with it
+        await question
 
 
 async def _in_time[T](connection: "_Connection", answer: Awaitable[T]) -> T:

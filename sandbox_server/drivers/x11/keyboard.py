@@ -19,7 +19,10 @@ LEARN_SECONDS = 0.02
 
 
 class Keyboard:
-    """Presses keys of the display behind `connection`. Whatever it holds down is in `held`, as keycodes."""
+    """Presses keys of the display behind `connection`. What may be down is in `held`, as keycodes.
+
+    A key is in it until its release has been seen to, so that a call that is cancelled in between loses none.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -35,21 +38,23 @@ class Keyboard:
         """Press a key and hold it; one that is down stays down."""
         [stroke] = await self._strokes([keysym])
         codes = [code for code in await self._with_shift(stroke) if code not in self.held]
-        await self._send([(X.KeyPress, code) for code in codes])
-        self.held += codes
+        try:
+            await self._send([(X.KeyPress, code) for code in codes])
+        finally:  # it may be down, whatever became of the call
+            self.held += codes
 
     async def release(self, keysym: int) -> None:
         """Release a key, whoever pressed it."""
         [stroke] = await self._strokes([keysym])
         codes = [code for code in reversed(await self._with_shift(stroke)) if code in self.held] or [stroke.code]
-        self.held = [code for code in self.held if code not in codes]
         await self._send([(X.KeyRelease, code) for code in codes])
+        self.held = [code for code in self.held if code not in codes]
 
     async def release_all(self) -> None:
         """Release what is held, the last key first."""
-        held, self.held = self.held, []
-        if held:
+        if held := list(self.held):
             await self._send([(X.KeyRelease, code) for code in reversed(held)])
+            self.held = [code for code in self.held if code not in held]
 
     async def tap(self, keys: Sequence[int]) -> None:
         """Press keys one after the other and release them in reverse, as a hotkey is pressed. Keys that are held stay so."""

@@ -24,7 +24,7 @@ _BUTTON_MASKS = {1: X.Button1Mask, 2: X.Button2Mask, 3: X.Button3Mask}
 
 
 class Pointer:
-    """The pointer of the display behind `connection`. The buttons that it holds down are in `held`."""
+    """The pointer of the display behind `connection`. The buttons that may be down are in `held`: see `Keyboard`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -46,20 +46,22 @@ class Pointer:
         """Press a button and hold it."""
         number = NUMBERS[button]
         if number not in self.held:
-            await self._send([(X.ButtonPress, number, 0, 0)])
-            self.held.append(number)
+            try:
+                await self._send([(X.ButtonPress, number, 0, 0)])
+            finally:  # it may be down, whatever became of the call
+                self.held.append(number)
 
     async def release(self, button: Button) -> None:
         """Release a button, whoever pressed it."""
         number = NUMBERS[button]
-        self.held = [held for held in self.held if held != number]
         await self._send([(X.ButtonRelease, number, 0, 0)])
+        self.held = [held for held in self.held if held != number]
 
     async def release_all(self) -> None:
         """Release what is held."""
-        held, self.held = self.held, []
-        if held:
+        if held := list(self.held):
             await self._send([(X.ButtonRelease, number, 0, 0) for number in held])
+            self.held = [number for number in self.held if number not in held]
 
     async def click(self, button: Button, times: int) -> None:
         """Click where it is; several clicks are near enough in time to be one double or triple click."""
