@@ -7,7 +7,7 @@ import pytest
 
 from tests.boxes import ROOT
 
-HEAD = "import os\nfrom pathlib import Path\nfrom sandbox_server.drivers import namespaces as n\n"
+HEAD = "import os\nfrom pathlib import Path\nfrom sandbox_server.drivers.box import namespaces as n\n"
 
 
 def said(script: str) -> str:
