@@ -75,6 +75,35 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.n
     && mkdir -p /vendor && cd node_modules/@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
     && cp xterm/LICENSE /vendor/xterm.LICENSE
 
+# --- pythons: 3.10, 3.11 and 3.12 beside Debian's own, each as its distribution built it; one that cannot be had is said --
+FROM tools AS pythons
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends patchelf ubuntu-keyring
+COPY scripts/pythons /usr/local/bin/
+ARG PYTHON_VERSIONS="3.10 3.11 3.12"
+RUN pythons $PYTHON_VERSIONS
+
+# --- kernels: what runs a notebook's code, for each of those Pythons, and what such code imports -----------------------
+FROM node AS kernels
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    --mount=type=bind,source=requirements/build.txt,target=/build.txt fetch /opt/tools/bin/pip install --no-deps --require-hashes -r /build.txt
+ARG PIP_INDEX_URL
+COPY --from=pythons /opt/python /opt/python
+COPY scripts/kernels /usr/local/bin/
+COPY requirements/kernel.txt requirements/science.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=uv,target=/root/.cache/uv fetch kernels /requirements
+
+# --- nodes: Node.js in every version that a caller may ask for, and npm ------------------------------------------------
+FROM node AS nodes
+ARG NPM_CONFIG_REGISTRY
+ARG NODE_VERSIONS="20 22 24"
+COPY requirements/runtimes/package.json requirements/runtimes/package-lock.json /requirements/
+COPY scripts/nodes /usr/local/bin/
+WORKDIR /requirements
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund && nodes $NODE_VERSIONS
+
 # --- conformance: the protocol's own test suite, for the tests only --------------------------------------------------
 FROM node AS conformance
 ARG NPM_CONFIG_REGISTRY
@@ -91,8 +120,21 @@ COPY supervisord /opt/tandem/supervisord
 COPY sandbox_server /opt/tandem/sandbox_server
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
 
+# --- languages: the agent's Pythons and Nodes, with what installs their packages ---------------------------------------
+FROM desktop AS languages
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends python3-pip python3-venv \
+    && rm -rf /usr/lib/python3*/EXTERNALLY-MANAGED /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+COPY --from=pythons /opt/python /opt/python
+COPY --from=kernels /opt/kernel /opt/kernel
+COPY --from=kernels /opt/science /usr/local/lib/python3.13/dist-packages
+COPY --from=nodes /opt/node /opt/node
+COPY scripts/languages /tmp/
+RUN /tmp/languages && rm /tmp/languages
+
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
-FROM desktop AS base
+FROM languages AS base
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
       org.opencontainers.image.licenses="Apache-2.0"
