@@ -57,6 +57,7 @@ from sandbox_server.features.file.transfer import FileTransfer
 from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
@@ -102,11 +103,13 @@ def compose(settings: Settings) -> Product:
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
     screen = BrowserScreen(desktop)
+    observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
         Doctor(processes, settings),
         Sandbox(Toolbox(processes), settings.agent, __version__),
+        observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
         Shell(sessions, workspace=settings.agent.workspace),
@@ -121,7 +124,7 @@ def compose(settings: Settings) -> Product:
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen)
+    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
