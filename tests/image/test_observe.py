@@ -11,7 +11,7 @@ OBSERVE = "/v1/sandbox/observe"
 def test_a_live_look_sees_the_agent_s_own_processes(sandbox: Sandbox) -> None:
     session = sandbox.request("POST", "/v1/bash/exec", json={"command": "exec sleep 600", "async_mode": True}).json()["data"]
     try:
-        until(lambda: seen(sandbox).get("sleep") == "gem", within=20)
+        until(lambda: ("gem", "sleep") in seen(sandbox), within=20)
         live = sandbox.request("GET", f"{OBSERVE}/live?top_rows=5").json()["data"]
         assert len(live["top_processes"]) == 5
         assert live["cgroup"]["mem_current_bytes"] > 0
@@ -20,10 +20,10 @@ def test_a_live_look_sees_the_agent_s_own_processes(sandbox: Sandbox) -> None:
         sandbox.request("POST", f"/v1/bash/sessions/{session['session_id']}/close")
 
 
-def seen(sandbox: Sandbox) -> dict[str, str]:
-    """Users by name of their processes."""
+def seen(sandbox: Sandbox) -> list[tuple[str, str]]:
+    """User and name of every process."""
     rows = sandbox.request("GET", f"{OBSERVE}/live?top_rows=200").json()["data"]["top_processes"]
-    return {row["comm"]: row["user"] for row in rows}
+    return [(row["user"], row["comm"]) for row in rows]
 
 
 def test_a_capture_becomes_a_report_that_can_be_downloaded_and_deleted(sandbox: Sandbox) -> None:
