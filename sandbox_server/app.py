@@ -33,6 +33,7 @@ from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -61,6 +62,8 @@ from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.skills.feature import Skills
+from sandbox_server.features.skills.folders import SkillFolders
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -115,6 +118,7 @@ def compose(settings: Settings) -> Product:
         Shell(sessions, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
         checkpoints,
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,

@@ -26,7 +26,6 @@ NOT_BUILT = {
     "mcp": 3,
     "nodejs": 7,
     "proxy": 11,
-    "skills": 5,
     "util": 1,
 }
 """Tags of the contract that we do not have at all, and how many operations each has."""
