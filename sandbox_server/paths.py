@@ -33,6 +33,11 @@ class Paths:
         return f"{self.agent_run}/shells"
 
     @property
+    def kernels(self) -> str:
+        """Where Jupyter kernels have their sockets, 0700 of the agent."""
+        return f"{self.agent_run}/kernels"
+
+    @property
     def environ(self) -> str:
         """The container's whole environment as a JSON object, secrets too; control's, 0400.
 

@@ -12,7 +12,7 @@ from sandbox_server.drivers.pipes import PipeReader
 from sandbox_server.drivers.process import Exit, Process, put_down
 
 TAIL_BYTES = 4096
-QUIET: dict[str, object] = {"room": 1 << 16, "count": 16, "silent": True}
+QUIET_ROOM = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Kernel:
         """Change its working directory; raises InvalidArgument where it cannot go there."""
         await self.connect()
         code = f"__import__('os').chdir({directory!r})"
-        reply = await self._unless_it_ends(self._relay.ask("execute", kernel=self._key, code=code, **QUIET))
+        reply = await self._unless_it_ends(self._relay.ask("execute", kernel=self._key, code=code, room=QUIET_ROOM, count=0, silent=True))
         if reply.get("status") != "ok":
             raise InvalidArgument(f"cannot enter {directory!r}: {str(reply.get('evalue'))[:500]}", cwd=directory)
 

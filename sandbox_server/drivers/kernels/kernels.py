@@ -149,7 +149,7 @@ class Kernels:
             self._ready = self._keep_ready(python)
 
     async def _start(self, python: Python, *, background: bool = False) -> Kernel:
-        relay, tail, key = await self._relayed(), Tail(), secrets.token_hex(6)
+        relay, tail, key = await self.relayed(), Tail(), secrets.token_hex(6)
         file = str((await relay.ask("open", kernel=key))["file"])
         said = PipeReader(tail.take)
         argv = [python.program, SCRIPT, python.packages, file]
@@ -173,7 +173,8 @@ class Kernels:
             raise
         return kernel
 
-    async def _relayed(self) -> Relayed:
+    async def relayed(self) -> Relayed:
+        """The relay through which every kernel is spoken to. Raises Unavailable where there is no `python3` with a kernel."""
         async with self._opening:
             if self._relay is None:
                 usual = (await self.pythons.all()).get(DEFAULT)

@@ -32,7 +32,7 @@ def run(connection_file: str) -> None:
 
     sys.argv = ["ipykernel_launcher"]
     # The history is kept in memory: nobody reads it later, and a full disk must not end a kernel.
-    options = ["-f", connection_file, "--HistoryManager.hist_file=:memory:"]
+    options = ["-f", connection_file, "--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
     app = IPKernelApp.instance()
     app.initialize(options)
     app.start()

@@ -33,7 +33,7 @@ class Output:
 def read(message: Line) -> Output | None:
     """Read an output as the relay passes it on; None where it is none."""
     kind = message.get("output_type")
-    if kind not in _TYPES:
+    if not isinstance(kind, str) or kind not in _TYPES:
         return None
     lines, count = message.get("traceback"), message.get("execution_count")
     return Output(

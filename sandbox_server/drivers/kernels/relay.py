@@ -6,8 +6,9 @@ input, a socket. A request has an `id`, which its answers repeat:
 
 - `{"op": "open", "kernel"}`: make a folder and a connection file for a kernel; `done` with `file`.
 - `{"op": "connect", "kernel", "file"}`: wait until the kernel answers; `done`.
-- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `output` for each output, then `done` with what the kernel replied. Of the
-  outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves no trace in `In`.
+- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `output` for each output, then `done` with what the kernel replied. Of
+  the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves no trace
+  in `In`.
 - `{"op": "close", "kernel"}`: forget the kernel and its folder; no answer.
 
 `failed` instead of `done` gives a `reason`.
@@ -168,7 +169,8 @@ class Relay:
 
     async def handle(self, request: Message) -> None:
         """Carry out one request and answer it."""
-        number, operations = request.get("id"), {"open": self._open, "connect": self._connect, "execute": self._execute, "close": self._close}
+        number = request.get("id")
+        operations = {"open": self._open, "connect": self._connect, "execute": self._execute, "close": self._close}
 
         def answer(message: Message) -> None:
             self._send({"id": number, **message})

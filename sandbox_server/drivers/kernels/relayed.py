@@ -12,7 +12,7 @@ from typing import Self
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.lines import Line, Lines
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.process import Processes, put_down
 
 SCRIPT = str(Path(__file__).with_name("relay.py"))
 RETRY_AFTER = 1.0
@@ -110,7 +110,7 @@ class Relayed:
         await self._opened.aclose()
         lines = await self._opened.enter_async_context(Lines())
         process = await self._processes.start(self._argv, cwd="/", stdin=lines.theirs)
-        self._opened.push_async_callback(process.kill)
+        self._opened.push_async_callback(put_down, process)
         lines.release()
         conversation = _Conversation(lines, next(self._numbers))
         self._tasks.start(conversation.listen(), name="the kernels' relay")

@@ -9,6 +9,8 @@ from uuid import uuid4
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.kernels.execution import Execution
+from sandbox_server.drivers.kernels.kernel import Bounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.session import Session
 
@@ -54,6 +56,22 @@ class Sessions:
             raise NotFound("Session not found", session_id=session_id)
         return self._sessions[session_id]
 
+    async def begin(
+        self, session_id: str | None, kernel_name: str | None, code: str, *, timeout: float, bounds: Bounds, directory: str | None = None
+    ) -> tuple[Session, Execution]:
+        """Start to run code in the session of that id, or in one that no caller has named.
+
+        Raises as `named` and `Session.begin`; a session that was made for it is gone then.
+        """
+        known = set(self._sessions)
+        session = await (self.named(session_id, kernel_name) if session_id else self.implicit(kernel_name))
+        try:
+            return session, await session.begin(code, timeout=timeout, bounds=bounds, directory=directory)
+        except BaseException:
+            if session.id not in known:
+                await self.remove(session)
+            raise
+
     async def named(self, session_id: str, kernel_name: str | None) -> Session:
         """The session of that id, or a new one; raises Conflict where it has another kernel than the one that is asked for."""
         if len(session_id) > MAX_ID or not session_id.isprintable() or "/" in session_id:
@@ -61,8 +79,9 @@ class Sessions:
         if session_id not in self._sessions:
             await self._add(Session(session_id, await self._kernel_name(kernel_name), self.kernels, self._tasks))
         session = self._sessions[session_id]
-        if kernel_name and await self.kernels.pythons.get(kernel_name) != await self.kernels.pythons.get(session.kernel_name):
-            raise Conflict(f"session {session_id!r} has the kernel {session.kernel_name!r}", session_id=session_id, hint="use another session")
+        pythons = self.kernels.pythons
+        if kernel_name and await pythons.get(kernel_name) != await pythons.get(session.kernel_name):
+            raise Conflict(f"session {session_id!r} has the kernel {session.kernel_name!r}", hint="use another session")
         return session
 
     async def implicit(self, kernel_name: str | None) -> Session:
@@ -77,11 +96,13 @@ class Sessions:
 
     async def create(self, session_id: str | None, kernel_name: str | None, directory: str | None) -> Session:
         """Make a session with a kernel, or give the one of that id."""
+        known = set(self._sessions)
         session = await self.named(session_id or str(uuid4()), kernel_name)
         try:
             await session.open(directory)
         except BaseException:
-            await self.remove(session)
+            if session.id not in known:
+                await self.remove(session)
             raise
         return session
 

@@ -19,7 +19,7 @@ from sandbox_server.features.jupyter.wire import (
     JupyterInfoResponse,
     JupyterInterruptResult,
     JupyterSessionRef,
-    SessionInfo,
+    KernelSession,
 )
 
 
@@ -32,8 +32,8 @@ class Jupyter:
         self._sessions = sessions
         self._bounds = Bounds(output_bytes)
 
-    @operation("POST /v1/jupyter/execute", scope="code", operation_id="jupyter_execute_code")
-    async def execute(self, request: JupyterExecuteRequest) -> Reply[JupyterExecuteResponse]:
+    @operation("POST /v1/jupyter/execute", scope="code")
+    async def execute_code(self, request: JupyterExecuteRequest) -> Reply[JupyterExecuteResponse]:
         """Run Python code in a kernel.
 
         Variables are there for the next execution with the same `session_id`. A session is closed when nobody has used it for half an hour.
@@ -45,7 +45,7 @@ class Jupyter:
         await execution.wait()
         return answer(session, execution)
 
-    @stream_of(execute)
+    @stream_of(execute_code)
     async def stream_execute(self, request: JupyterExecuteRequest, call: Call) -> AsyncIterator[Event]:
         """Run Python code and give its outputs as events, or go on with an execution after `Last-Event-ID`."""
         if call.last_event_id:
@@ -54,8 +54,8 @@ class Jupyter:
         session, execution = await self._begin(request)
         return follow(execution, Position(session.id, execution.id, 0))
 
-    @operation("GET /v1/jupyter/info", scope="view", operation_id="get_jupyter_info")
-    async def info(self) -> JupyterInfoResponse:
+    @operation("GET /v1/jupyter/info", scope="view")
+    async def get_info(self) -> JupyterInfoResponse:
         """Tell which kernels there are, and how many sessions."""
         kernels = self._sessions.kernels
         return JupyterInfoResponse(
@@ -68,23 +68,23 @@ class Jupyter:
             kernel_detection="each Python of the image that has the packages of a kernel",
         )
 
-    @operation("GET /v1/jupyter/sessions", scope="view", operation_id="list_jupyter_sessions")
-    async def sessions(self) -> ActiveSessionsResult:
+    @operation("GET /v1/jupyter/sessions", scope="view")
+    async def list_sessions(self) -> ActiveSessionsResult:
         """List the sessions."""
         return ActiveSessionsResult(sessions={session.id: _described(session) for session in self._sessions})
 
-    @operation("DELETE /v1/jupyter/sessions", scope="code", operation_id="delete_jupyter_sessions", destructive=True)
+    @operation("DELETE /v1/jupyter/sessions", scope="code", destructive=True)
     async def delete_sessions(self) -> None:
         """Close every session: what runs is ended, all variables are gone."""
         await self._sessions.clear()
 
-    @operation("POST /v1/jupyter/sessions/create", scope="code", operation_id="create_jupyter_session")
+    @operation("POST /v1/jupyter/sessions/create", scope="code")
     async def create_session(self, request: JupyterCreateSessionRequest) -> JupyterCreateSessionResponse:
         """Create a session, with a kernel that is ready."""
         session = await self._sessions.create(request.session_id, request.kernel_name, request.cwd)
         return JupyterCreateSessionResponse(session_id=session.id, kernel_name=session.kernel_name, message="Session is ready")
 
-    @operation("DELETE /v1/jupyter/sessions/{session_id}", scope="code", operation_id="delete_jupyter_session", destructive=True)
+    @operation("DELETE /v1/jupyter/sessions/{session_id}", scope="code", destructive=True)
     async def delete_session(self, request: JupyterSessionRef) -> None:
         """Close a session: what runs in it is ended, its variables are gone."""
         await self._sessions.remove(self._sessions.get(request.session_id))
@@ -95,16 +95,14 @@ class Jupyter:
         return JupyterInterruptResult(interrupted=await self._sessions.get(request.session_id).interrupt())
 
     async def _begin(self, request: JupyterExecuteRequest) -> tuple[Session, Execution]:
-        if request.session_id:
-            session = await self._sessions.named(request.session_id, request.kernel_name)
-        else:
-            session = await self._sessions.implicit(request.kernel_name)
         timeout = request.timeout or DEFAULT_TIMEOUT
-        return session, await session.begin(request.code, timeout=timeout, bounds=self._bounds, directory=request.cwd)
+        return await self._sessions.begin(
+            request.session_id, request.kernel_name, request.code, timeout=timeout, bounds=self._bounds, directory=request.cwd
+        )
 
 
-def _described(session: Session) -> SessionInfo:
-    return SessionInfo(
+def _described(session: Session) -> KernelSession:
+    return KernelSession(
         kernel_name=session.kernel_name,
         last_used=session.last_used,
         age_seconds=int(session.idle_seconds),

@@ -81,7 +81,7 @@ class JupyterInfoResponse(Model):
     kernel_detection: str
 
 
-class SessionInfo(Model):
+class KernelSession(Model):
     """One session."""
 
     kernel_name: str
@@ -95,7 +95,7 @@ class SessionInfo(Model):
 class ActiveSessionsResult(Model):
     """All sessions."""
 
-    sessions: dict[str, SessionInfo]
+    sessions: dict[str, KernelSession]
     """By id."""
 
 
