@@ -19,9 +19,9 @@ while True:
 
 @pytest.fixture(scope="module")
 def own(sandbox_with: Callable[..., Sandbox]) -> Sandbox:
-    """A container where code may start 200 processes and address half a gigabyte."""
-    env = {"BOX_MAX_PROCESSES": "200", "CODE_MEMORY_BYTES": str(512 << 20)}
-    return sandbox_with(env=env, args=["--memory=2g"])
+    """A container with a box, where code may start 200 processes, address half a gigabyte and put out 64 KiB."""
+    env = {"BOX_MAX_PROCESSES": "200", "CODE_MEMORY_BYTES": str(512 << 20), "CODE_OUTPUT_BYTES": "65536"}
+    return sandbox_with(env=env, args=["--memory=2g", "--security-opt=systempaths=unconfined"])
 
 
 def run(sandbox: Sandbox, code: str, **fields: Any) -> dict[str, Any]:
