@@ -26,5 +26,5 @@ class Code:
         "CODE_OUTPUT_BYTES", integer(1 << 16, 1 << 25), 8 << 20, "Output kept of one execution of code; how much was over is said."
     )
     memory_bytes: int = variable(
-        "CODE_MEMORY_BYTES", SIZE, 0, "Memory that one Python kernel may address. 0: three quarters of what the container has."
+        "CODE_MEMORY_BYTES", SIZE, 0, "Memory that one execution of code may have, in bytes. 0: three quarters of what the container has."
     )

@@ -139,7 +139,7 @@ class Processes:
 
         `env` is added to the agent's clean environment, None takes a variable away; `cwd` None is the workspace. The descriptors stay
         the caller's; None is /dev/null. `on_disconnect` says what becomes of the process when this server dies. `limits` are rlimits:
-        nproc, nofile, as, core.
+        nproc, nofile, as, data, core.
 
         Raises NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and
         environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down).

@@ -86,7 +86,7 @@ class Kernels:
     """Starts kernels; an asynchronous context manager, which ends those that nobody has taken.
 
     `folder` is the agent's own, for their sockets. `default` names the kernel for whoever names none; `warm` keeps one of it ready.
-    `memory` is how much address space a kernel may have, in bytes.
+    `memory` is how much a kernel may have of its own, in bytes.
     """
 
     def __init__(self, processes: Processes, *, folder: str, default: str, memory: int, warm: bool, enabled: bool = True) -> None:
@@ -94,7 +94,7 @@ class Kernels:
         self.pythons = Pythons(processes)
         self._processes = processes
         self._folder = folder
-        self._limits = {"as": memory, "core": 0}
+        self._limits = {"data": memory, "core": 0}
         self._warm = warm and enabled
         self._enabled = enabled
         self._ready: asyncio.Task[Kernel] | None = None

@@ -58,7 +58,7 @@ def _connections(sockets: Path) -> list[Path]:
     return list(sockets.glob("*/kernel.json"))
 
 
-async def test_a_kernel_may_not_address_more_memory_than_it_is_given(kernels: Kernels) -> None:
+async def test_a_kernel_may_not_have_more_memory_than_it_is_given(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
     with anyio.fail_after(30):
         reply = await kernel.execute(f"x = bytearray({MEMORY})", Bounds(100_000), lambda _: None)
