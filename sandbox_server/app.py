@@ -34,6 +34,7 @@ from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.auth import Auth, Credentials
@@ -60,6 +61,7 @@ from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -78,10 +80,6 @@ def compose(settings: Settings) -> Product:
     paths = settings.paths
     audit = Audit()
     processes = Processes(paths.socket("spawn"))
-    components = Components(
-        {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
-        | ({} if "mcp" in settings.components.disabled else {"mcp": paths.socket("mcp")})
-    )
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -104,8 +102,8 @@ def compose(settings: Settings) -> Product:
     screen = BrowserScreen(desktop)
     features: list[Feature] = [
         authentication(settings),
-        Health(components, audit),
-        Doctor(processes, settings),
+        Health(Components(component_sockets(settings)), audit),
+        Doctor(processes, settings, desktop),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
@@ -118,11 +116,26 @@ def compose(settings: Settings) -> Product:
         BoxRestart(box, reopen=sessions.reopen),
         CapabilityReport(box.isolation),
         screen,
+        Vnc(VncServer(paths.vnc), desktop),
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
     opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+
+
+def component_sockets(settings: Settings) -> dict[str, str]:
+    """The sockets on which the components answer once they are ready, except those that were left out."""
+    paths = settings.paths
+    parts = {
+        "desktop": {"desktop": settings.display.socket, "desktop-bus": paths.bus},
+        "mcp": {"mcp": paths.socket("mcp")},
+        "vnc": {"vnc": paths.vnc},
+    }
+    sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    for component in parts.keys() - settings.components.left_out:
+        sockets |= parts[component]
+    return sockets
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

@@ -64,6 +64,16 @@ class Paths:
         return f"{self.desktop}/authority"
 
     @property
+    def bus(self) -> str:
+        """Where the message bus of the desktop's programs listens."""
+        return f"{self.desktop}/bus"
+
+    @property
+    def vnc(self) -> str:
+        """Where the VNC server listens, for the desktop's user and control."""
+        return f"{self.desktop}/vnc.sock"
+
+    @property
     def announcement(self) -> str:
         """An empty file while nobody has said yet, since the container started, where it is and how to sign in."""
         return f"{self.run}/announcement"

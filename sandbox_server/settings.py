@@ -208,6 +208,11 @@ class Display:
     name: str = ":99"
     """What X clients call it."""
 
+    @property
+    def socket(self) -> str:
+        """Where the X server listens."""
+        return f"/tmp/.X11-unix/X{self.name.removeprefix(':')}"
+
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
@@ -290,6 +295,11 @@ class Components:
         frozenset(),
         "`DISABLE_<COMPONENT>=true` leaves that component out, as in `DISABLE_MCP=true`.",
     )
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """What was disabled, and what has no use without it."""
+        return self.disabled | ({"vnc"} if "desktop" in self.disabled else set())
 
 
 @dataclass(frozen=True, slots=True)

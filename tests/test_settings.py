@@ -102,3 +102,8 @@ def test_importing_the_settings_brings_in_nothing_heavy() -> None:
     code = f"import sys; import sandbox_server.settings; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_has_no_use_without_a_disabled_component_is_left_out_with_it() -> None:
+    assert load({"DISABLE_DESKTOP": "true"}).components.left_out == {"desktop", "vnc"}
+    assert load({"DISABLE_VNC": "true"}).components.left_out == {"vnc"}
