@@ -33,6 +33,8 @@ from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.skill_store import SkillStore
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
@@ -46,6 +48,7 @@ from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
+from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.file.archives import FileArchives
 from sandbox_server.features.file.changes import FileChanges
@@ -58,9 +61,12 @@ from sandbox_server.features.file.transfer import FileTransfer
 from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.skills.feature import Skills
+from sandbox_server.features.skills.folders import SkillFolders
 from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
@@ -100,16 +106,20 @@ def compose(settings: Settings) -> Product:
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
     screen = BrowserScreen(desktop)
+    display = Display(desktop.screen, Sound(paths.sound), files)
+    observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
         Health(Components(component_sockets(settings)), audit),
         Doctor(processes, settings, desktop),
         Sandbox(Toolbox(processes), settings.agent, __version__),
+        observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
         Shell(sessions, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
         checkpoints,
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
@@ -117,10 +127,11 @@ def compose(settings: Settings) -> Product:
         CapabilityReport(box.isolation),
         screen,
         Vnc(VncServer(paths.vnc), desktop),
+        display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen)
+    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
