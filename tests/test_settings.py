@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sandbox_server.settings import BadSettings, Settings, ShutdownHook, agent_environ, load, table, variables
+from sandbox_server.settings import BadSettings, Settings, ShutdownHook, agent_environ, load, variables
 
 
 def test_nothing_set_is_valid_and_gives_the_defaults() -> None:
@@ -88,13 +88,6 @@ def test_the_agent_gets_what_was_given_to_the_container_and_nothing_of_ours() ->
 
 def test_no_secret_is_inherited() -> None:
     assert [known.name for _, known in variables() if known.kind.label == "secret" and known.inherited] == []
-
-
-def test_the_table_has_every_variable_once_and_no_variable_is_declared_twice() -> None:
-    names = [known.name for _, known in variables()]
-    assert len(names) == len(set(names))
-    lines = table().splitlines()
-    assert [line.split("`")[1] for line in lines if line.startswith("| `")] == names
 
 
 def test_importing_the_settings_brings_in_nothing_heavy() -> None:
