@@ -55,7 +55,7 @@ def spawn(_: argparse.Namespace) -> None:
 
     settings = load()
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
-    arguments += ["--agent", settings.agent.user, "--client", settings.users.control]
+    arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
     spawner.main(arguments + ["--allow-root"] * settings.agent.sudo)
 
 
@@ -71,6 +71,13 @@ def mcp(_: argparse.Namespace) -> None:
         version=__version__,
         log_level=settings.logs.level,
     )
+
+
+def cdp(_: argparse.Namespace) -> None:
+    """Own the browser, and let many DevTools clients drive it."""
+    from sandbox_server.cdp import app as cdp_app
+
+    cdp_app.serve(load())
 
 
 def post_ready(_: argparse.Namespace) -> None:
@@ -105,7 +112,7 @@ def generate(options: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
-COMMANDS = (boot, serve, spawn, mcp, post_ready, shutdown, sign_in_link, generate)
+COMMANDS = (boot, serve, spawn, mcp, cdp, post_ready, shutdown, sign_in_link, generate)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
+from sandbox_server.browser_settings import Browser
 from sandbox_server.variables import (
     ACCOUNT_ID,
     BOOLEAN,
@@ -243,6 +244,11 @@ class Paths:
     added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
     """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
     custom_tools: str = "/opt/tandem/custom_tools"
+    desktop: str = "/var/lib/desktop"
+    """The desktop user's home: Chromium's profile is in it."""
+    browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
+    devtools_protocol: str = "/opt/tandem/devtools-protocol.json"
+    """What Chromium's own server answers to /json/protocol, asked when the image was built."""
 
     def socket(self, component: str) -> str:
         """Where a component listens: api, mcp, spawn, gateway or one that was added."""
@@ -292,6 +298,7 @@ class Settings:
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
     components: Components = field(default_factory=Components)
+    browser: Browser = field(default_factory=Browser)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
 

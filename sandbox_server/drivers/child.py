@@ -4,6 +4,7 @@ Only the standard library, and as little of it as possible: the smaller the spaw
 """
 
 import errno
+import fcntl
 import json
 import os
 import pwd
@@ -19,6 +20,8 @@ from typing import NoReturn
 OOM_SCORE = 500
 """Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
 UMASK = 0o022
+FIRST_FREE = 16
+"""A program is given descriptors below this."""
 
 LIMITS = {
     "nproc": resource.RLIMIT_NPROC,
@@ -62,12 +65,12 @@ class Account:
 
 @dataclass(frozen=True)
 class Program:
-    """What to execute: `cwd` None is the workspace; `fds` are standard input, output and error."""
+    """What to execute: `cwd` None is the workspace; `fds` become descriptors 0, 1, 2 and so on."""
 
     argv: Sequence[str]
     cwd: str | None
     environment: Mapping[str, str]
-    fds: tuple[int, int, int]
+    fds: tuple[int, ...]
     limits: Mapping[str, int]
 
 
@@ -94,7 +97,8 @@ def run_program(program: Program, account: Account, report: int) -> NoReturn:
     subject = "process"
     try:
         _leave_the_spawner(program.limits)
-        for target, fd in enumerate(program.fds):
+        report, *sources = (_out_of_the_way(fd) for fd in (report, *program.fds))
+        for target, fd in enumerate(sources):
             os.dup2(fd, target)
         become(account)
         subject = "cwd"
@@ -138,6 +142,11 @@ def _leave_the_spawner(limits: Mapping[str, int]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
     for name, value in limits.items():
         resource.setrlimit(LIMITS[name], (value, value))
+
+
+def _out_of_the_way(fd: int) -> int:
+    """Copy a descriptor to where no other is about to be put."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
 
 
 def _offer_to_the_oom_killer() -> None:

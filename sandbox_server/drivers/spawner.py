@@ -31,6 +31,8 @@ from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
 BACKLOG = 1024
 _STREAMS = ("stdin", "stdout", "stderr")
+_PIPE = ("reads", "writes")
+"""Names of descriptors 3 and 4, which Chromium's DevTools pipe uses."""
 
 type FileServer = Callable[[socket.socket], None]
 
@@ -200,13 +202,13 @@ class Spawner:
         if not isinstance(argv, list) or not argv or not limits.keys() <= child.LIMITS.keys():
             raise MalformedMessageError("argv is a list of strings, limits are known by name")
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
-        stdin, stdout, stderr = (streams.get(name, self._null) for name in _STREAMS)
+        standard = [streams.get(name, self._null) for name in _STREAMS]
         own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
         return Program(
             argv=argv,
             cwd=request.get("cwd"),
             environment={**self._environment, **own, **extra},
-            fds=(stdin, stdout, stderr),
+            fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
             limits={name: int(value) for name, value in limits.items()},
         )
 
@@ -325,6 +327,8 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
     agent = Account.named(options.agent) if root else Account.current()
     client = Account.named(options.client) if root else Account.current()
     accounts = {"agent": agent}
+    if options.desktop:
+        accounts["desktop"] = Account.named(options.desktop) if root else agent
     if options.allow_root:
         accounts["root"] = Account.named("root") if root else agent
     child.allow_many_descriptors()
@@ -351,5 +355,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--environment", required=True, help="JSON file: the agent's base environment")
     parser.add_argument("--agent", default="gem", help="user that the agent's processes run as")
     parser.add_argument("--client", default="control", help="user that may ask for processes")
+    parser.add_argument("--desktop", help='user that the display and the browser run as, asked for as "desktop"')
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
     return parser.parse_args(arguments)
