@@ -13,6 +13,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
 RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin control \
     && groupadd --gid 991 desktop && useradd --uid 991 --gid 991 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin desktop \
     && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
+    && echo 'gem ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/agent && chmod 0440 /etc/sudoers.d/agent \
     && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \
     && ln -s /opt/tandem/sandbox /usr/local/bin/sandbox && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
@@ -67,6 +68,7 @@ FROM system AS base
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
       org.opencontainers.image.licenses="Apache-2.0"
+ENV LANG=C.UTF-8
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS "http://127.0.0.1:${PUBLIC_PORT:-8080}/readyz" >/dev/null
 ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_server", "boot"]

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sandbox_server import __version__
@@ -42,10 +42,11 @@ def boot(_: argparse.Namespace) -> None:
 
 def serve(_: argparse.Namespace) -> None:
     """Serve the operations on the API's socket."""
-    from sandbox_server import app, sign_in
+    from sandbox_server import app
+    from sandbox_server.sign_in import announce
 
     settings = load()
-    sign_in.announce(settings)
+    announce(settings)
     app.serve(settings)
 
 
@@ -94,11 +95,11 @@ def shutdown(_: argparse.Namespace) -> None:
     lifecycle.shutdown(load())
 
 
-def sign_in_link(options: argparse.Namespace) -> None:
+def sign_in(options: argparse.Namespace) -> None:
     """Print a link that signs a browser in, once."""
-    from sandbox_server import sign_in
+    from sandbox_server.sign_in import create
 
-    sys.stdout.write(f"{sign_in.create(load(), options.url)}\n")
+    sys.stdout.write(f"{create(load(), options.url)}\n")
 
 
 def generate(options: argparse.Namespace) -> None:
@@ -112,21 +113,31 @@ def generate(options: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
-COMMANDS = (boot, serve, spawn, mcp, cdp, post_ready, shutdown, sign_in_link, generate)
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser("sandbox", description="One Linux computer, shared by an agent and a person.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
+        described = commands.add_parser(name, help=run.__doc__)
+        described.set_defaults(run=run)
+        return described
+
+    add("boot", boot)
+    add("serve", serve)
+    add("spawn", spawn)
+    add("mcp", mcp)
+    add("cdp", cdp)
+    add("post-ready", post_ready)
+    add("shutdown", shutdown)
+    add("sign-in", sign_in).add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")
+    add("generate", generate).add_argument("--check", action="store_true", help="write nothing; fail if something is out of date")
+    return top
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run one command."""
-    parser = argparse.ArgumentParser("sandbox_server", description="One Linux computer, shared by an agent and a person.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        described = commands.add_parser(command.__name__.replace("_", "-"), help=(command.__doc__ or "").splitlines()[0])
-        described.set_defaults(run=command)
-        if command is sign_in_link:
-            described.add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")
-        if command is generate:
-            described.add_argument("--check", action="store_true", help="write nothing; fail if something is out of date")
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     options.run(options)
 
 

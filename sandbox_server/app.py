@@ -1,21 +1,20 @@
 """The composition root: settings make drivers, drivers make features, features make the application."""
 
-import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import uvicorn
 from starlette.applications import Starlette
 
 from sandbox_server import __version__
+from sandbox_server.core import logs
 from sandbox_server.core.audit import Audit
 from sandbox_server.core.custom import load_features
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
+from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.hooks import HookStore
@@ -28,17 +27,13 @@ from sandbox_server.drivers.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.features.auth import Auth, Credentials
+from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.description import Description
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.settings import Settings
-
-SHUTDOWN_SECONDS = 3
-"""How long open requests may take to end once the server is told to stop."""
-IDLE_SECONDS = 75
-"""An idle connection stays open this long: longer than the gateway keeps it, so that no request meets a closing one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +53,13 @@ def compose(settings: Settings) -> Product:
     components = Components(
         {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
         | ({} if "mcp" in settings.components.disabled else {"mcp": paths.socket("mcp")})
+    )
+    bash = Bash(
+        processes,
+        workspace=settings.agent.workspace,
+        max_sessions=settings.bash.max_sessions,
+        output_bytes=settings.bash.output_bytes,
+        spool=paths.spool,
     )
     features: list[Feature] = [
         authentication(settings),
@@ -116,18 +118,5 @@ def create(settings: Settings) -> Starlette:
 
 def serve(settings: Settings) -> None:
     """Serve on the API's socket until told to stop."""
-    logging.basicConfig(stream=sys.stdout, level=settings.logs.level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    config = uvicorn.Config(
-        create(settings),
-        uds=settings.paths.socket("api"),
-        loop="uvloop",
-        http="httptools",
-        ws="websockets-sansio",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-    )
-    uvicorn.Server(config).run()
+    logs.configure(settings.logs.level)
+    serve_on(settings.paths.socket("api"), create(settings))

@@ -5,20 +5,20 @@ Each is a process of its own that the supervisor starts, so that a hook that han
 
 import asyncio
 import http.client
+import signal
 import socket
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from sandbox_server.core.errors import DeadlineExceeded, Failure
+from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.hooks import HookStore
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.process import Exit, Processes
 from sandbox_server.settings import Settings, ShutdownHook
 
 READY_POLL_SECONDS = 0.1
 ANSWER_SECONDS = 5.0
-MAX_OUTPUT_BYTES = 64 * 1024
 
 
 def post_ready(settings: Settings) -> None:
@@ -69,21 +69,28 @@ def by_priority(hooks: Iterable[ShutdownHook]) -> Iterator[list[ShutdownHook]]:
 
 
 async def _run(hook: ShutdownHook, processes: Processes) -> None:
+    """Run a hook to its end; what it writes is the container's output."""
     try:
-        done = await processes.run(["/bin/bash", "-c", hook.command], timeout=hook.timeout, max_output=MAX_OUTPUT_BYTES)
-    except DeadlineExceeded:
-        _say(f"{hook.name} was killed after {hook.timeout:g} seconds")
+        process = await processes.start(["/bin/bash", "-c", hook.command], stdout=1, stderr=2)
     except Failure as failure:
         _say(f"{hook.name} did not run: {failure.message}")
-    else:
-        _say(f"{hook.name} ended with {_described(done.exit.code, done.exit.signal)}")
-        sys.stdout.write(done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace"))
+        return
+    try:
+        async with asyncio.timeout(hook.timeout):
+            ended = await process.wait()
+        _say(f"{hook.name} ended with {described(ended)}")
+    except TimeoutError:
+        _say(f"{hook.name} was killed after {hook.timeout:g} seconds")
+    finally:
+        await process.kill(signal.SIGKILL)
+        await process.wait()
 
 
-def _described(code: int | None, signal: int | None) -> str:
-    if code is not None:
-        return f"exit code {code}"
-    return f"signal {signal}" if signal is not None else "nobody to see it"
+def described(ended: Exit) -> str:
+    """How a hook ended, in words."""
+    if ended.code is not None:
+        return f"exit code {ended.code}"
+    return f"signal {ended.signal}" if ended.signal is not None else "nobody to see it"
 
 
 def _say(message: str) -> None:

@@ -11,8 +11,8 @@ from typing import Any, Literal, cast
 
 from sandbox_server.browser_settings import Browser
 from sandbox_server.variables import (
-    ACCOUNT_ID,
     BOOLEAN,
+    GROUP_ID,
     HTTP_URL,
     OPTIONAL_PATH,
     PATH,
@@ -21,6 +21,8 @@ from sandbox_server.variables import (
     SECRET,
     SIZE,
     TEXT,
+    TIMEZONE,
+    USER_ID,
     Kind,
     Secret,
     Variable,
@@ -76,8 +78,8 @@ class Agent:
     """The agent's user"""
 
     user: str = variable("USER", Kind("user name", account_name), "gem", "Name of the agent's user.", inherited=True)
-    uid: int = variable("USER_UID", ACCOUNT_ID, 1000, "Its user id.")
-    gid: int = variable("USER_GID", ACCOUNT_ID, 1000, "Its group id.")
+    uid: int = variable("USER_UID", USER_ID, 1000, "Its user id.")
+    gid: int = variable("USER_GID", GROUP_ID, 1000, "Its group id.")
     workspace: str = variable(
         "WORKSPACE",
         PATH,
@@ -91,7 +93,7 @@ class Agent:
         True,
         "Whether the agent may become root with `sudo`, without a password.",
     )
-    timezone: str | None = variable("TZ", TEXT, None, "Time zone, as in `Europe/Berlin`. Unset: UTC.", inherited=True)
+    timezone: str | None = variable("TZ", TIMEZONE, None, "Time zone, as in `Europe/Berlin`. Unset: UTC.", inherited=True)
 
     def __post_init__(self) -> None:
         if not self.workspace:
@@ -161,6 +163,24 @@ class Shell:
         integer(1, 1000),
         10,
         "Shell sessions that may live at once; one more is answered 429.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bash:
+    """Bash commands"""
+
+    max_sessions: int = variable(
+        "MAX_BASH_SESSIONS",
+        integer(1, 10000),
+        64,
+        "Bash sessions that may live at once; one more takes the place of an idle one that was not created by name, or is answered 429.",
+    )
+    output_bytes: int = variable(
+        "BASH_OUTPUT_BYTES",
+        integer(1 << 20, 1 << 40),
+        256 << 20,
+        "Output kept of each stream of a command, on disk: its first 64 KiB and its latest part. Finished commands share four times that.",
     )
 
 
@@ -244,6 +264,8 @@ class Paths:
     added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
     """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
     custom_tools: str = "/opt/tandem/custom_tools"
+    spool: str = "/var/tmp"
+    """Where output of commands is kept, in files without a name."""
     desktop: str = "/var/lib/desktop"
     """The desktop user's home: Chromium's profile is in it."""
     browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
@@ -294,6 +316,7 @@ class Settings:
     gateway: Gateway = field(default_factory=Gateway)
     auth: Auth = field(default_factory=Auth)
     shell: Shell = field(default_factory=Shell)
+    bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)

@@ -6,9 +6,14 @@
 import base64
 import binascii
 import ipaddress
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
+
+RESERVED_IDS = (990, 991)
+"""Users and groups of the image: control and desktop."""
+ZONES = "/usr/share/zoneinfo"
 
 
 class Secret:
@@ -130,7 +135,7 @@ def integer(low: int, high: int) -> Kind[int]:
         try:
             value = int(text)
         except ValueError:
-            raise ValueError("must be a whole number") from None
+            raise ValueError(f"must be a whole number from {low} to {high}") from None
         if not low <= value <= high:
             raise ValueError(f"must be from {low} to {high}")
         return value
@@ -165,6 +170,20 @@ def choice[C: str](*allowed: C) -> Kind[C]:
     return Kind(" or ".join(allowed), parse)
 
 
+def _user_id(text: str) -> int:
+    value = integer(1, 2**31 - 1).parse(text)
+    if value in RESERVED_IDS:
+        raise ValueError(f"must not be {value}: that is one of the sandbox's own users")
+    return value
+
+
+def _timezone(text: str) -> str:
+    """Check against the system's time zones, where it has them: with an unknown one, programs silently use UTC."""
+    if os.path.isdir(ZONES) and (".." in text or not os.path.isfile(f"{ZONES}/{text}")):
+        raise ValueError("must be the name of a time zone, as in Europe/Berlin")
+    return text
+
+
 TEXT: Kind[str | None] = Kind("text", str)
 BOOLEAN = Kind("boolean", boolean)
 PATH = Kind("path", _absolute_path)
@@ -173,7 +192,9 @@ SECRET: Kind[Secret | None] = Kind("secret", Secret)
 PUBLIC_KEY: Kind[Secret | None] = Kind("public key", _public_key)
 HTTP_URL: Kind[str | None] = Kind("URL", _http_url)
 PORT = integer(1, 65535)
-ACCOUNT_ID = integer(1, 2**31 - 1)
+USER_ID = Kind("integer", _user_id)
+GROUP_ID = integer(0, 2**31 - 1)
+TIMEZONE: Kind[str | None] = Kind("time zone", _timezone)
 SIZE = integer(0, 2**50)
 
 

@@ -47,7 +47,10 @@ def changes(current: Entry, agent: Agent) -> list[list[str]]:
             ["usermod", "--login", agent.user, "--home", agent.home, "--move-home", current.pw_name],
         ]
     if current.pw_gid != agent.gid:
-        commands.append(["groupmod", "--non-unique", "--gid", str(agent.gid), agent.user])
+        commands += [
+            ["groupmod", "--non-unique", "--gid", str(agent.gid), agent.user],
+            ["find", agent.home, "-xdev", "-gid", str(current.pw_gid), "-exec", "chgrp", "--no-dereference", str(agent.gid), "{}", "+"],
+        ]
     if current.pw_uid != agent.uid:
         commands.append(["usermod", "--non-unique", "--uid", str(agent.uid), agent.user])
     return commands
@@ -58,8 +61,11 @@ def allow_root(agent: Agent, sudoers: Path) -> None:
     if not agent.sudo:
         sudoers.unlink(missing_ok=True)
         return
+    rule = f"{agent.user} ALL=(ALL:ALL) NOPASSWD: ALL\n"
+    if sudoers.exists() and sudoers.read_text(encoding="ascii") == rule:  # as in the image, whose files may be read-only
+        return
     draft = sudoers.with_suffix(".new")  # sudo skips names with a dot
-    draft.write_text(f"{agent.user} ALL=(ALL:ALL) NOPASSWD: ALL\n", encoding="ascii")
+    draft.write_text(rule, encoding="ascii")
     draft.chmod(0o440)
     draft.replace(sudoers)
 

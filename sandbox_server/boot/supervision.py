@@ -1,11 +1,12 @@
 """The supervisor, in this process: Supervisor 4 with four rules of ours.
 
-It starts programs at once instead of after its first poll, which waits a second. A program that names no user runs as the
+It acts at once, at the start and on every signal, where Supervisor waits for up to a second. A program that names no user runs as the
 agent, because the configuration may have come from anywhere. Without root, nobody changes user at all. A program that is
 not root may open /dev/stdout and /dev/stderr, as nginx does.
 """
 
 import os
+import signal
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
@@ -15,22 +16,41 @@ from supervisor.options import ProcessGroupConfig, ServerOptions
 from supervisor.states import SupervisorStates
 from supervisor.supervisord import Supervisor
 
-_EAGER_POLLS = 2
-"""The first starts the programs, the second reads what they said at once."""
+_EAGER_TURNS = 2
+"""Turns of Supervisor's loop that it takes to act on news: in the first it learns of them, in the second it acts."""
 
 
-class EagerPoller(poller.Poller):  # type: ignore[misc] # the package has no types
-    """Does not wait the first times."""
+class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no types
+    """Does not wait at the start, nor after a signal."""
 
-    eager = _EAGER_POLLS
+    def __init__(self, options: ServerOptions) -> None:
+        super().__init__(options)
+        self._eager_turns = _EAGER_TURNS
+        self._woken = self._wakes = -1
 
     def poll(self, timeout: float) -> tuple[Sequence[int], Sequence[int]]:
         """Wait for descriptors; supervisor.poller documents the rest."""
-        if self.eager:
-            self.eager -= 1
-            timeout = 0
-        ready: tuple[Sequence[int], Sequence[int]] = super().poll(timeout)
-        return ready
+        if self._woken < 0:  # not sooner: Supervisor closes descriptors before its first turn
+            self._watch_signals()
+        readable, writable = super().poll(0 if self._eager_turns else timeout)
+        self._eager_turns = max(0, self._eager_turns - 1)
+        if self._woken in readable:
+            os.read(self._woken, 4096)
+            self._eager_turns = _EAGER_TURNS
+        return [fd for fd in readable if fd != self._woken], writable
+
+    def _watch_signals(self) -> None:
+        """Let each signal end the wait: Python would resume it (PEP 475)."""
+        self._woken, self._wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
+        self.register_readable(self._woken)
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        if self._woken >= 0:
+            signal.set_wakeup_fd(-1)
+            os.close(self._woken)
+            os.close(self._wakes)
 
 
 class Options(ServerOptions):  # type: ignore[misc]
@@ -40,6 +60,11 @@ class Options(ServerOptions):  # type: ignore[misc]
         super().__init__()
         self._agent_uid = agent_uid
         self.poller = EagerPoller(self)
+
+    def set_uid_or_exit(self) -> None:
+        """Become the configured user, root, where there is somebody to become."""
+        if os.geteuid() == 0:
+            super().set_uid_or_exit()
 
     def make_logger(self) -> None:
         """Open the log. Which files the configuration came from, and that we are root, is no news: boot chose both."""

@@ -66,7 +66,7 @@ def routes(pages: Pages, sessions: Sessions, restart: Restart) -> Iterator[BaseR
         for path, endpoint in listed.items():
             yield Route(f"{prefix}{path}", answered(endpoint))
             yield Route(f"{prefix}{path}/", answered(endpoint))
-        yield Route(f"{prefix}/json/new", answered(pages.new), methods=["PUT"])
+        yield Route(f"{prefix}/json/new", answered(pages.new), methods=["GET", "PUT"])
         yield Route(f"{prefix}/json/activate/{{id}}", answered(pages.activate))
         yield Route(f"{prefix}/json/close/{{id}}", answered(pages.close))
         yield WebSocketRoute(f"{prefix}/devtools/browser/{{id}}", sessions.on_browser)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
@@ -22,7 +23,7 @@ _FRONTEND = "https://chrome-devtools-frontend.appspot.com/serve_rev/{revision}/i
 type Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def answered(endpoint: Callable[[Request], Awaitable[Response]]) -> Endpoint:
+def answered(endpoint: Endpoint) -> Endpoint:
     """Answer failures in the envelope, and nobody who did not come through the gateway."""
 
     async def answer(request: Request) -> Response:
@@ -49,6 +50,7 @@ class Pages:
         return JSONResponse(
             {
                 "Browser": found["product"],
+                "File-Path-Style": "posix",
                 "Protocol-Version": found["protocolVersion"],
                 "User-Agent": found["userAgent"],
                 "V8-Version": found["jsVersion"],
@@ -61,7 +63,8 @@ class Pages:
         """Everything that has an address of its own: tabs, workers, frames of other sites."""
         link = await self._browser.link()
         version, found = await asyncio.gather(self._version(link), link.command("Target.getTargets"))
-        return JSONResponse([described(info, request, version["revision"]) for info in found["targetInfos"]])
+        tabs_first = sorted(found["targetInfos"], key=lambda info: str(info["type"]) != "page")
+        return JSONResponse([described(info, request, version["revision"]) for info in tabs_first])
 
     async def protocol(self, _: Request) -> Response:
         """The protocol's description, as this Chromium gave it."""
@@ -71,8 +74,10 @@ class Pages:
 
     async def new(self, request: Request) -> Response:
         """Open a tab on the address that is the whole query."""
+        if request.method != "PUT":
+            return PlainTextResponse("Using unsafe HTTP verb GET to invoke /json/new. This action supports only PUT verb.", 405)
         link = await self._browser.link()
-        created = await link.command("Target.createTarget", url=request.url.query or "about:blank")
+        created = await link.command("Target.createTarget", url=unquote(request.url.query) or "about:blank")
         version, found = await asyncio.gather(self._version(link), link.command("Target.getTargetInfo", targetId=created["targetId"]))
         return JSONResponse(described(found["targetInfo"], request, version["revision"]))
 

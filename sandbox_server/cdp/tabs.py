@@ -58,7 +58,7 @@ class Tabs:
         try:
             with open(self._path, encoding="utf-8") as file:
                 return [str(url) for url in json.load(file)]
-        except (OSError, ValueError):
+        except (OSError, TypeError, ValueError):
             return []
 
     def _is_tab(self, info: dict[str, Any]) -> bool:

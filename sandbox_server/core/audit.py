@@ -1,6 +1,5 @@
 """Who did what, when, with what outcome: a structured log line and the numbers behind `/metrics`."""
 
-import json
 import logging
 import time
 from bisect import bisect_left
@@ -66,4 +65,4 @@ class Audit:
             "ms": round(seconds * 1000, 2),
             "outcome": outcome,
         }
-        _log.info(json.dumps(line))
+        _log.info("call", extra={"fields": line})

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import reduce
+from inspect import isawaitable
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
@@ -55,7 +56,8 @@ class Dispatcher:
         arguments = _arguments(operation, parameters, {"request": request, "call": call})
 
         async def begin() -> object:
-            return (operation.stream or operation.run)(**arguments)
+            started = (operation.stream or operation.run)(**arguments)
+            return await started if isawaitable(started) else started  # one that can fail before its first event
 
         return cast("AsyncIterator[Event]", await self._guarded(operation, request, call, begin))
 

@@ -5,11 +5,12 @@ import inspect
 import textwrap
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
+from sandbox_server.core.errors import FileErrorType
 from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.results import Blob, Content
 
@@ -38,6 +39,23 @@ _VALIDATION_ERROR: dict[str, Any] = {
     },
 }
 
+_FILE_ERROR: dict[str, Any] = {
+    "type": "object",
+    "title": "FileOperationError",
+    "description": "Why a file operation failed; it comes with `success: false`.",
+    "required": ["path", "operation", "message", "error_type", "retryable"],
+    "properties": {
+        "path": {"type": "string"},
+        "operation": {"type": "string"},
+        "message": {"type": "string"},
+        "error_type": {"type": "string", "enum": list(get_args(FileErrorType))},
+        "retryable": {"type": "boolean"},
+        "errno": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "errno_name": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "exception_type": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    },
+}
+
 
 def document(operations: Iterable[Operation], *, title: str, version: str) -> dict[str, Any]:
     """Describe every HTTP operation.
@@ -54,7 +72,7 @@ def document(operations: Iterable[Operation], *, title: str, version: str) -> di
     for operation in described:
         entry = _entry(operation, schemas, components)
         paths.setdefault(operation.spec.path, {})[operation.spec.verb.lower()] = entry
-    components["HTTPValidationError"] = _VALIDATION_ERROR
+    components |= {"HTTPValidationError": _VALIDATION_ERROR, "FileOperationError": _FILE_ERROR}
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version},
@@ -136,7 +154,7 @@ def _parameters(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], comp
 def _place(spec: Spec, name: str) -> Literal["path", "query", "body"]:
     if f"{{{name}}}" in spec.path:
         return "path"
-    return "body" if spec.takes_body and name not in spec.query else "query"
+    return "body" if spec.reads_json and name not in spec.query else "query"
 
 
 def _body(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]) -> dict[str, Any] | None:
@@ -151,7 +169,7 @@ def _body(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
         }
     schema = _fields(spec, schemas, components)
-    if not spec.takes_body or not any(_place(spec, name) == "body" for name in schema.get("properties", {})):
+    if not spec.reads_json or not any(_place(spec, name) == "body" for name in schema.get("properties", {})):
         return None
     return {
         "required": bool(schema.get("required")),
@@ -191,6 +209,8 @@ def _result_schema(spec: Spec, components: dict[str, Any]) -> dict[str, Any]:
     data = _data_schema(spec.returns, components)
     if not spec.envelope:
         return data
+    if spec.failures == "file":
+        data = {"anyOf": [data or {"type": "null"}, {"$ref": _REF.format(model="FileOperationError")}]}
     return {
         "type": "object",
         "properties": {

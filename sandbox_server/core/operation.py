@@ -51,6 +51,11 @@ class Spec:
     returns: Any = None
     streams: bool = False
 
+    @property
+    def reads_json(self) -> bool:
+        """Whether fields come from a JSON body; where the body is raw or a form, they come from the query."""
+        return self.takes_body and self.form is None and {"upload", "body"}.isdisjoint(self.parameters.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:

@@ -124,7 +124,8 @@ class Upload(Protocol):
 class Body(Protocol):
     """A raw request body, read once."""
 
-    def chunks(self) -> AsyncIterator[bytes]: ...
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives; raises `InvalidArgument` if the client stops half way."""
 
 
 class Socket(Protocol):

@@ -11,6 +11,7 @@ import pwd
 import resource
 import signal
 import socket
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from typing import NoReturn
 OOM_SCORE = 500
 """Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
 UMASK = 0o022
+STANDARD = 3
 FIRST_FREE = 16
 """A program is given descriptors below this."""
 
@@ -98,6 +100,8 @@ def run_program(program: Program, account: Account, report: int) -> NoReturn:
     try:
         _leave_the_spawner(program.limits)
         report, *sources = (_out_of_the_way(fd) for fd in (report, *program.fds))
+        for fd in program.fds[:STANDARD]:
+            _let_open(fd, account)
         for target, fd in enumerate(sources):
             os.dup2(fd, target)
         become(account)
@@ -147,6 +151,12 @@ def _leave_the_spawner(limits: Mapping[str, int]) -> None:
 def _out_of_the_way(fd: int) -> int:
     """Copy a descriptor to where no other is about to be put."""
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
+
+
+def _let_open(fd: int, account: Account) -> None:
+    """Give a pipe to the account: a program that opens /dev/stdout opens the pipe anew, and needs the right to."""
+    if os.geteuid() == 0 and stat.S_ISFIFO(os.fstat(fd).st_mode):
+        os.fchown(fd, account.uid, account.gid)
 
 
 def _offer_to_the_oom_killer() -> None:

@@ -64,7 +64,7 @@ class PipeReader(_End):
     """Feeds what a process writes to `sink`, until every holder of the other end has closed it."""
 
     def __init__(self, sink: Sink) -> None:
-        super().__init__(*os.pipe())
+        super().__init__(*_pipe())
         self._sink = sink
         self._busy: asyncio.Future[None] | None = None
         self._taken = 0
@@ -125,7 +125,7 @@ class PipeWriter(_End):
     """Feeds a process's standard input as fast as it reads, holding at most `limit` bytes that it has not read yet."""
 
     def __init__(self, limit: int) -> None:
-        theirs, ours = os.pipe()
+        theirs, ours = _pipe()
         super().__init__(ours, theirs)
         self._limit = limit
         self._unsent = bytearray()
@@ -169,3 +169,10 @@ class PipeWriter(_End):
         self._loop.remove_writer(self._ours)
         if self._ending:
             self.close()
+
+
+def _pipe() -> tuple[int, int]:
+    try:
+        return os.pipe()
+    except OSError as error:
+        raise ResourceExhausted(f"no pipe to be had: {error.strerror}", retry_after=1) from error

@@ -126,7 +126,7 @@ class Processes:
         *,
         user: User = "agent",
         cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         stdin: int | None = None,
         stdout: int | None = None,
         stderr: int | None = None,
@@ -136,9 +136,9 @@ class Processes:
     ) -> Process:
         """Start a program in a session and process group of its own.
 
-        `env` is added to the agent's clean environment, `cwd` None is the workspace. The descriptors stay the caller's;
-        None is /dev/null. `pipe` is what the process reads as descriptor 3 and what it writes as 4. `on_disconnect`
-        says what becomes of the process when this server dies. `limits` are rlimits: nproc, nofile, as, core.
+        `env` is added to the agent's clean environment, None takes a variable away; `cwd` None is the workspace. The descriptors stay
+        the caller's; None is /dev/null. `pipe` is what the process reads as descriptor 3 and what it writes as 4. `on_disconnect` says
+        what becomes of the process when this server dies. `limits` are rlimits: nproc, nofile, as, core.
 
         Raises NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and
         environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down).
@@ -164,7 +164,7 @@ class Processes:
         *,
         user: User = "agent",
         cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         input: bytes = b"",  # noqa: A002 - the word subprocess uses
         timeout: float,
         max_output: int,

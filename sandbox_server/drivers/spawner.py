@@ -204,10 +204,11 @@ class Spawner:
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
         standard = [streams.get(name, self._null) for name in _STREAMS]
         own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
+        environment = {**self._environment, **own, **extra}
         return Program(
             argv=argv,
             cwd=request.get("cwd"),
-            environment={**self._environment, **own, **extra},
+            environment={name: value for name, value in environment.items() if value is not None},
             fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
             limits={name: int(value) for name, value in limits.items()},
         )

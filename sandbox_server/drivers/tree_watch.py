@@ -36,8 +36,13 @@ class TreeWatch:
         self._moving: dict[int, Change] = {}
 
     def open(self) -> None:
-        """Begin; raises OSError when the path is not a directory that can be read, or there are no watches left."""
+        """Begin; where nothing is, wait for it.
+
+        Raises OSError when the path is not a directory that can be read, or there are no watches left.
+        """
         self._where.refresh()
+        if self._where.identity is None:
+            return
         self._add(self.root, follow=True)
         if self._recursive:
             for path in self._below(self.root):
@@ -239,8 +244,10 @@ class PathWatch:
             self._window.add(Change("remove", self.root))
             self._where.identity = None
             self._look_again()
-        elif mask & (Mask.MODIFY | Mask.ATTRIB):
-            self._report("write" if mask & Mask.MODIFY else "chmod")
+        elif mask & Mask.MODIFY:
+            self._report("write")
+        elif mask & Mask.ATTRIB and self._where.unchanged():  # else it is the link count of a file that is going
+            self._report("chmod")
 
     def _look_again(self) -> None:
         was = self._where.identity

@@ -33,6 +33,10 @@ class WatchedPath:
             if dict(self._watch_above()) == self._names and self._look() == self.identity:
                 return self.identity != before
 
+    def unchanged(self) -> bool:
+        """Whether the path leads to what it led to at the last look."""
+        return self._look() == self.identity
+
     def watches(self, watch: int) -> bool:
         """Whether a watch is one of those above the path."""
         return watch in self._names

@@ -78,6 +78,7 @@ class Watcher:
         except OSError:
             watch.inotify.close()
             raise
+        self._remove(name)
         self._watches[name], self._windows[name] = watch, window
         self._by_fd[watch.inotify.fileno()] = name
         self._poll.register(watch.inotify, select.POLLIN)

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,21 +23,14 @@ from sandbox_server.drivers.process import LOST, Exit, Process, Processes
 
 pytestmark = pytest.mark.anyio
 
+if TYPE_CHECKING:
+    from tests.conftest import SpawnerDaemon
+
 Until = Callable[..., None]
 
 
-class Spawner(Protocol):
-    """The daemon of the fixture `spawner`."""
-
-    socket: str
-    workspace: Path
-
-    def start(self, *options: str, user: str | None = None) -> None: ...
-    def stop(self, number: int = signal.SIGTERM) -> None: ...
-
-
 @pytest.fixture
-def processes(spawner: Spawner) -> Processes:
+def processes(spawner: "SpawnerDaemon") -> Processes:
     return Processes(spawner.socket)
 
 
@@ -79,17 +72,19 @@ async def test_two_waits_see_the_same_end_and_a_cancelled_one_does_not_disturb_i
     assert await asyncio.gather(*waits) == [Exit(None, signal.SIGINT)] * 2
 
 
-async def test_a_signal_reaches_the_whole_group_or_the_process_alone(processes: Processes) -> None:
-    script = "sleep 60 & echo $!; trap 'exit 3' TERM; while :; do wait; done"
+async def test_a_signal_reaches_the_whole_group_or_the_process_alone(processes: Processes, until: Until) -> None:
+    script = "trap 'exit 3' TERM; sleep 60 & echo $!; while :; do wait; done"
     readable, writable = os.pipe()
     for group, child_lives in ((False, True), (True, False)):
         process = await processes.start(["sh", "-c", script], stdout=writable)
         child = int(os.read(readable, 100))
         await process.kill(group=group)
         assert await process.wait() == Exit(3, None)
-        assert is_running(child) == child_lives
         if child_lives:
+            assert is_running(child)
             os.kill(child, signal.SIGKILL)
+        else:
+            await asyncio.to_thread(until, lambda pid=child: not is_running(pid))
     os.close(readable)
     os.close(writable)
 
@@ -165,20 +160,32 @@ async def test_all_output_is_there_however_fast_the_process_ends(processes: Proc
         assert await text(processes, "sh", "-c", "printf %65536s x") == "x".rjust(65536)
 
 
+async def test_a_program_may_open_its_streams_by_name(processes: Processes) -> None:
+    script = "cat /dev/stdin > /dev/stdout; echo error > /dev/stderr"
+    completed = await processes.run(["sh", "-c", script], input=b"in", timeout=5, max_output=100)
+    assert (completed.stdout, completed.stderr) == (b"in", b"error\n")
+
+
+async def test_an_environment_variable_can_be_taken_away(processes: Processes) -> None:
+    assert "LANG=" not in await text(processes, "env", env={"LANG": None})
+
+
 async def test_a_background_child_that_holds_the_output_does_not_delay_the_end(processes: Processes) -> None:
     started = time.monotonic()
     assert (await text(processes, "sh", "-c", "sleep 60 & echo $!")).strip().isdigit()
     assert time.monotonic() - started < 5
 
 
-async def test_a_program_that_takes_too_long_is_killed_with_its_children(processes: Processes, spawner: Spawner, until: Until) -> None:
+async def test_a_program_that_takes_too_long_is_killed_with_its_children(
+    processes: Processes, spawner: "SpawnerDaemon", until: Until
+) -> None:
     with pytest.raises(DeadlineExceeded):
         await processes.run(["sh", "-c", "sleep 60 & echo $! > child; wait"], timeout=0.5, max_output=100)
     child = int((spawner.workspace / "child").read_text())
     until(lambda: not is_running(child))
 
 
-async def test_a_cancelled_run_kills_what_it_started(processes: Processes, spawner: Spawner, until: Until) -> None:
+async def test_a_cancelled_run_kills_what_it_started(processes: Processes, spawner: "SpawnerDaemon", until: Until) -> None:
     pid = spawner.workspace / "pid"
     command = ["sh", "-c", "echo $$ > pid.new; mv pid.new pid; exec sleep 60"]
     run = asyncio.create_task(processes.run(command, timeout=60, max_output=100))
@@ -189,7 +196,7 @@ async def test_a_cancelled_run_kills_what_it_started(processes: Processes, spawn
     until(lambda: not is_running(int(pid.read_text())))
 
 
-async def test_a_spawner_that_dies_leaves_its_processes_lost_not_ended(processes: Processes, spawner: Spawner) -> None:
+async def test_a_spawner_that_dies_leaves_its_processes_lost_not_ended(processes: Processes, spawner: "SpawnerDaemon") -> None:
     process = await processes.start(["sleep", "60"])
     spawner.stop(signal.SIGKILL)
     assert await process.wait() == LOST
@@ -198,7 +205,7 @@ async def test_a_spawner_that_dies_leaves_its_processes_lost_not_ended(processes
     os.kill(process.pid, signal.SIGKILL)
 
 
-async def test_starts_fail_while_the_spawner_is_down_and_work_once_it_is_back(processes: Processes, spawner: Spawner) -> None:
+async def test_starts_fail_while_the_spawner_is_down_and_work_once_it_is_back(processes: Processes, spawner: "SpawnerDaemon") -> None:
     spawner.stop(signal.SIGKILL)
     for _ in range(2):
         with pytest.raises(Unavailable) as caught:

@@ -8,25 +8,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sandbox_server.drivers import wire_fds
 
+if TYPE_CHECKING:
+    from tests.conftest import SpawnerDaemon
+
 Until = Callable[..., None]
-
-
-class Spawner(Protocol):
-    """The daemon of the fixture `spawner`."""
-
-    socket: str
-    workspace: Path
-    environment: dict[str, str]
-    pid: int
-
-    def start(self, *options: str, user: str | None = None) -> None: ...
-    def stop(self, number: int = signal.SIGTERM) -> None: ...
 
 
 # Python ignores SIGPIPE and SIGXFSZ itself, and glibc keeps signals 32 and 33 for its threads.
@@ -50,7 +41,7 @@ print(json.dumps({
 """
 
 
-def connect(spawner: Spawner) -> socket.socket:
+def connect(spawner: "SpawnerDaemon") -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sock.settimeout(5)
     sock.connect(spawner.socket)
@@ -64,7 +55,7 @@ def ask(sock: socket.socket, *sent: int, **body: object) -> wire_fds.Message:
     return reply
 
 
-def report(spawner: Spawner, **body: object) -> Any:
+def report(spawner: "SpawnerDaemon", **body: object) -> Any:
     """What a process of the spawner sees of itself."""
     readable, writable = os.pipe()
     with connect(spawner) as sock, open(readable, "rb") as out:
@@ -80,19 +71,19 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_process_is_the_agent_and_nobody_else(spawner: Spawner) -> None:
+def test_a_process_is_the_agent_and_nobody_else(spawner: "SpawnerDaemon") -> None:
     seen = report(spawner)
     assert (seen["uid"], seen["gid"], seen["groups"]) == ([1000] * 4, [1000] * 4, [1000])
 
 
-def test_a_process_inherits_nothing_from_the_spawner(spawner: Spawner) -> None:
+def test_a_process_inherits_nothing_from_the_spawner(spawner: "SpawnerDaemon") -> None:
     seen = report(spawner)
     assert (seen["fds"], seen["blocked"], seen["ignored"], seen["umask"]) == ([0, 1, 2], 0, [], 0o022)
     own = {"HOME": "/home/gem", "USER": "gem", "LOGNAME": "gem"}
     assert seen["env"] == spawner.environment | own
 
 
-def test_broken_pipes_end_a_process_as_they_would_under_a_shell(spawner: Spawner) -> None:
+def test_broken_pipes_end_a_process_as_they_would_under_a_shell(spawner: "SpawnerDaemon") -> None:
     readable, writable = os.pipe()
     os.close(readable)
     with connect(spawner) as sock:
@@ -101,33 +92,33 @@ def test_broken_pipes_end_a_process_as_they_would_under_a_shell(spawner: Spawner
     os.close(writable)
 
 
-def test_a_process_leads_its_own_session_and_is_the_first_to_go_when_memory_runs_out(spawner: Spawner) -> None:
+def test_a_process_leads_its_own_session_and_is_the_first_to_go_when_memory_runs_out(spawner: "SpawnerDaemon") -> None:
     seen = report(spawner)
     assert (seen["leads"], seen["oom"]) == (True, 500)
 
 
-def test_a_process_starts_in_the_workspace_or_where_it_is_told(spawner: Spawner) -> None:
+def test_a_process_starts_in_the_workspace_or_where_it_is_told(spawner: "SpawnerDaemon") -> None:
     assert report(spawner)["cwd"] == spawner.environment["WORKSPACE"]
     assert report(spawner, cwd="/usr")["cwd"] == "/usr"
 
 
-def test_a_process_without_a_directory_starts_in_one_that_is_left(spawner: Spawner) -> None:
+def test_a_process_without_a_directory_starts_in_one_that_is_left(spawner: "SpawnerDaemon") -> None:
     os.rmdir(spawner.environment["WORKSPACE"])
     assert report(spawner)["cwd"] == "/home/gem"
 
 
-def test_the_environment_of_a_request_goes_over_the_base(spawner: Spawner) -> None:
+def test_the_environment_of_a_request_goes_over_the_base(spawner: "SpawnerDaemon") -> None:
     seen = report(spawner, env={"LANG": "C", "EXTRA": "1", "HOME": "/tmp"})["env"]
     assert (seen["LANG"], seen["EXTRA"], seen["HOME"], seen["PATH"]) == ("C", "1", "/tmp", spawner.environment["PATH"])
 
 
-def test_limits_hold_in_the_process(spawner: Spawner) -> None:
+def test_limits_hold_in_the_process(spawner: "SpawnerDaemon") -> None:
     assert report(spawner, limits={"nofile": 77})["nofile"] == [77, 77]
     before = subprocess.run([sys.executable, "-c", "import resource; print(resource.getrlimit(7)[0])"], capture_output=True, check=True)
     assert report(spawner)["nofile"][0] == int(before.stdout)
 
 
-def test_root_is_a_process_s_user_only_where_it_is_allowed(spawner: Spawner) -> None:
+def test_root_is_a_process_s_user_only_where_it_is_allowed(spawner: "SpawnerDaemon") -> None:
     seen = report(spawner, user="root")
     assert (seen["uid"][0], seen["env"]["HOME"]) == (0, "/root")
     spawner.stop()
@@ -138,7 +129,7 @@ def test_root_is_a_process_s_user_only_where_it_is_allowed(spawner: Spawner) -> 
     assert "root" in reply["message"]
 
 
-def test_without_root_processes_run_as_the_spawner_s_own_user(spawner: Spawner) -> None:
+def test_without_root_processes_run_as_the_spawner_s_own_user(spawner: "SpawnerDaemon") -> None:
     spawner.stop()
     Path(spawner.socket).parent.chmod(0o777)
     Path(spawner.socket).with_name("agent-env.json").chmod(0o644)
@@ -147,7 +138,7 @@ def test_without_root_processes_run_as_the_spawner_s_own_user(spawner: Spawner) 
     assert (seen["uid"], seen["cwd"]) == ([1000] * 4, spawner.environment["WORKSPACE"])
 
 
-def test_a_stranger_is_refused_even_where_the_socket_lets_him_in(spawner: Spawner) -> None:
+def test_a_stranger_is_refused_even_where_the_socket_lets_him_in(spawner: "SpawnerDaemon") -> None:
     os.chmod(spawner.socket, 0o666)
     script = f"""
 import socket
@@ -160,7 +151,7 @@ print(sock.recv(100))
     assert stranger.stdout == "b''\n"
 
 
-def test_the_socket_is_for_the_client_s_user_alone(spawner: Spawner) -> None:
+def test_the_socket_is_for_the_client_s_user_alone(spawner: "SpawnerDaemon") -> None:
     status = os.stat(spawner.socket)
     assert (status.st_mode & 0o777, status.st_uid) == (0o600, 1)
 
@@ -170,14 +161,14 @@ def test_the_socket_is_for_the_client_s_user_alone(spawner: Spawner) -> None:
     [{}, {"argv": []}, {"argv": "true"}, {"argv": [1]}, {"argv": ["true"], "fds": ["stdout"]}, {"argv": ["true"], "limits": {"shoe": 1}},
      {"argv": ["true"], "env": 3}, {"argv": ["true"], "limits": {"nofile": "x"}}, {"argv": ["true"], "cwd": 3}],
 )  # fmt: skip
-def test_a_malformed_request_is_answered_and_the_next_one_served(spawner: Spawner, body: dict[str, Any]) -> None:
+def test_a_malformed_request_is_answered_and_the_next_one_served(spawner: "SpawnerDaemon", body: dict[str, Any]) -> None:
     with connect(spawner) as sock:
         assert ask(sock, **body)["error"]
     assert report(spawner)["uid"][0] == 1000
 
 
 @pytest.mark.parametrize("packet", [b"not json", b"[]", b'{"kill": "x"}', b'{"kill": 99999}', b"{}", b"x" * (1 << 17)])
-def test_a_malformed_packet_harms_nobody(spawner: Spawner, packet: bytes) -> None:
+def test_a_malformed_packet_harms_nobody(spawner: "SpawnerDaemon", packet: bytes) -> None:
     with connect(spawner) as sock:
         ask(sock, argv=["true"])
         sock.send(packet)
@@ -186,7 +177,7 @@ def test_a_malformed_packet_harms_nobody(spawner: Spawner, packet: bytes) -> Non
     assert report(spawner)["uid"][0] == 1000
 
 
-def test_a_client_that_goes_away_takes_its_process_group_along(spawner: Spawner, until: Until) -> None:
+def test_a_client_that_goes_away_takes_its_process_group_along(spawner: "SpawnerDaemon", until: Until) -> None:
     readable, writable = os.pipe()
     with connect(spawner) as sock:
         leader = ask(sock, writable, argv=["sh", "-c", "sleep 60 & echo $!; wait"], fds=["stdout"])["pid"]
@@ -196,7 +187,7 @@ def test_a_client_that_goes_away_takes_its_process_group_along(spawner: Spawner,
     os.close(writable)
 
 
-def test_a_process_that_is_to_be_kept_outlives_its_client_and_is_still_reaped(spawner: Spawner, until: Until) -> None:
+def test_a_process_that_is_to_be_kept_outlives_its_client_and_is_still_reaped(spawner: "SpawnerDaemon", until: Until) -> None:
     with connect(spawner) as sock:
         kept = ask(sock, argv=["sleep", "60"], on_disconnect="keep")["pid"]
     report(spawner)  # by now the daemon has seen the client go
@@ -205,14 +196,14 @@ def test_a_process_that_is_to_be_kept_outlives_its_client_and_is_still_reaped(sp
     until(lambda: not os.path.exists(f"/proc/{kept}"))
 
 
-def test_a_spawner_that_is_stopped_ends_its_processes(spawner: Spawner, until: Until) -> None:
+def test_a_spawner_that_is_stopped_ends_its_processes(spawner: "SpawnerDaemon", until: Until) -> None:
     with connect(spawner) as sock:
         pid = ask(sock, argv=["sleep", "60"])["pid"]
         spawner.stop()
         until(lambda: not is_running(pid))
 
 
-def test_a_worker_keeps_no_descriptor_of_the_spawner(spawner: Spawner) -> None:
+def test_a_worker_keeps_no_descriptor_of_the_spawner(spawner: "SpawnerDaemon") -> None:
     with connect(spawner) as other, connect(spawner) as sock:
         ask(other, argv=["sleep", "60"])
         wire_fds.send_request(sock, {"worker": True})
@@ -225,7 +216,7 @@ def test_a_worker_keeps_no_descriptor_of_the_spawner(spawner: Spawner) -> None:
     assert (uid, pid, fds) == (1000, reply["pid"], 5)  # three streams, its socket, the listing itself
 
 
-def test_thousands_of_processes_leave_no_zombie_and_no_descriptor(spawner: Spawner, until: Until) -> None:
+def test_thousands_of_processes_leave_no_zombie_and_no_descriptor(spawner: "SpawnerDaemon", until: Until) -> None:
     before = os.listdir(f"/proc/{spawner.pid}/fd")
     for number in range(2000):
         with connect(spawner) as sock:
@@ -237,7 +228,7 @@ def test_thousands_of_processes_leave_no_zombie_and_no_descriptor(spawner: Spawn
     until(lambda: children.read_text() == "")
 
 
-def test_a_new_spawner_takes_over_the_socket_of_a_dead_one(spawner: Spawner) -> None:
+def test_a_new_spawner_takes_over_the_socket_of_a_dead_one(spawner: "SpawnerDaemon") -> None:
     spawner.stop(signal.SIGKILL)
     assert os.path.exists(spawner.socket)
     spawner.start()

@@ -100,7 +100,7 @@ class Launcher:
         self._image = image
         self._run = run
         self._prefix = prefix
-        self._names: list[str] = []
+        self._started: list[Sandbox] = []
 
     def start(
         self,
@@ -117,19 +117,21 @@ class Launcher:
         before the image, `files` are written into it before it starts, and without `ready` it is not waited for.
         """
         given = {"SANDBOX_API_KEY": KEY} | dict(env or {})
-        name = f"{self._run}-{self._prefix}-{len(self._names)}"
-        self._names.append(name)
-        created = engine("create", *self._options(name), *(f"--env={key}={value}" for key, value in given.items()), *args, self._image)
+        sandbox = Sandbox(f"{self._run}-{self._prefix}-{len(self._started)}", given["SANDBOX_API_KEY"], port)
+        self._started.append(sandbox)
+        self._create(sandbox.name, given, args, files or {})
+        if ready:
+            sandbox.wait_ready()
+        return sandbox
+
+    def _create(self, name: str, env: Mapping[str, str], args: Sequence[str], files: Mapping[str, str]) -> None:
+        created = engine("create", *self._options(name), *(f"--env={key}={value}" for key, value in env.items()), *args, self._image)
         assert created.code == 0, created.stderr
         if files:
             copied = engine("cp", "-", f"{name}:/", stdin=_archive(files))
             assert copied.code == 0, copied.stderr
         started = engine("start", name)
         assert started.code == 0, started.stderr
-        sandbox = Sandbox(name, given["SANDBOX_API_KEY"], port)
-        if ready:
-            sandbox.wait_ready()
-        return sandbox
 
     def _options(self, name: str) -> list[str]:
         label, limits = f"tandem.test={self._run}", ["--pids-limit=4096", "--shm-size=1g"]
@@ -147,9 +149,10 @@ class Launcher:
 
     def remove(self) -> None:
         """Remove every container that was started."""
-        if self._names:
-            engine("rm", "--force", "--volumes", *self._names)
-            self._names.clear()
+        for sandbox in self._started:
+            sandbox.http.close()
+            engine("rm", "--force", "--volumes", sandbox.name)
+        self._started.clear()
 
 
 def _archive(files: Mapping[str, str]) -> bytes:

@@ -108,6 +108,9 @@ def test_nothing_on_a_port_is_a_502_that_says_so(gateway: "Gateway") -> None:
         answer = gateway.ask("GET", uri, KEY | {"Host": host})
         assert answer.status == 502
         assert json.loads(answer.content)["message"] == "nothing answers on port 1"
+        page = gateway.ask("GET", uri, KEY | {"Host": host, "Accept": "text/html"})
+        assert page.status == 502
+        assert b"reloads by itself" in page.content
 
 
 def test_the_gateways_own_port_is_no_preview(gateway: "Gateway") -> None:

@@ -15,12 +15,12 @@ from starlette.websockets import WebSocket
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, Unauthenticated
 from sandbox_server.core.http.content import content_response
-from sandbox_server.core.http.decode import fields_of, query_of
+from sandbox_server.core.http.decode import body_of, fields_of, query_of
 from sandbox_server.core.http.encode import error_response, json_response, result_response
 from sandbox_server.core.http.multipart import MultipartUpload
 from sandbox_server.core.http.sockets import AcceptedSocket
 from sandbox_server.core.http.sse import event_stream
-from sandbox_server.core.operation import Operation
+from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.results import Call, Caller, Content, Event
 
 CALLER_HEADER = "x-sandbox-caller"
@@ -62,16 +62,19 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[Request
             fields = await fields_of(request, spec)
             if spec.streams or (operation.stream and _wants_events(request)):
                 return event_stream(await dispatcher.stream(operation, fields, call))
-            result = await dispatcher.call(operation, fields, call, _injected(operation, request))
+            return _response(await dispatcher.call(operation, fields, call, _injected(operation, request)), request, spec)
         except Exception as error:  # the top of a call: a defect is answered and logged under an id
             return error_response(error, spec)
-        if isinstance(result, Content):
-            return content_response(result, request)
-        if hasattr(result, "__aiter__"):
-            return event_stream(cast("AsyncIterator[Event]", result))
-        return result_response(result, spec)
 
     return endpoint
+
+
+def _response(result: object, request: Request, spec: Spec) -> Response:
+    if isinstance(result, Content):
+        return content_response(result, request)
+    if hasattr(result, "__aiter__"):
+        return event_stream(cast("AsyncIterator[Event]", result))
+    return result_response(result, spec)
 
 
 def _socket_endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[WebSocket], object]:
@@ -135,9 +138,10 @@ class RequestBody:
     def __init__(self, request: Request) -> None:
         self._request = request
 
-    def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives."""
-        return self._request.stream()
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives; raises `InvalidArgument` if the client stops half way."""
+        async for chunk in body_of(self._request):
+            yield chunk
 
 
 def _wants_events(request: Request) -> bool:

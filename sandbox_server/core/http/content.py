@@ -2,15 +2,15 @@
 
 import email.utils
 import re
-from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from sandbox_server.core.results import Content
 
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 def content_response(content: Content, request: Request) -> Response:
@@ -19,26 +19,33 @@ def content_response(content: Content, request: Request) -> Response:
     if _unchanged(content, request):
         content.close()
         return Response(status_code=304, headers=headers)
-    start, stop = _range(content, request)
-    if start >= stop and content.size > 0:
+    asked = _range(content, request)
+    start, stop = asked or (0, content.size)
+    if asked and start >= stop:
         content.close()
         return Response(status_code=416, headers={**headers, "Content-Range": f"bytes */{content.size}"})
     headers["Content-Length"] = str(stop - start)
-    if stop - start < content.size:
+    if asked:
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{content.size}"
-    status = 206 if "Content-Range" in headers else 200
+    status = 206 if asked else 200
     if request.method == "HEAD":
         content.close()
         return Response(status_code=status, headers=headers, media_type=content.media_type)
-    return StreamingResponse(_body(content, start, stop), status, headers, content.media_type)
+    return _ContentResponse(content, start, stop, status, headers)
 
 
-async def _body(content: Content, start: int, stop: int) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in content.read(start, stop):
-            yield chunk
-    finally:
-        content.close()
+class _ContentResponse(StreamingResponse):
+    """Closes the content even if the client was gone before the first byte."""
+
+    def __init__(self, content: Content, start: int, stop: int, status: int, headers: dict[str, str]) -> None:
+        super().__init__(content.read(start, stop), status, headers, content.media_type)
+        self._close = content.close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._close()
 
 
 def _headers(content: Content) -> dict[str, str]:
@@ -55,12 +62,12 @@ def _unchanged(content: Content, request: Request) -> bool:
     return known is not None and (known == "*" or content.etag in [tag.strip().removeprefix("W/") for tag in known.split(",")])
 
 
-def _range(content: Content, request: Request) -> tuple[int, int]:
-    """The bytes that are asked for. More than one range, or an unknown unit, means the whole, as the RFC allows."""
+def _range(content: Content, request: Request) -> tuple[int, int] | None:
+    """The bytes that are asked for. More than one range, an unknown unit or another version means the whole, as the RFC has it."""
     match = _RANGE.fullmatch(request.headers.get("range", "").strip())
     condition = request.headers.get("if-range")
     if match is None or match.group(0) == "bytes=-" or (condition is not None and condition != content.etag):
-        return 0, content.size
+        return None
     first, last = match.groups()
     if not first:
         return max(0, content.size - int(last)), content.size if int(last) else 0

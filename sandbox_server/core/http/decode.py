@@ -1,12 +1,13 @@
 """From an HTTP request to the fields of an operation."""
 
+from collections.abc import AsyncIterator
 from typing import Any, get_origin
 
 import orjson
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from sandbox_server.core.dispatch import InvalidFields
-from sandbox_server.core.errors import TooLarge
+from sandbox_server.core.errors import InvalidArgument, TooLarge
 from sandbox_server.core.operation import Spec
 
 MAX_JSON_BYTES = 256 * 1024 * 1024
@@ -15,7 +16,7 @@ MAX_JSON_BYTES = 256 * 1024 * 1024
 
 async def fields_of(request: Request, spec: Spec) -> dict[str, object]:
     """Fields from the path, then from the body or the query."""
-    if spec.takes_body and "upload" not in spec.parameters.values() and "body" not in spec.parameters.values():
+    if spec.reads_json:
         return {
             **await _json(request),
             **query_of(request, spec, only=spec.query),
@@ -46,7 +47,7 @@ def _location(loc: tuple[Any, ...], spec: Spec) -> list[Any]:
         return list(loc)
     if loc and f"{{{loc[0]}}}" in spec.path:
         return ["path", *loc]
-    return ["body" if spec.takes_body and not (loc and loc[0] in spec.query) else "query", *loc]
+    return ["body" if spec.reads_json and not (loc and loc[0] in spec.query) else "query", *loc]
 
 
 def _is_list(annotation: Any) -> bool:
@@ -83,6 +84,15 @@ async def _json(request: Request) -> dict[str, object]:
     return value
 
 
+async def body_of(request: Request) -> AsyncIterator[bytes]:
+    """A body as it arrives; raises InvalidArgument if the client stops half way."""
+    try:
+        async for chunk in request.stream():
+            yield chunk
+    except ClientDisconnect:
+        raise InvalidArgument("the body ended half way") from None
+
+
 async def _read(request: Request) -> bytes:
     if int(request.headers.get("content-length") or 0) > MAX_JSON_BYTES:
         raise TooLarge(
@@ -91,7 +101,7 @@ async def _read(request: Request) -> bytes:
         )
     chunks: list[bytes] = []
     total = 0
-    async for chunk in request.stream():
+    async for chunk in body_of(request):
         total += len(chunk)
         if total > MAX_JSON_BYTES:
             raise TooLarge(

@@ -1,11 +1,12 @@
 """From an operation's result or failure to an HTTP response."""
 
+import json
 import logging
 import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 from starlette.responses import Response
 
 from sandbox_server.core.dispatch import InvalidFields
@@ -20,8 +21,20 @@ _log = logging.getLogger(__name__)
 
 
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """JSON by pydantic's own serializer: models inside lists and maps included."""
-    return Response(to_json(value, inf_nan_mode="null"), status, headers, "application/json")
+    """A JSON response."""
+    return Response(json_bytes(value), status, headers, "application/json")
+
+
+def json_bytes(value: object) -> bytes:
+    """JSON by pydantic's own serializer: models inside lists and maps included.
+
+    Text that is no Unicode, such as a file name of arbitrary bytes, is escaped: what was done must not fail for its answer.
+    """
+    try:
+        return to_json(value, inf_nan_mode="null")
+    except PydanticSerializationError:
+        plain = to_jsonable_python(value)  # a model's numbers keep NaN here; as plain numbers they become null
+        return json.dumps(to_jsonable_python(plain, inf_nan_mode="null"), separators=(",", ":")).encode()
 
 
 def result_response(result: object, spec: Spec) -> Response:

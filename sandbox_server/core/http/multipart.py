@@ -1,9 +1,11 @@
 """Multipart bodies as they arrive: a file's bytes are handed on, never collected."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -13,6 +15,8 @@ from sandbox_server.core.errors import InvalidArgument, TooLarge
 
 MAX_FIELD_BYTES = 1024 * 1024
 """A plain form field may be this long."""
+MAX_FIELDS = 100
+_EXTENDED_NAME = re.compile(r";\s*filename\*=utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -42,7 +46,7 @@ class MultipartUpload:
 
     def __init__(self, request: Request) -> None:
         kind, options = parse_options_header(request.headers.get("content-type", ""))
-        if kind != b"multipart/form-data" or b"boundary" not in options:
+        if kind != b"multipart/form-data" or not options.get(b"boundary"):
             raise InvalidArgument("the body must be multipart/form-data with a boundary")
         self._stream = request.stream()
         self._events: list[_Event] = []
@@ -60,16 +64,11 @@ class MultipartUpload:
         while (event := await self.next_event()).kind != "end":
             if event.kind != "part":
                 continue
-            _, options = parse_options_header(event.headers.get("content-disposition", ""))
-            name = options.get(b"name", b"").decode("utf-8", "replace")
-            if b"filename" in options:
-                filename = options[b"filename"].decode("utf-8", "replace")
-                yield MultipartPart(
-                    name,
-                    filename,
-                    event.headers.get("content-type", "application/octet-stream"),
-                    self,
-                )
+            name, filename = _names(event.headers.get("content-disposition", ""))
+            if filename is not None:
+                yield MultipartPart(name, filename, event.headers.get("content-type", "application/octet-stream"), self)
+            elif len(self._fields) >= MAX_FIELDS:
+                raise TooLarge(f"a form may have {MAX_FIELDS} fields", limit=MAX_FIELDS)
             else:
                 self._fields[name] = await self._text(name)
 
@@ -114,10 +113,19 @@ class MultipartUpload:
 
     def _header_ended(self) -> None:
         name, value = self._header
-        self._headers[name.decode("latin-1").lower()] = value.decode("utf-8", "replace")
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")  # one character a byte, as the parser of options wants it
         name.clear()
         value.clear()
 
     def _finished(self) -> None:
         self._ended = True
         self._events.append(_Event("end"))
+
+
+def _names(disposition: str) -> tuple[str, str | None]:
+    """The part's name, and the file's name if it is a file: UTF-8 as browsers send it, or RFC 5987's `filename*` as some clients do."""
+    _, options = parse_options_header(disposition)
+    name = options.get(b"name", b"").decode("utf-8", "replace")
+    if extended := _EXTENDED_NAME.search(disposition):
+        return name, unquote(extended.group(1))
+    return name, options[b"filename"].decode("utf-8", "replace") if b"filename" in options else None

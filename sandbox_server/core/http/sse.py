@@ -4,10 +4,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 
-from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
 from sandbox_server.core.errors import Failure
+from sandbox_server.core.http.encode import json_bytes
 from sandbox_server.core.results import Event
 
 HEARTBEAT_SECONDS = 15.0
@@ -50,7 +50,7 @@ async def _frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
 
 
 def _frame(event: Event) -> bytes:
-    lines = [b"event: " + event.event.encode(), b"data: " + to_json(event.data)]
+    lines = [b"event: " + event.event.encode(), b"data: " + json_bytes(event.data)]
     if event.id is not None:
         lines.insert(0, b"id: " + event.id.encode())
     return b"\n".join(lines) + b"\n\n"

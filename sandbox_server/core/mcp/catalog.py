@@ -9,6 +9,7 @@ from sandbox_server.core.mcp.schemas import Schema, inlined, object_of
 
 ENVELOPE = frozenset({"success", "message", "data", "hint"})
 """The keys of the contract's envelope; an answer with exactly these is unwrapped."""
+FILE_ERROR = {"$ref": "#/components/schemas/FileOperationError"}
 
 _log = logging.getLogger(__name__)
 
@@ -139,11 +140,19 @@ def _result_schema(entry: Mapping[str, Any], components: Mapping[str, Any]) -> t
         if "text/event-stream" in content:
             raise ValueError("it only streams events, which no tool can return")
         return None, False
-    schema = inlined(content["application/json"]["schema"], components)
+    schema = content["application/json"]["schema"]
     enveloped = frozenset(schema.get("properties", ())) == ENVELOPE
     if enveloped:
-        schema = schema["properties"]["data"]
-    return schema or None, enveloped
+        schema = _without_failure(schema["properties"]["data"])
+    return inlined(schema, components) or None, enveloped
+
+
+def _without_failure(data: Schema) -> Schema:
+    """An agent gets a file error as a failure, so that it is no part of the result."""
+    if FILE_ERROR not in data.get("anyOf", ()):
+        return data
+    left = [schema for schema in data["anyOf"] if schema != FILE_ERROR]
+    return left[0] if len(left) == 1 else {**data, "anyOf": left}
 
 
 def _output_schema(data: Schema | None) -> Schema | None:

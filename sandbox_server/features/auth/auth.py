@@ -50,7 +50,7 @@ class Auth:
         self._settings = settings
         self._now = now
 
-    @operation("GET /auth", scope="public", envelope=False)
+    @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
         """Tell whether a request may pass, and who sends it.
 
@@ -82,6 +82,15 @@ class Auth:
         grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, float(expires) if expires else None)
         ticket = await asyncio.to_thread(self._tickets.create, grant, ttl)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
+
+    @operation("DELETE /v1/session", scope="any")
+    async def sign_out(self, call: Call) -> Reply[None]:
+        """Sign this browser out: its cookie is removed.
+
+        Other browsers, and whoever kept a copy of the cookie, stay signed in until their sessions end.
+        """
+        host = call.headers.get("x-forwarded-host") or call.headers.get("host", "")
+        return Reply(None, status=204, headers={"Set-Cookie": cookies.clear_cookie(host)})
 
     async def _admit(self, original: Original) -> Reply[dict[str, str]]:
         """Answer for one request; raises Unauthenticated, PermissionDenied or InvalidArgument."""

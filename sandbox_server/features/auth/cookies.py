@@ -31,6 +31,11 @@ def set_cookie(sealed: str, grant: Grant, *, host: str, is_encrypted: bool, now:
     return f"{name_for(host)}={sealed}; Path={grant.prefix}{age}; HttpOnly; SameSite=Lax{secure}"
 
 
+def clear_cookie(host: str) -> str:
+    """The `Set-Cookie` header that signs a browser out."""
+    return f"{name_for(host)}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+
+
 def _pairs(header: str) -> list[tuple[str, str]]:
     pairs = (pair.strip().partition("=") for pair in header.split(";") if pair.strip())
     return [(name.strip(), value) for name, _, value in pairs]

@@ -40,3 +40,14 @@ def test_an_operation_that_no_agent_could_call_is_left_out_and_named(
     assert read_catalog(document(**entry)).listed(EVERYTHING) == []
     assert "do_it" in caplog.text
     assert reason in caplog.text
+
+
+def test_a_file_error_is_a_failure_and_no_part_of_the_result() -> None:
+    failure = {"$ref": "#/components/schemas/FileOperationError"}
+    properties = {"success": {}, "message": {}, "data": {"anyOf": [{"type": "object"}, failure]}, "hint": {}}
+    [tool] = read_catalog(document(responses={"200": {"content": {"application/json": {"schema": {"properties": properties}}}}})).listed(
+        EVERYTHING
+    )
+
+    assert tool.output_schema == {"type": "object"}
+    assert not tool.wrapped

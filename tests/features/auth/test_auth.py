@@ -236,6 +236,13 @@ async def test_a_cookie_of_another_sandbox_does_not_hide_ours(gate: "Gate") -> N
     assert (await gate.ask("/", cookie=f"sandbox_session_9090=e30=.x; {await gate.cookie()}")).status == 200
 
 
+async def test_signing_out_removes_the_cookie_that_signing_in_set(gate: "Gate") -> None:
+    answer = await gate.auth.sign_out(Call(Caller("key"), "1", headers={"host": "box:8080"}))
+    assert answer.status == 204
+    assert answer.headers["Set-Cookie"].startswith("sandbox_session_8080=; Path=/; Max-Age=0;")
+    assert (await gate.cookie()).startswith("sandbox_session_8080=")
+
+
 async def test_a_caller_cannot_give_what_it_does_not_have(gate: "Gate") -> None:
     with pytest.raises(PermissionDenied, match="'admin'"):
         await gate.auth.create_ticket(CreateTicket(scopes=["view", "admin"]), Call(Caller("mia", frozenset({"view"})), "1"))

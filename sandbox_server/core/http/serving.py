@@ -1,0 +1,30 @@
+"""How a process of ours serves ASGI: on a Unix socket, behind the gateway."""
+
+import uvicorn
+from starlette.applications import Starlette
+
+SHUTDOWN_SECONDS = 3
+"""How long open requests may take to end once the server is told to stop."""
+IDLE_SECONDS = 75
+"""An idle connection stays open this long: longer than the gateway keeps it, so that no request meets a closing one."""
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""Largest WebSocket message that is taken."""
+
+
+def serve_on(socket_path: str, app: Starlette) -> None:
+    """Serve until told to stop. The gateway logs requests and says who asks, so neither is done again here."""
+    config = uvicorn.Config(
+        app,
+        uds=socket_path,
+        loop="uvloop",
+        http="httptools",
+        ws="websockets-sansio",
+        ws_max_size=MAX_MESSAGE_BYTES,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
+    uvicorn.Server(config).run()

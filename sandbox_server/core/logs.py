@@ -1,0 +1,31 @@
+"""The log of every process of ours: one JSON object a line, on standard output."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+
+class JsonLines(logging.Formatter):
+    """Time, level, logger and message, then what the caller gave as `extra={"fields": {...}}`, then a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def configure(level: str) -> None:
+    """Send every record of at least this level to standard output."""
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler])
+    logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))

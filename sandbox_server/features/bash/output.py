@@ -1,0 +1,100 @@
+"""Reading a command's output as text: bytes to characters across reads, and the middle left out when it is long."""
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sandbox_server.drivers.spool import Spool
+
+READ_LIMIT = 8 << 20
+"""Bytes of one stream in one answer; the rest is read with the next call."""
+PIECE = 256 << 10
+MAX_CHARACTER = 4
+"""Bytes of a character in UTF-8."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Characters, and the offset of the byte after them."""
+
+    text: str
+    end: int
+
+    def moved(self, base: int) -> "Text":
+        """The same text in a stream that begins `base` bytes further on."""
+        return Text(self.text, self.end + base)
+
+
+async def read_text(spool: Spool, offset: int, *, ended: bool, limit: int = READ_LIMIT, stop: int | None = None) -> Text:
+    """Read from byte `offset`, about `limit` bytes at most, up to `stop` or what is there.
+
+    While the stream has not `ended`, a character whose last bytes are missing waits for them. Bytes that are no UTF-8 are replaced, and
+    bytes that are no longer kept are named where they were.
+    """
+    stop = spool.size if stop is None else stop
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    position, parts = min(offset, stop), list[str]()
+    last = min(stop, position + limit)
+    while position < last:
+        start, piece = await spool.read(position, min(PIECE, last - position))
+        if start > position:
+            parts += [decoder.decode(b"", final=True), _gap(min(start, stop) - position)]
+            last = min(stop, last + start - position)
+        parts.append(decoder.decode(piece))
+        position = min(start, stop) + len(piece)
+    if ended and position == stop:
+        return Text("".join([*parts, decoder.decode(b"", final=True)]), position)
+    return Text("".join(parts), position - len(decoder.getstate()[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One command's share of its session's output: from `base` up to `stop`, or without an end so far."""
+
+    spool: Spool
+    base: int
+    stop: int | None
+    ended: bool
+
+
+async def read_parts(parts: Sequence[Part], offset: int) -> Text:
+    """Read from byte `offset` of a session's output on, across commands."""
+    texts, position, room = list[str](), offset, READ_LIMIT
+    for part in parts:
+        if part.stop is not None and position >= part.stop:
+            continue
+        if position < part.base:
+            texts.append(_gap(part.base - position))
+            position = part.base
+        stop = None if part.stop is None else part.stop - part.base
+        new = await read_text(part.spool, position - part.base, ended=part.ended, limit=room, stop=stop)
+        texts.append(new.text)
+        room -= part.base + new.end - position
+        position = part.base + new.end
+        if part.stop is None or position < part.stop:
+            break
+    return Text("".join(texts), position)
+
+
+async def excerpt(spool: Spool, most: int, *, ended: bool) -> Text:
+    """Read a whole stream in at most about `most` characters, its middle left out with a marker; 0 is without a limit.
+
+    Without a limit the text still ends at `READ_LIMIT` bytes, and its `end` says so.
+    """
+    size, room = spool.size, min(most * MAX_CHARACTER, READ_LIMIT) if most else READ_LIMIT
+    first = await read_text(spool, 0, ended=ended, limit=room)
+    if not most or (size <= room and len(first.text) <= most):
+        return first
+    last = first if size <= room else await read_text(spool, size - room, ended=ended, limit=room)
+    return Text(_shorten(first.text, last.text, most, size), last.end)
+
+
+def _shorten(first: str, last: str, most: int, size: int) -> str:
+    marker = f"\n... [output truncated: {size} bytes in all] ...\n"
+    room = max(most - len(marker), most // 2)
+    tail = room // 2
+    return f"{first[: room - tail]}{marker}{last[len(last) - tail :]}"
+
+
+def _gap(length: int) -> str:
+    return f"\n... [{length} bytes were not kept] ...\n"

@@ -1,0 +1,190 @@
+"""Sessions: a working directory, a snapshot to source, and the commands that ran there one after the other."""
+
+import shlex
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from sandbox_server.core import Conflict, NotFound, ResourceExhausted
+from sandbox_server.features.bash.command import Command, Kept, StreamName
+from sandbox_server.features.bash.output import Part, Text, read_parts, read_text
+from sandbox_server.features.bash.wire import BashCommandState, BashExecResult, BashSessionState, SessionStatus
+
+MAX_COMMANDS = 16
+"""Commands of a session whose output can still be read."""
+MAX_WORD = 120_000
+"""Bytes of one argument; the kernel takes 128 KiB."""
+RETRY_AFTER = 5.0
+
+_JOIN = """
+unset _sandbox_script _sandbox_word
+for _sandbox_word do _sandbox_script+=$_sandbox_word; done
+set --
+eval "unset _sandbox_script _sandbox_word
+$_sandbox_script"
+"""
+
+
+class Session:
+    """One session. `temporary` was made by a command that named none, and makes room when sessions run out."""
+
+    def __init__(self, session_id: str, working_dir: str, *, snapshot_path: str | None = None, temporary: bool = False) -> None:
+        self.id = session_id
+        self.working_dir = working_dir
+        self.snapshot_path = snapshot_path
+        self.temporary = temporary
+        self.status: SessionStatus = "ready"
+        self.created_at = self.last_used_at = datetime.now(UTC)
+        self.commands: dict[str, Command] = {}
+        self.command_count = 0
+        self._ends = (0, 0)
+
+    @property
+    def latest(self) -> Command | None:
+        """The command that runs, or the last that ran."""
+        return next(reversed(self.commands.values()), None)
+
+    @property
+    def running(self) -> Command | None:
+        """The command that is starting or running."""
+        return self.latest if self.latest and not self.latest.ended else None
+
+    def state(self) -> BashSessionState:
+        """Describe the session as it is now."""
+        return BashSessionState(
+            session_id=self.id,
+            status=self.status,
+            working_dir=self.working_dir,
+            created_at=self.created_at,
+            last_used_at=self.last_used_at,
+            current_command=self.running.text if self.running else None,
+            command_count=self.command_count,
+        )
+
+    def result(self, command: Command, state: BashCommandState, stdout: Text, stderr: Text) -> BashExecResult:
+        """Describe a command as it was before its output was read, with that output: of one that had ended it is all."""
+        return BashExecResult(
+            session_id=self.id,
+            **state.model_dump(),
+            stdout=stdout.text,
+            stderr=stderr.text,
+            offset=command.stdout.base + stdout.end,
+            stderr_offset=command.stderr.base + stderr.end,
+        )
+
+    def touch(self) -> None:
+        """Note that the session is in use."""
+        self.last_used_at = datetime.now(UTC)
+
+    def command(self, command_id: str | None) -> Command | None:
+        """The command of that id, or the latest; raises NotFound for one that is not kept."""
+        if not command_id:
+            return self.latest
+        if command_id not in self.commands:
+            raise NotFound("Command not found", command_id=command_id, hint=f"a session keeps its last {MAX_COMMANDS} commands")
+        return self.commands[command_id]
+
+    def add(self, text: str, kept: Kept) -> Command:
+        """Make the next command, whose output begins where that of the one before ends. Raises Conflict while one runs."""
+        if self.status == "closed":
+            raise NotFound("Session not found", session_id=self.id)
+        if running := self.running:
+            raise Conflict(
+                f"session {self.id!r} is running command {running.id!r}: {running.text[:200]}",
+                session_id=self.id,
+                command_id=running.id,
+                hint="wait for it with /v1/bash/output, end it with /v1/bash/kill, or use another session",
+            )
+        if self.latest:
+            self._ends = self.latest.stdout.end, self.latest.stderr.end
+        command = Command(text, self._ends, kept)
+        self.commands[command.id] = command
+        self.command_count += 1
+        self.touch()
+        while len(self.commands) > MAX_COMMANDS:
+            self.forget(next(iter(self.commands)))
+        return command
+
+    def withdraw(self, command: Command) -> None:
+        """Take back a command that could not start."""
+        del self.commands[command.id]
+        self.command_count -= 1
+
+    def drop(self) -> None:
+        """Drop the output of every command."""
+        for command in self.commands.values():
+            command.drop()
+
+    def forget(self, command_id: str) -> None:
+        """Drop a finished command and its output."""
+        command = self.commands.pop(command_id)
+        self._ends = max(self._ends[0], command.stdout.end), max(self._ends[1], command.stderr.end)
+        command.drop()
+
+    async def read(self, name: StreamName, offset: int, command_id: str | None) -> Text:
+        """Read one stream of a command, or of all commands one after the other, from byte `offset` of the session's output on."""
+        command = self.command(command_id)
+        if not command_id or command is None:
+            return await read_parts(self._parts(name), offset)
+        stream = command.stream(name)
+        new = await read_text(stream.spool, max(0, offset - stream.base), ended=command.ended)
+        return new.moved(stream.base)
+
+    def _parts(self, name: StreamName) -> list[Part]:
+        streams = [command.stream(name) for command in self.commands.values()]
+        stops = [*(stream.base for stream in streams[1:]), None]
+        ended = not self.running
+        return [Part(stream.spool, stream.base, stop, ended or stop is not None) for stream, stop in zip(streams, stops, strict=True)]
+
+    def argv(self, text: str) -> list[str]:
+        """The process of a command: a bash that reads no start-up file but the session's snapshot."""
+        script = f"source {shlex.quote(self.snapshot_path)}\n{text}" if self.snapshot_path else text
+        encoded = script.encode("utf-8", "surrogateescape")
+        if len(encoded) <= MAX_WORD:
+            return ["bash", "-c", "--", script]
+        step = MAX_WORD // 4  # characters, of four bytes at most
+        words = [script[start : start + step] for start in range(0, len(script), step)]
+        return ["bash", "-c", _JOIN, "bash", *words]
+
+
+class Sessions:
+    """All sessions, at most `limit` at once."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._sessions: dict[str, Session] = {}
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._sessions.values()))
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._sessions
+
+    def get(self, session_id: str) -> Session:
+        """The session of that id; raises NotFound with the contract's message."""
+        if session_id not in self._sessions:
+            raise NotFound("Session not found", session_id=session_id)
+        return self._sessions[session_id]
+
+    def add(self, session: Session) -> None:
+        """Add a session, in place of the temporary one that has been idle longest where there is no room.
+
+        Raises ResourceExhausted where every session is busy or was created by name.
+        """
+        if len(self._sessions) >= self._limit:
+            oldest = self._idle_longest()
+            self.remove(oldest)
+            oldest.drop()
+        self._sessions[session.id] = session
+
+    def remove(self, session: Session) -> None:
+        """Forget a session; what still runs in it is the caller's to end, and to drop."""
+        session.status = "closed"
+        self._sessions.pop(session.id, None)
+
+    def _idle_longest(self) -> Session:
+        idle = [session for session in self if session.temporary and not session.running]
+        if not idle:
+            raise ResourceExhausted(
+                f"all {self._limit} bash sessions are in use", retry_after=RETRY_AFTER, hint="close one, or reuse one by its session_id"
+            )
+        return min(idle, key=lambda session: session.last_used_at)

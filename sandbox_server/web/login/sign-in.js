@@ -1,0 +1,63 @@
+// Exchanges a key for a ticket, and opens the page that was asked for with it: the answer sets the cookie and takes the ticket off.
+
+const form = /** @type {HTMLFormElement} */ (document.querySelector("#sign-in"));
+const problem = /** @type {HTMLElement} */ (document.querySelector("#problem"));
+const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
+
+/**
+ * Ask for a ticket with a key or a token.
+ * @param {string} key
+ * @returns {Promise<string>} the ticket; rejects with a sentence for the person
+ */
+async function exchange(key) {
+  let response;
+  try {
+    response = await fetch("/tickets", { method: "POST", headers: { Authorization: `Bearer ${key}` }, credentials: "omit" });
+  } catch {
+    throw new Error("The sandbox does not answer. Is it still running?");
+  }
+  const body = await response.json().catch(() => ({}));
+  if (response.status === 401) {
+    throw new Error(refusal(body.message));
+  }
+  if (!response.ok) {
+    throw new Error(body.message ?? `The sandbox answered ${response.status}.`);
+  }
+  return body.ticket;
+}
+
+/**
+ * Why a key was refused, in a person's words.
+ * @param {string | undefined} message
+ */
+function refusal(message) {
+  if (!message || /neither|no key|sign in/.test(message)) {
+    return "This is not the key of this sandbox.";
+  }
+  return `${message[0].toUpperCase()}${message.slice(1)}.`;
+}
+
+/**
+ * The address of this page with a ticket.
+ * @param {string} ticket
+ */
+function address(ticket) {
+  const url = new URL(location.href);
+  url.searchParams.delete("ticket");
+  url.searchParams.set("ticket", ticket);
+  return url.href;
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  button.disabled = true;
+  problem.hidden = true;
+  try {
+    const key = String(new FormData(form).get("key")).trim();
+    location.replace(address(await exchange(key)));
+  } catch (error) {
+    problem.textContent = /** @type {Error} */ (error).message;
+    problem.hidden = false;
+    button.disabled = false;
+  }
+});

@@ -1,0 +1,64 @@
+"""Enabled components are linked, the others are not."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.boot.components import link
+from sandbox_server.settings import Components, Hooks, Paths, Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings of an image with a few components and one added service."""
+    for name in (
+        "code/supervisord/components/api.conf",
+        "code/supervisord/components/mcp.conf",
+        "code/supervisord/components/post-ready.conf",
+        "code/supervisord/components/notes.txt",
+        "code/nginx/components/mcp.conf",
+        "gem/supervisord/greeter.conf",
+        "gem/supervisord/supervisord.code-server.conf",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    paths = Paths(run=f"{tmp_path}/run", boot=f"{tmp_path}/boot", code=f"{tmp_path}/code", added=(f"{tmp_path}/gem", f"{tmp_path}/missing"))
+    return replace(Settings(), paths=paths)
+
+
+def linked(folder: Path) -> set[str]:
+    """What the links in a directory lead to, relative to the image."""
+    return {path.read_text() for path in folder.iterdir()}
+
+
+def test_built_in_and_added_services_are_linked(settings: Settings, tmp_path: Path) -> None:
+    link(settings)
+    assert linked(tmp_path / "boot/supervisord") == {
+        "code/supervisord/components/api.conf",
+        "code/supervisord/components/mcp.conf",
+        "gem/supervisord/greeter.conf",
+        "gem/supervisord/supervisord.code-server.conf",
+    }
+
+
+def test_a_disabled_component_is_left_out_with_its_routes(settings: Settings, tmp_path: Path) -> None:
+    link(replace(settings, components=Components(frozenset({"mcp", "code-server"}))))
+    assert linked(tmp_path / "boot/supervisord") == {"code/supervisord/components/api.conf", "gem/supervisord/greeter.conf"}
+    assert linked(tmp_path / "run/nginx/components") == set()
+
+
+def test_a_component_that_was_disabled_since_the_last_start_disappears(settings: Settings, tmp_path: Path) -> None:
+    link(settings)
+    link(replace(settings, components=Components(frozenset({"mcp"}))))
+    assert "code/supervisord/components/mcp.conf" not in linked(tmp_path / "boot/supervisord")
+
+
+def test_the_hook_for_readiness_is_a_program_only_where_it_is_set(settings: Settings, tmp_path: Path) -> None:
+    link(replace(settings, hooks=Hooks(post_ready="true")))
+    assert "code/supervisord/components/post-ready.conf" in linked(tmp_path / "boot/supervisord")
+
+
+def test_the_gateway_is_told_where_to_listen(settings: Settings, tmp_path: Path) -> None:
+    link(settings)
+    assert "listen 0.0.0.0:8080;" in (tmp_path / "run/nginx/listen.conf").read_text()

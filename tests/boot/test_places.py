@@ -1,0 +1,92 @@
+"""Directories get their owners and modes, and no link made by the agent is followed."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.boot.places import own, prepare, prepare_workspace, write_secret
+from sandbox_server.settings import Agent, Logs, Paths, Settings
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
+AGENT = (1000, 1000)
+CONTROL = (990, 990)
+
+
+def owner(path: Path) -> tuple[int, int]:
+    """User and group of a path."""
+    found = path.stat()
+    return found.st_uid, found.st_gid
+
+
+def mode(path: Path) -> int:
+    """Permission bits of a path."""
+    return path.stat().st_mode & 0o7777
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings whose places are all in a directory of the test."""
+    run = tmp_path / "run"
+    run.mkdir(mode=0o777)
+    run.chmod(0o1777)
+    paths = Paths(run=f"{run}/sandbox", agent_run=f"{run}/agent", boot=f"{run}/boot")
+    return replace(Settings(), paths=paths, logs=Logs(directory=f"{tmp_path}/log"), agent=Agent(workspace=f"{tmp_path}/work/deep"))
+
+
+def test_each_place_has_its_owner_and_is_closed_to_the_others(settings: Settings, tmp_path: Path) -> None:
+    prepare(settings)
+    run = tmp_path / "run"
+    found = {path.name: (owner(path), mode(path)) for path in run.iterdir()}
+    assert found == {"sandbox": (CONTROL, 0o700), "agent": ((0, 1000), 0o750), "boot": ((0, 0), 0o700)}
+    assert (owner(tmp_path / "log"), owner(run / "sandbox" / "nginx")) == (AGENT, CONTROL)
+
+
+def test_the_directory_in_which_anybody_could_have_made_them_is_closed(settings: Settings, tmp_path: Path) -> None:
+    prepare(settings)
+    assert mode(tmp_path / "run") == 0o755
+
+
+def test_preparing_twice_changes_nothing(settings: Settings, tmp_path: Path) -> None:
+    prepare(settings)
+    before = {path: path.stat().st_ctime_ns for path in (tmp_path / "run").iterdir()}
+    prepare(settings)
+    assert {path: path.stat().st_ctime_ns for path in (tmp_path / "run").iterdir()} == before
+
+
+def test_the_workspace_is_made_and_is_the_agents(settings: Settings, tmp_path: Path) -> None:
+    prepare_workspace(settings)
+    assert owner(tmp_path / "work" / "deep") == AGENT
+
+
+def test_a_mounted_workspace_of_roots_is_given_to_the_agent_and_keeps_its_mode(settings: Settings, tmp_path: Path) -> None:
+    mounted = tmp_path / "work" / "deep"
+    mounted.mkdir(parents=True)
+    mounted.chmod(0o770)
+    prepare_workspace(settings)
+    assert (owner(mounted), mode(mounted)) == (AGENT, 0o770)
+
+
+def test_a_workspace_behind_a_link_is_not_given_away(settings: Settings, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    (precious / "deep").mkdir(parents=True)
+    (tmp_path / "work").symlink_to(precious)
+    prepare_workspace(settings)
+    assert owner(precious / "deep") == (0, 0)
+
+
+def test_a_link_in_place_of_a_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with pytest.raises(NotADirectoryError):
+        own(str(tmp_path / "link"), 0o700, AGENT)
+    assert owner(tmp_path / "target") == (0, 0)
+
+
+def test_a_secret_is_its_owners_alone_and_replaces_what_was_there(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    write_secret(str(file), "one", CONTROL)
+    write_secret(str(file), "two", CONTROL)
+    assert (file.read_text(), owner(file), mode(file)) == ("two", CONTROL, 0o400)
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]

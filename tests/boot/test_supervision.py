@@ -1,0 +1,133 @@
+"""The supervisor starts at once, gives programs without a user to the agent, and ends them on a signal."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from supervisor.options import ServerOptions
+
+from sandbox_server.boot.supervision import EagerPoller, assign_users
+
+PATIENCE = 0.2
+"""Seconds that a turn waits in these tests."""
+
+CONFIGURATION = """
+[supervisord]
+nodaemon = true
+silent = true
+logfile = /dev/null
+logfile_maxbytes = 0
+pidfile = {folder}/pid
+childlogdir = {folder}
+user = {user}
+
+[program:writer]
+command = /bin/sh -c 'echo $$ >{folder}/shell; id -u >{folder}/uid; echo hello >/dev/stdout; exec sleep 600'
+stdout_logfile = {folder}/output
+stopwaitsecs = 2
+autorestart = true
+"""
+
+
+@dataclass
+class Process:
+    """A program's configuration."""
+
+    uid: int | None
+
+
+def test_a_program_without_a_user_is_the_agents_and_one_with_a_user_keeps_it() -> None:
+    processes = [Process(None), Process(0), Process(990)]
+    assign_users(processes, 1000, root=True)
+    assert [process.uid for process in processes] == [1000, 0, 990]
+
+
+def test_without_root_no_program_changes_its_user() -> None:
+    processes = [Process(None), Process(0), Process(990)]
+    assign_users(processes, 1000, root=False)
+    assert [process.uid for process in processes] == [None, None, None]
+
+
+@pytest.fixture
+def eager() -> Iterator[EagerPoller]:
+    """A poller that has taken its first turns."""
+    handler = signal.signal(signal.SIGUSR1, lambda *_: None)
+    made = EagerPoller(ServerOptions())
+    yield made
+    made.close()
+    signal.signal(signal.SIGUSR1, handler)
+
+
+def waited(eager: EagerPoller) -> bool:
+    """Whether a turn waits, rather than return at once."""
+    before = time.monotonic()
+    eager.poll(PATIENCE)
+    return time.monotonic() - before >= PATIENCE
+
+
+def test_the_first_turns_do_not_wait_and_the_next_ones_do(eager: EagerPoller) -> None:
+    assert [waited(eager) for _ in range(4)] == [False, False, True, True]
+
+
+def test_a_signal_ends_the_wait_and_the_next_two(eager: EagerPoller) -> None:
+    for _ in range(3):
+        eager.poll(0)
+    signal.raise_signal(signal.SIGUSR1)
+    assert [waited(eager) for _ in range(4)] == [False, False, False, True]
+
+
+def test_a_signal_is_no_news_of_a_descriptor(eager: EagerPoller) -> None:
+    eager.poll(0)
+    signal.raise_signal(signal.SIGUSR1)
+    assert eager.poll(PATIENCE) == ([], [])
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """A running supervisor and the directory that its program writes to."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+    agent_uid: int
+
+    def read(self, name: str) -> str:
+        """What the program wrote."""
+        file = self.folder / name
+        return file.read_text().strip() if file.exists() else ""
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    """A supervisor with one program."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777 if folder == tmp_path else 0o755)
+    agent_uid = 1000 if os.geteuid() == 0 else os.geteuid()
+    (tmp_path / "conf").write_text(CONFIGURATION.format(folder=tmp_path, user=os.geteuid()))
+    code = f"from sandbox_server.boot.supervision import supervise; supervise('{tmp_path}/conf', {agent_uid})"
+    with subprocess.Popen([sys.executable, "-c", code], env={"PATH": "/usr/bin:/bin", "PYTHONPATH": os.getcwd()}) as process:
+        yield Supervisor(process, tmp_path, agent_uid)
+        process.kill()
+
+
+def test_programs_start_at_once_as_the_agent_and_can_open_their_own_output(supervisor: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: supervisor.read("output"))
+    assert (supervisor.read("output"), supervisor.read("uid")) == ("hello", str(supervisor.agent_uid))
+
+
+def test_a_program_that_is_killed_starts_anew(supervisor: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: supervisor.read("output"))
+    before = int(supervisor.read("shell"))
+    os.kill(before, signal.SIGKILL)
+    until(lambda: supervisor.read("shell") not in ("", str(before)))
+
+
+def test_a_signal_ends_the_programs_and_then_the_supervisor(supervisor: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: supervisor.read("output"))
+    supervisor.process.send_signal(signal.SIGTERM)
+    assert supervisor.process.wait(5) == 0

@@ -1,0 +1,142 @@
+"""Our OpenAPI document against the one that the AIO Sandbox publishes: every part that is built, and the list of those that are not.
+
+Where we are more lenient than the published document, it is by one of these rules:
+- null for a field that need not be given counts as not given, whether or not our schema says so;
+- we answer more fields than are published, and take more, as long as they need not be given;
+- an answer that is published as anything at all may be something particular.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox_server import generate
+from tests.contract.compare import Comparison, Side
+
+PUBLISHED: dict[str, Any] = json.loads(Path(__file__).with_name("aio-openapi-1.9.4.json").read_text("utf-8"))
+OURS: dict[str, Any] = json.loads(generate.openapi())
+
+NOT_BUILT = {
+    "browser": 52,
+    "code": 2,
+    "display": 1,
+    "file": 11,
+    "file-watch": 6,
+    "jupyter": 6,
+    "mcp": 3,
+    "nodejs": 7,
+    "proxy": 11,
+    "shell": 12,
+    "skills": 5,
+    "util": 1,
+}
+"""Tags of the contract that we do not have at all, and how many operations each has."""
+
+MISSING_OPERATIONS = {
+    "GET /v1/sandbox/observe/status",
+    "GET /v1/sandbox/observe/live",
+    "POST /v1/sandbox/observe/start",
+    "POST /v1/sandbox/observe/stop",
+    "POST /v1/sandbox/observe/export",
+    "GET /v1/sandbox/observe/reports",
+    "GET /v1/sandbox/observe/reports/{report_id}",
+    "DELETE /v1/sandbox/observe/reports/{report_id}",
+}
+"""Operations that we lack of the tags that we have. It may only shrink."""
+
+DIFFERENT = {
+    "POST /v1/bash/kill body.signal: any value is not within ['SIGTERM', 'SIGKILL', 'SIGINT']": "the published text names these three",
+}
+"""Differences that are meant: where, and why."""
+
+
+def _operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {f"{verb.upper()} {path}": entry for path, verbs in document["paths"].items() for verb, entry in verbs.items()}
+
+
+THEIRS, MINE = _operations(PUBLISHED), _operations(OURS)
+BUILT = sorted(set(THEIRS) & set(MINE))
+SIDES = Side(OURS["components"]["schemas"]), Side(PUBLISHED["components"]["schemas"])
+REQUESTS, RESPONSES = Comparison(*SIDES, answer=False), Comparison(*SIDES, answer=True)
+
+
+def _request_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
+    mine = {(found["in"], found["name"]): found for found in ours.get("parameters", [])}
+    for found in theirs.get("parameters", []):
+        at = f"{found['in']} {found['name']}"
+        own = mine.get((found["in"], found["name"]))
+        if own is None:
+            yield f"{at}: missing"
+        else:
+            yield from REQUESTS.problems(own["schema"], found["schema"], at, nullable=not own["required"])
+            if own["required"] != found["required"]:
+                yield f"{at}: required is {own['required']}, not {found['required']}"
+            if own["schema"].get("default") != found["schema"].get("default"):
+                yield f"{at}: defaults to {own['schema'].get('default')!r}, not {found['schema'].get('default')!r}"
+    for media_type, content in theirs.get("requestBody", {}).get("content", {}).items():
+        own = ours.get("requestBody", {}).get("content", {}).get(media_type)
+        if own is None:
+            yield f"a body of {media_type}: missing"
+        else:
+            yield from REQUESTS.problems(own["schema"], content["schema"], "body")
+
+
+def _response_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
+    mine = ours["responses"]["200"]["content"]
+    for media_type, content in theirs["responses"]["200"].get("content", {}).items():
+        if media_type in mine:
+            yield from RESPONSES.problems(mine[media_type]["schema"], content["schema"], "answer")
+        elif content["schema"]:
+            yield f"an answer of {media_type}: missing"
+
+
+def _meant(name: str, problems: Iterator[str]) -> list[str]:
+    return [problem for problem in problems if f"{name} {problem}" not in DIFFERENT]
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_what_a_client_may_send_is_taken(name: str) -> None:
+    assert _meant(name, _request_problems(MINE[name], THEIRS[name])) == []
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_what_is_answered_is_what_a_client_understands(name: str) -> None:
+    assert _meant(name, _response_problems(MINE[name], THEIRS[name])) == []
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_an_operation_is_called_as_the_sdks_call_it(name: str) -> None:
+    assert MINE[name]["operationId"] == THEIRS[name]["x-fern-sdk-method-name"]
+
+
+def test_what_is_missing_is_known_and_what_is_built_is_not_called_missing() -> None:
+    missing = {name for name, entry in THEIRS.items() if name not in MINE and entry["tags"][0] not in NOT_BUILT}
+
+    assert missing == MISSING_OPERATIONS
+
+
+def test_a_tag_that_is_not_built_has_no_operation_of_ours() -> None:
+    counted = {tag: sum(entry["tags"][0] == tag for entry in THEIRS.values()) for tag in NOT_BUILT}
+    begun = sorted({THEIRS[name]["tags"][0] for name in BUILT} & set(NOT_BUILT))
+
+    assert counted == NOT_BUILT
+    assert begun == [], "these are begun: list what they still lack in MISSING_OPERATIONS"
+
+
+def test_every_difference_that_is_meant_still_exists() -> None:
+    found = {
+        f"{name} {problem}"
+        for name in BUILT
+        for problem in (*_request_problems(MINE[name], THEIRS[name]), *_response_problems(MINE[name], THEIRS[name]))
+    }
+
+    assert set(DIFFERENT) <= found
+
+
+def test_no_two_operations_share_a_name_within_a_tag() -> None:
+    names = [(entry["tags"][0], entry["operationId"]) for entry in MINE.values()]
+
+    assert len(names) == len(set(names))

@@ -1,0 +1,147 @@
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.types import Message
+
+from sandbox_server.core import Body, InvalidArgument, Model, TooLarge, operation
+from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.core.http import decode
+from sandbox_server.core.http.decode import fields_of, located
+from sandbox_server.core.operation import Spec, operations
+
+pytestmark = pytest.mark.anyio
+
+
+class Fields(Model):
+    name: str
+    count: int = 0
+    tags: list[str] | None = None
+    version: str | None = None
+
+
+class Feature:
+    tag = "feature"
+
+    @operation("POST /v1/things/{name}", scope="view", query=("version",))
+    async def make(self, request: Fields) -> None:
+        """Make."""
+
+    @operation("GET /v1/things/{name}", scope="view")
+    async def read(self, request: Fields) -> None:
+        """Read."""
+
+    @operation("PUT /v1/things/{name}", scope="view")
+    async def put(self, request: Fields, body: Body) -> None:
+        """Put."""
+
+    @operation("DELETE /v1/things/{name}", scope="view", takes_body=True)
+    async def remove(self, request: Fields) -> None:
+        """Remove."""
+
+
+SPECS: dict[str, Spec] = {op.spec.name: op.spec for op in operations(Feature())}
+
+
+def request(body: bytes = b"", query: str = "", chunks: int = 1, **headers: str) -> Request:
+    size = max(1, -(-len(body) // chunks))
+    parts = [body[at : at + size] for at in range(0, len(body), size)] or [b""]
+    messages = [{"type": "http.request", "body": part, "more_body": number < len(parts)} for number, part in enumerate(parts, 1)]
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "POST", "headers": raw, "query_string": query.encode(), "path_params": {"name": "a"}, "path": "/"}
+    return Request(scope, receive)
+
+
+async def test_the_body_gives_the_fields_and_the_path_wins() -> None:
+    assert await fields_of(request(b'{"name": "b", "count": 2}', chunks=3), SPECS["make"]) == {"name": "a", "count": 2}
+
+
+async def test_the_query_gives_only_what_is_declared_where_there_is_a_body() -> None:
+    assert await fields_of(request(b"{}", "version=20&count=9"), SPECS["make"]) == {"name": "a", "version": "20"}
+
+
+async def test_the_query_gives_every_field_where_there_is_no_body() -> None:
+    found = await fields_of(request(query="count=9&tags=x&tags=y&ticket=t"), SPECS["read"])
+
+    assert found == {"name": "a", "count": "9", "tags": ["x", "y"]}
+
+
+async def test_the_query_gives_the_fields_where_the_body_is_raw() -> None:
+    assert await fields_of(request(b'{"count": 3}', "count=9"), SPECS["put"]) == {"name": "a", "count": "9"}
+
+
+async def test_a_delete_may_have_a_body() -> None:
+    assert await fields_of(request(b'{"count": 1}'), SPECS["remove"]) == {"name": "a", "count": 1}
+
+
+@pytest.mark.parametrize("body", [b"", b"  \n"])
+async def test_no_body_is_no_fields(body: bytes) -> None:
+    assert await fields_of(request(body), SPECS["make"]) == {"name": "a"}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"{", "json_invalid"),
+        (b"{'a': 1}", "json_invalid"),
+        (b"\xff\xfe", "json_invalid"),
+        (b'{"a": NaN}', "json_invalid"),
+        (b"[" * 100_000, "json_invalid"),
+        (b"[1]", "model_attributes_type"),
+        (b"null", "model_attributes_type"),
+        (b'"text"', "model_attributes_type"),
+    ],
+)
+async def test_a_body_that_is_no_object_is_refused_as_such(body: bytes, kind: str) -> None:
+    with pytest.raises(InvalidFields) as refused:
+        await fields_of(request(body), SPECS["make"])
+
+    [problem] = refused.value.problems
+    assert problem["loc"][0] == "body"
+    assert problem["type"] == kind
+
+
+async def test_a_body_over_the_limit_is_refused_by_its_header_and_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "MAX_JSON_BYTES", 10)
+    for asked in (request(content_length="11"), request(b" " * 11, chunks=11)):
+        with pytest.raises(TooLarge, match="upload larger files"):
+            await fields_of(asked, SPECS["make"])
+
+
+async def test_a_client_that_stops_half_way_is_told_so_in_the_log_not_taken_for_a_defect() -> None:
+    messages: list[Message] = [{"type": "http.request", "body": b'{"count"', "more_body": True}, {"type": "http.disconnect"}]
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    scope = {"type": "http", "method": "POST", "headers": [], "query_string": b"", "path_params": {}, "path": "/"}
+    with pytest.raises(InvalidArgument, match="half way"):
+        await fields_of(Request(scope, receive), SPECS["make"])
+
+
+@pytest.mark.parametrize(
+    ("loc", "expected"),
+    [
+        (("name",), ["path", "name"]),
+        (("count",), ["body", "count"]),
+        (("version",), ["query", "version"]),
+        (("tags", 0), ["body", "tags", 0]),
+        ((), ["body"]),
+        (("body", 3), ["body", 3]),
+    ],
+)
+def test_a_problem_is_located_where_its_field_came_from(loc: tuple[Any, ...], expected: list[Any]) -> None:
+    [problem] = located([{"loc": loc, "msg": "m", "type": "t"}], SPECS["make"])
+
+    assert problem == {"loc": expected, "msg": "m", "type": "t"}
+
+
+@pytest.mark.parametrize("name", ["read", "put"])
+def test_without_a_json_body_fields_came_from_the_query(name: str) -> None:
+    [problem] = located([{"loc": ("count",), "msg": "m", "type": "t"}], SPECS[name])
+
+    assert problem["loc"] == ["query", "count"]

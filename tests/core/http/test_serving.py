@@ -1,0 +1,32 @@
+import http.client
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+SERVE = """
+import sys
+from sandbox_server.core.dispatch import Dispatcher
+from sandbox_server.core.http import create_app
+from sandbox_server.core.http.serving import serve_on
+serve_on(sys.argv[1], create_app([], Dispatcher([])))
+"""
+
+
+def test_it_answers_on_the_socket_without_naming_itself_and_ends_when_told(tmp_path: Path, until: Callable[..., None]) -> None:
+    path = f"{tmp_path}/api.sock"
+    process = subprocess.Popen([sys.executable, "-c", SERVE, path], env={**os.environ, "PYTHONPATH": os.getcwd()})
+    try:
+        until(lambda: os.path.exists(path))
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(path)
+        connection.request("GET", "/nothing")
+        response = connection.getresponse()
+        assert (response.status, response.getheader("server")) == (404, None)
+        connection.close()
+    finally:
+        process.terminate()
+        assert process.wait(10) in (0, -15)

@@ -1,0 +1,102 @@
+import pytest
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from sandbox_server.core import Conflict, Model, Socket, socket
+from sandbox_server.core.dispatch import Dispatcher, require_scope
+from sandbox_server.core.http import create_app
+from sandbox_server.core.operation import operations
+
+CALLER = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "code"}
+
+
+class TalkRequest(Model):
+    name: str
+    loud: bool = False
+
+
+class Talk:
+    tag = "talk"
+
+    def __init__(self) -> None:
+        self.ended = 0
+
+    @socket("/v1/talk/{name}", scope="code")
+    async def talk(self, request: TalkRequest, socket: Socket) -> None:
+        """Echo until the other side goes."""
+        try:
+            while (heard := await socket.receive()) is not None:
+                if heard == "fail":
+                    raise Conflict("that is enough")
+                if heard == "end":
+                    return
+                answer = heard if isinstance(heard, bytes) else f"{request.name}: {heard}"
+                await socket.send(answer.upper() if request.loud else answer)
+        finally:
+            self.ended += 1
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk()
+
+
+@pytest.fixture
+def client(talk: Talk) -> TestClient:
+    return TestClient(create_app(operations(talk), Dispatcher([require_scope])), headers=CALLER)
+
+
+def test_text_and_bytes_go_both_ways(client: TestClient) -> None:
+    with client.websocket_connect("/v1/talk/ann?loud=true") as socket:
+        socket.send_text("hello")
+        assert socket.receive_text() == "ANN: HELLO"
+        socket.send_bytes(b"abc")
+        assert socket.receive_bytes() == b"ABC"
+
+
+def test_the_operation_ends_when_the_other_side_goes(client: TestClient, talk: Talk) -> None:
+    with client.websocket_connect("/v1/talk/ann") as socket:
+        socket.close()
+
+    assert talk.ended == 1
+
+
+def test_an_operation_that_ends_closes_the_socket(client: TestClient) -> None:
+    with client.websocket_connect("/v1/talk/ann") as socket:
+        socket.send_text("end")
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_text()
+
+    assert closed.value.code == 1000
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "reason"),
+    [
+        ("/v1/talk/ann?loud=perhaps", {}, "loud: Input should be a valid boolean"),
+        ("/v1/talk/ann", {"X-Sandbox-Scopes": "view"}, "needs the scope 'code'"),
+    ],
+)
+def test_a_socket_that_is_refused_says_why(client: TestClient, path: str, headers: dict[str, str], reason: str) -> None:
+    with client.websocket_connect(path, headers=headers) as socket, pytest.raises(WebSocketDisconnect) as closed:
+        socket.receive_text()
+
+    assert closed.value.code == 4000
+    assert reason in closed.value.reason
+
+
+def test_a_failure_closes_the_socket_with_its_sentence(client: TestClient) -> None:
+    with client.websocket_connect("/v1/talk/ann") as socket:
+        socket.send_text("fail")
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_text()
+
+    assert closed.value.reason == "that is enough"
+
+
+def test_nobody_is_not_let_in(client: TestClient, talk: Talk) -> None:
+    with pytest.raises(WebSocketDisconnect) as closed, client.websocket_connect("/v1/talk/ann", headers={"X-Sandbox-Caller": ""}):
+        pass
+
+    assert closed.value.code == 4401
+    assert talk.ended == 0

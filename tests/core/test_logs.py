@@ -1,0 +1,36 @@
+import json
+import logging
+import sys
+
+from sandbox_server.core.logs import JsonLines
+
+
+def record(message: str, **extra: object) -> logging.LogRecord:
+    made = logging.LogRecord("sandbox.audit", logging.INFO, __file__, 1, message, (), None)
+    made.__dict__.update(extra)
+    return made
+
+
+def test_a_line_is_one_json_object() -> None:
+    line = JsonLines().format(record("two\nlines"))
+
+    assert "\n" not in line
+    assert json.loads(line) | {"time": ""} == {"time": "", "level": "info", "logger": "sandbox.audit", "message": "two\nlines"}
+
+
+def test_given_fields_stand_beside_the_message() -> None:
+    line = json.loads(JsonLines().format(record("call", fields={"operation": "shell.exec_command", "ms": 1.5})))
+
+    assert (line["operation"], line["ms"]) == ("shell.exec_command", 1.5)
+
+
+def test_a_traceback_stays_in_its_line() -> None:
+    try:
+        int("broken")
+    except ValueError:
+        failed = record("failed", exc_info=sys.exc_info())
+
+    line = JsonLines().format(failed)
+
+    assert "\n" not in line
+    assert "ValueError: invalid literal" in json.loads(line)["traceback"]

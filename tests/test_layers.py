@@ -1,0 +1,93 @@
+"""Who may import whom: the table of the architecture, held by the imports themselves."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+OURS = "sandbox_server"
+SETTINGS = (f"{OURS}.settings", f"{OURS}.variables")
+
+ALLOWED = {
+    "core": (f"{OURS}.core",),
+    "drivers": (f"{OURS}.core.errors", f"{OURS}.core.tasks", f"{OURS}.core.events", f"{OURS}.drivers", *SETTINGS),
+    "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
+    "stream": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
+}
+"""What the modules of a package may import of ours. Features may also import modules of their own feature."""
+
+FOREIGN = {"features": ("starlette", "mcp", "uvicorn"), "drivers": ("starlette", "mcp", "uvicorn"), "custom_tools": ("starlette", "mcp")}
+"""What the modules of a package may not import of others'."""
+
+STARTERS = (f"{OURS}/boot/",)
+"""Where child processes may be started with `subprocess`: before the spawner, which starts all others, runs."""
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Every module or name that a file imports, as one dotted name."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def under(name: str, parents: tuple[str, ...]) -> bool:
+    """Whether a dotted name is one of the parents or inside one."""
+    return any(name == parent or name.startswith(f"{parent}.") for parent in parents)
+
+
+def sources(folder: str) -> list[Path]:
+    """The Python files under a folder of the repository."""
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def own_feature(file: Path) -> tuple[str, ...]:
+    """The feature that a file belongs to, as far as it is a package of several files."""
+    parts = file.relative_to(ROOT / OURS).parts
+    return (f"{OURS}.features.{parts[1]}",) if parts[0] == "features" and len(parts) > 2 else ()
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_a_package_imports_only_what_lies_below_it(package: str) -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in sources(f"{OURS}/{package}")
+        for name in imports(file)
+        if under(name, (OURS,)) and not under(name, ALLOWED[package] + own_feature(file))
+    ]
+    assert wrong == []
+
+
+def test_custom_tools_use_what_a_built_in_feature_uses_and_no_more() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in sources("custom_tools")
+        for name in imports(file)
+        if under(name, (OURS,)) and not under(name, (f"{OURS}.core",))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", FOREIGN)
+def test_a_package_knows_no_surface(package: str) -> None:
+    folder = package if package == "custom_tools" else f"{OURS}/{package}"
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {name}" for file in sources(folder) for name in imports(file) if under(name, FOREIGN[package])
+    ]
+    assert wrong == []
+
+
+def test_child_processes_are_started_by_boot_and_the_spawner_alone() -> None:
+    wrong = [
+        str(file.relative_to(ROOT))
+        for file in sources(OURS)
+        for name in imports(file)
+        if under(name, ("subprocess", "multiprocessing")) and not str(file.relative_to(ROOT)).startswith(STARTERS)
+    ]
+    assert wrong == []
+    called = [str(file.relative_to(ROOT)) for file in sources(OURS) if "create_subprocess_" in file.read_text("utf-8")]
+    assert called == []

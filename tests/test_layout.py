@@ -1,0 +1,83 @@
+"""The shape of the repository: file sizes, names, and a test beside every module."""
+
+import ast
+import re
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+OURS = ROOT / "sandbox_server"
+MAX_LINES = 400
+MAX_MEDIAN = 10
+CODE = (".py", ".js", ".mjs", ".css", ".html", ".conf", ".sh")
+TREES = ("sandbox_server", "tests", "custom_tools", "examples", "benchmarks", "nginx", "supervisord", "scripts")
+FORBIDDEN_FOLDERS = {"routers", "services", "models", "schemas", "utils", "helpers"}
+FORBIDDEN_CLASS = re.compile(r"(Manager|Helper|Util|Utils|Handler|Impl|Data|Info)$|^Base[A-Z]")
+THIRD_PARTY = "vendor"
+
+
+def files() -> Iterator[Path]:
+    """Every file of ours in the trees that hold code."""
+    for tree in TREES:
+        for file in sorted((ROOT / tree).rglob("*")):
+            if file.is_file() and not {"__pycache__", THIRD_PARTY} & set(file.parts):
+                yield file
+
+
+def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function and method of a Python file."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its docstring."""
+    start = function.body[1].lineno if ast.get_docstring(function) and len(function.body) > 1 else function.body[0].lineno
+    return (function.end_lineno or start) - start + 1
+
+
+def modules() -> list[Path]:
+    """Every module that does something, relative to the package; one of models alone does nothing."""
+    found = (file for file in OURS.rglob("*.py") if any(functions(file)))
+    return sorted(file.relative_to(OURS) for file in found)
+
+
+def mirrored(module: Path) -> Path:
+    """Where the test of a module belongs."""
+    if module.name == "__init__.py":
+        return ROOT / "tests" / module.parent.parent / f"test_{module.parent.name}.py"
+    return ROOT / "tests" / module.parent / f"test_{module.stem.strip('_')}.py"
+
+
+def test_no_file_has_grown_over_the_limit() -> None:
+    long = {str(file.relative_to(ROOT)): len(file.read_text("utf-8").splitlines()) for file in files() if file.suffix in CODE}
+    assert {name: lines for name, lines in long.items() if lines > MAX_LINES} == {}
+
+
+def test_folders_are_named_by_noun_and_not_by_layer() -> None:
+    wrong = {str(file.parent.relative_to(ROOT)) for file in files() if FORBIDDEN_FOLDERS & set(file.parent.relative_to(ROOT).parts)}
+    assert wrong == set()
+
+
+def test_classes_are_named_for_what_they_are() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}: {node.name}"
+        for file in OURS.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef) and FORBIDDEN_CLASS.search(node.name)
+    ]
+    assert wrong == []
+
+
+def test_functions_are_short() -> None:
+    lengths = [body_lines(function) for file in OURS.rglob("*.py") for function in functions(file)]
+    assert statistics.median(lengths) < MAX_MEDIAN
+
+
+@pytest.mark.parametrize("module", modules(), ids=str)
+def test_every_module_has_its_test(module: Path) -> None:
+    assert mirrored(module).is_file(), f"{mirrored(module).relative_to(ROOT)} is missing"
