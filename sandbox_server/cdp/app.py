@@ -85,6 +85,7 @@ async def healthy(_: Request) -> Response:
 def serve(settings: Settings) -> None:
     """Serve DevTools clients on the component's socket until told to stop."""
     logging.basicConfig(stream=sys.stdout, level=settings.logs.level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # it tells the whole address of each WebSocket
     config = uvicorn.Config(
         create(settings),
         uds=settings.paths.socket("cdp"),

@@ -125,7 +125,11 @@ class Owner:
         self.home = folder / "desktop"
         self.home.mkdir()
         shutil.chown(self.home, "desktop", "desktop")
-        self.paths = {"run": str(folder), "desktop": str(self.home), "browser_policies": f"/etc/chromium/policies/managed/{folder.name}.json"}
+        self.paths = {
+            "run": str(folder),
+            "desktop": str(self.home),
+            "browser_policies": f"/etc/chromium/policies/managed/{folder.name}.json",
+        }
         os.makedirs("/etc/chromium/policies/managed", exist_ok=True)
         self.settings = {"executable": "/usr/lib/chromium/chromium", "display": display, **settings}
         self._process: subprocess.Popen[bytes] | None = None
@@ -165,7 +169,7 @@ class Owner:
         """A client of the browser, or of what the path names."""
         headers = SCOPES if headers is None else headers
         uri = f"ws://sandbox.example{path}"
-        return Session(unix_connect(self.socket, uri, additional_headers=headers, max_size=None, compression=None))
+        return Session(unix_connect(self.socket, uri, additional_headers=headers, max_size=None, compression=None, legacy=True))
 
     @property
     def pid(self) -> int:
