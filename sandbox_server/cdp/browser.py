@@ -15,7 +15,7 @@ from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.chromium import Running
-from sandbox_server.drivers.process import Process
+from sandbox_server.drivers.process import LOST, Exit, Process
 
 START_TIMEOUT = 20.0
 QUIT_TIMEOUT = 3.0
@@ -31,6 +31,7 @@ PAUSES = (0.0, 0.2, 1.0, 5.0)
 """Seconds before a start, by how many failures came right before it; the last holds for all that follow."""
 SAVE_DELAY = 0.2
 BLANK = "about:blank"
+KILLED = Exit(None, signal.SIGKILL)
 
 type Prepare = Callable[[Link], Awaitable[None]]
 
@@ -104,7 +105,7 @@ class Browser:
     async def _keep(self) -> None:
         await self._wanted.wait()
         while True:
-            await asyncio.sleep(PAUSES[min(self._failures, len(PAUSES) - 1)])
+            await asyncio.sleep(0 if self._early_ends == EARLY_ENDS else PAUSES[min(self._failures, len(PAUSES) - 1)])
             try:
                 await self._run_once()
             except Failure as failure:
@@ -121,7 +122,7 @@ class Browser:
 
     async def _run_once(self) -> None:
         if self._early_ends == EARLY_ENDS:
-            self._early_ends = 0
+            self._early_ends = self._failures = 0
             await self._launcher.set_profile_aside()
         running = await self._launcher.start()
         self.pid = running.process.pid
@@ -135,7 +136,7 @@ class Browser:
             link.close("the browser ended")
             await _bury(running.process)
             self.pid = None
-            self._judge(time.monotonic() - began)
+            self._judge(running.process.exit, time.monotonic() - began)
         log.info("the browser ended: %s", running.process.exit)
 
     async def _serve(self, link: Link, process: Process) -> None:
@@ -143,10 +144,10 @@ class Browser:
         await self._open_tabs(link)
         self._link, self._failure, self._failures = link, None, 0
         self._notify()
+        self._save_soon()
         async with Tasks() as tasks:
             tasks.start(_feel_pulse(link, process), name="pulse")
-            ends = {tasks.start(link.ended()), tasks.start(process.wait())}
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            await link.ended()  # not the process's end: that is lost when the spawner dies, and the browser lives on
 
     async def _open_tabs(self, link: Link) -> None:
         """Open what was open before; a browser that keeps dying of it starts with the first page alone."""
@@ -167,12 +168,11 @@ class Browser:
             self._restore = self._tabs.urls
             link.close(reason)
 
-    def _judge(self, lived: float) -> None:
-        if self._dismissed or lived >= EARLY:
-            self._early_ends = 0
-        else:
-            self._early_ends += 1
-            self._failures += 1
+    def _judge(self, end: Exit | None, lived: float) -> None:
+        """Tell a browser that died of its profile or its tabs from one that was killed or told to quit."""
+        early = lived < EARLY and not self._dismissed and end not in (KILLED, LOST)
+        self._early_ends = self._early_ends + 1 if early else 0
+        self._failures += early
         self._dismissed = False
 
     def _notify(self) -> None:
@@ -184,6 +184,9 @@ class Browser:
             return
         if self._tabs.empty:
             self._tasks.start(self._leave_a_tab(self._link), name="last tab")
+        self._save_soon()
+
+    def _save_soon(self) -> None:
         if self._saving is None or self._saving.done():
             self._saving = self._tasks.start(self._save(), name="save tabs")
 

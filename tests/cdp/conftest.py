@@ -172,9 +172,10 @@ class Owner:
         return Session(unix_connect(self.socket, uri, additional_headers=headers, max_size=None, compression=None, legacy=True))
 
     @property
-    def pid(self) -> int:
-        """Chromium's pid."""
-        return int(self.get("/browser")["pid"])
+    def pid(self) -> int | None:
+        """Chromium's pid while it runs."""
+        pid: int | None = self.get("/browser")["pid"]
+        return pid
 
     def listens(self) -> bool:
         """Whether the process takes connections."""
