@@ -30,6 +30,29 @@ from sandbox_server.settings import Paths, Settings
 paths, browser = json.loads(sys.argv[1])
 serve(Settings(paths=Paths(**paths), browser=Browser(**browser)))
 """
+_RELAY = """
+import asyncio, sys
+
+async def carry(reader, writer):
+    try:
+        while chunk := await reader.read(1 << 18):
+            writer.write(chunk)
+            await writer.drain()
+    except OSError:
+        pass
+    writer.close()
+
+async def meet(reader, writer):
+    inner_reader, inner_writer = await asyncio.open_unix_connection(sys.argv[1])
+    await asyncio.gather(carry(reader, inner_writer), carry(inner_reader, writer))
+
+async def main():
+    server = await asyncio.start_server(meet, "127.0.0.1")
+    print(*server.sockets[0].getsockname(), sep=":", flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
 
 
 @pytest.fixture(scope="session")
@@ -220,3 +243,17 @@ def shared(display: str, spawner_type: type[Any], until: Callable[..., None]) ->
         owner.start()
         until(owner.answers, within=20)
         yield owner
+
+
+@pytest.fixture(scope="module")
+def relay() -> Iterator[Callable[[str], str]]:
+    """Make a socket reachable over TCP, for clients that know nothing else; the result is host and port."""
+    with ExitStack() as stack:
+
+        def open_relay(path: str) -> str:
+            relay = stack.enter_context(subprocess.Popen([sys.executable, "-c", _RELAY, path], stdout=subprocess.PIPE, text=True))
+            stack.callback(relay.terminate)
+            assert relay.stdout
+            return relay.stdout.readline().strip()
+
+        yield open_relay
