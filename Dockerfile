@@ -15,7 +15,7 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
     && echo 'gem ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/agent && chmod 0440 /etc/sudoers.d/agent \
     && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \
-    && ln -s /opt/tandem/sandbox /usr/local/bin/sandbox && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
+    && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
 # --- tools: what other stages build with -----------------------------------------------------------------------------
 FROM system AS tools
@@ -60,8 +60,7 @@ COPY custom_tools /opt/tandem/custom_tools
 COPY nginx /opt/tandem/nginx
 COPY supervisord /opt/tandem/supervisord
 COPY sandbox_server /opt/tandem/sandbox_server
-RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server \
-    && printf '#!/bin/sh\nexec /opt/venv/bin/python -I -m sandbox_server "$@"\n' >/opt/tandem/sandbox && chmod 0755 /opt/tandem/sandbox
+RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
 
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
 FROM system AS base

@@ -17,22 +17,41 @@ from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.documents import Documents
+from sandbox_server.drivers.files import Files
 from sandbox_server.drivers.hooks import HookStore
 from sandbox_server.drivers.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.keyring import Keyring
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.shell_store import ShellStore
+from sandbox_server.drivers.shells import Shells
 from sandbox_server.drivers.tickets import Tickets
+from sandbox_server.drivers.tmux import Tmux
 from sandbox_server.drivers.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.watches import Watches
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.description import Description
 from sandbox_server.features.doctor import Doctor
+from sandbox_server.features.file.archives import FileArchives
+from sandbox_server.features.file.changes import FileChanges
+from sandbox_server.features.file.content import FileContent
+from sandbox_server.features.file.editor import Editor
+from sandbox_server.features.file.listing import FileListing
+from sandbox_server.features.file.operations import FileOperations
+from sandbox_server.features.file.search import FileSearch
+from sandbox_server.features.file.transfer import FileTransfer
+from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.sandbox import Sandbox
+from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
 
@@ -61,6 +80,14 @@ def compose(settings: Settings) -> Product:
         output_bytes=settings.bash.output_bytes,
         spool=paths.spool,
     )
+    files, watches = Files(processes, home=settings.agent.home), Watches(processes)
+    tmux = Tmux(processes, paths.shells)
+    sessions = Sessions(
+        Shells(processes, files, tmux, paths.shells),
+        ShellStore(f"{paths.run}/shells.json"),
+        limit=settings.shell.max_sessions,
+        evict_after=settings.shell.evict_after,
+    )
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
@@ -68,10 +95,31 @@ def compose(settings: Settings) -> Product:
         Sandbox(Toolbox(processes), settings.agent, __version__),
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
+        Shell(sessions, workspace=settings.agent.workspace),
+        *file_features(files, processes, settings),
+        FileWatch(files, watches),
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    return Product(tuple(features), (bash,), audit)
+    return Product(tuple(features), (bash, files, watches, tmux, sessions), audit)
+
+
+def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:
+    """Everything on the agent's files but watching them."""
+    workspace, limit = settings.agent.workspace, settings.files.max_upload_bytes
+    content, changes, listing = FileContent(files), FileChanges(files), FileListing(files)
+    search = FileSearch(files, Ripgrep(processes))
+    return [
+        content,
+        changes,
+        listing,
+        search,
+        FileArchives(files),
+        FileTransfer(files, workspace=workspace, max_bytes=limit),
+        Uploads(files, workspace=workspace, max_bytes=limit),
+        Editor(files, Documents(processes)),
+        FileOperations(content, search, listing, changes),
+    ]
 
 
 def authentication(settings: Settings) -> Auth:

@@ -164,6 +164,12 @@ class Shell:
         10,
         "Shell sessions that may live at once; one more is answered 429.",
     )
+    evict_after: float = variable(
+        "SHELL_EVICT_AFTER_SECONDS",
+        seconds(0, 31536000),
+        0.0,
+        "Close the shell session that is idle longest, where it is for this long, to make room for one more. 0: never.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +281,11 @@ class Paths:
     def socket(self, component: str) -> str:
         """Where a component listens: api, mcp, spawn, gateway or one that was added."""
         return f"{self.run}/{component}.sock"
+
+    @property
+    def shells(self) -> str:
+        """Where shell sessions have their files and sockets, 0700 of the agent."""
+        return f"{self.agent_run}/shells"
 
     @property
     def environ(self) -> str:

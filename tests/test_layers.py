@@ -11,6 +11,7 @@ OURS = "sandbox_server"
 SETTINGS = (f"{OURS}.settings", f"{OURS}.variables")
 
 ALLOWED = {
+    "cli": (f"{OURS}.cli",),
     "core": (f"{OURS}.core",),
     "drivers": (f"{OURS}.core.errors", f"{OURS}.core.tasks", f"{OURS}.core.events", f"{OURS}.drivers", *SETTINGS),
     "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),

@@ -2,9 +2,12 @@
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 from sandbox_server.settings import Settings
+
+SKELETON = "/etc/skel"
 
 type Owner = tuple[int, int]
 """User id and group id."""
@@ -22,8 +25,19 @@ def prepare(settings: Settings) -> None:
     own(paths.run, 0o700, control)
     own(f"{paths.run}/nginx", 0o700, control)
     own(paths.agent_run, 0o750, root)
+    own(paths.shells, 0o700, agent)
     own(settings.logs.directory, 0o755, agent)
     own(settings.agent.home, 0o755, agent)
+    fill_home(settings.agent.home, SKELETON, agent)
+
+
+def fill_home(home: str, skeleton: str, owner: Owner) -> None:
+    """Give a home that is empty, as a new volume is, the files that every new account gets (useradd(8))."""
+    if os.listdir(home) or not os.path.isdir(skeleton):
+        return
+    subprocess.run(["cp", "--recursive", "--no-dereference", f"{skeleton}/.", home], check=True)
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "--recursive", "--no-dereference", "{}:{}".format(*owner), home], check=True)
 
 
 def prepare_workspace(settings: Settings) -> None:

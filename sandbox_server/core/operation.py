@@ -173,7 +173,7 @@ def operations(feature: Feature) -> Iterator[Operation]:
 
 def _parse(route: str) -> tuple[str, str]:
     verb, _, path = route.partition(" ")
-    if verb not in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} or not path.startswith("/"):
+    if verb not in {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"} or not path.startswith("/"):
         raise ValueError(f"not a route: {route!r}")
     return verb, path
 

@@ -40,10 +40,18 @@ class FileAccess:
     user: User
     timeout: float
 
-    async def read(self, path: str, *, limit: int = MAX_READ, start: int = 0, stop: int | None = None) -> tuple[bytes, FileStatus]:
-        """Read a file, or its lines from `start` up to but not including `stop`, counted from 0; at most `limit` bytes."""
-        answer = await self._do({"op": "read", "path": path, "limit": limit, "start": start, "stop": stop})
+    async def read(self, path: str, *, limit: int = MAX_READ) -> tuple[bytes, FileStatus]:
+        """Read a file of at most `limit` bytes."""
+        answer = await self._do({"op": "read", "path": path, "limit": limit})
         return answer.payload, _status(answer.header)
+
+    async def read_lines(self, path: str, start: int, stop: int | None, *, limit: int = MAX_READ) -> tuple[bytes, FileStatus, bool]:
+        """Read the lines from `start` up to but not including `stop`, counted from 0; at most `limit` bytes.
+
+        The last value says that this is the whole file: its lines cannot be told apart before it is decoded.
+        """
+        answer = await self._do({"op": "read_lines", "path": path, "limit": limit, "start": start, "stop": stop})
+        return answer.payload, _status(answer.header), answer.header["whole"]
 
     async def write(
         self,
@@ -72,11 +80,12 @@ class FileAccess:
         answer = await self._do({"op": "stage", "path": path, "parents": parents, "if_match": if_match})
         return StagedFile(answer.fds[0], self.files.threads, lambda number: self._error(number, path))
 
-    async def commit(self, staged: StagedFile, path: str, *, exclusive: bool = False, if_match: str | None = None) -> FileStatus:
-        """Put a staged file in its place, in one step."""
-        await staged.flush()
+    async def commit(self, made: StagedFile | OpenFile, path: str, *, exclusive: bool = False, if_match: str | None = None) -> FileStatus:
+        """Put a file that was staged, or that is somewhere else, in its place in one step; elsewhere it stays, too."""
+        if isinstance(made, StagedFile):
+            await made.flush()
         header = {"op": "commit", "path": path, "parents": True, "exclusive": exclusive, "if_match": if_match}
-        return _status((await self._do(header, fds=[staged.fd])).header)
+        return _status((await self._do(header, fds=[made.fd])).header)
 
     async def stat(self, path: str, *, follow: bool = True) -> Details:
         """Say what is at a path; a link itself unless `follow`."""
@@ -166,7 +175,7 @@ class FileAccess:
         self, paths: Sequence[str], path: str, form: ArchiveFormat, *, exclude: Sequence[str] = (), overwrite: bool = False
     ) -> tuple[FileStatus, int]:
         """Pack files into an archive; gives how many members it has."""
-        packed = [self._absolute(each) for each in paths]
+        packed = [self.absolute(each) for each in paths]
         header = {"op": "archive", "path": path, "paths": packed, "format": form, "exclude": list(exclude), "overwrite": overwrite}
         answer = (await self._do({**header, "parents": True})).header
         return _status(answer), answer["members"]
@@ -185,7 +194,7 @@ class FileAccess:
     async def _do(self, header: dict[str, Any], payload: bytes = b"", fds: Sequence[int] = ()) -> Frame:
         for key in ("path", "destination"):
             if key in header:
-                header[key] = self._absolute(header[key])
+                header[key] = self.absolute(header[key])
         path = header["path"]
         try:
             answer = await self.files.call(self.user, Frame(header, payload, list(fds)), self.timeout)
@@ -199,7 +208,8 @@ class FileAccess:
         self._check(answer, path)
         return answer
 
-    def _absolute(self, path: str) -> str:
+    def absolute(self, path: str) -> str:
+        """Give a path as workers take it: `~` stands for the agent's home."""
         if path == "~" or path.startswith("~/"):
             return self.files.home + path[1:]
         if not path.startswith("/"):

@@ -37,6 +37,7 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> tuple[int, os.stat_resu
 
 
 _BEYOND = 64 << 10
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def etag(status: os.stat_result) -> str:
@@ -63,17 +64,34 @@ def describe(status: os.stat_result) -> dict[str, Any]:
 
 
 def read(request: Frame) -> Frame:
-    """Read a file, or its lines from `start` up to but not including `stop`; EFBIG when that is more than `limit` bytes."""
+    """Read a file; EFBIG when it has more than `limit` bytes."""
     header = request.header
     fd, status = open_regular(header["path"])
     with open(fd, "rb") as file:
-        if header.get("start") or header.get("stop") is not None:
-            content = _lines(file, header.get("start") or 0, header.get("stop"), header["limit"])
-        else:
+        content = _everything(file, status.st_size, header["limit"])
+    return Frame(describe(status), _within(content, header))
+
+
+def read_lines(request: Frame) -> Frame:
+    """Read the lines from `start` up to but not including `stop`; EFBIG when they have more than `limit` bytes.
+
+    A file whose mark says that a newline has more than one byte is read whole, and the answer says so.
+    """
+    header = request.header
+    fd, status = open_regular(header["path"])
+    with open(fd, "rb") as file:
+        whole = file.peek(2)[:2] in _WIDE_MARKS
+        if whole:
             content = _everything(file, status.st_size, header["limit"])
+        else:
+            content = _lines(file, header["start"], header["stop"], header["limit"])
+    return Frame(describe(status) | {"whole": whole}, _within(content, header))
+
+
+def _within(content: bytes, header: dict[str, Any]) -> bytes:
     if len(content) > header["limit"]:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), header["path"])
-    return Frame(describe(status), content)
+    return content
 
 
 def _everything(file: IO[bytes], size: int, limit: int) -> bytes:
@@ -143,4 +161,4 @@ def _group(gid: int) -> str:
         return str(gid)
 
 
-OPERATIONS = {"read": read, "open": open_file, "stat": stat_file}
+OPERATIONS = {"read": read, "read_lines": read_lines, "open": open_file, "stat": stat_file}

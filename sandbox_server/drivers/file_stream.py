@@ -34,6 +34,12 @@ class _Descriptor:
         else:
             self._running.add_done_callback(lambda _: os.close(self.fd))
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     async def _run[T](self, work: Callable[[], T]) -> T:
         if self._closed:
             raise ValueError("the file is closed")
@@ -72,12 +78,6 @@ class StagedFile(_Descriptor):
         self.size = 0
         self._fail = fail
         self._pending = bytearray()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     async def write(self, chunk: bytes) -> None:
         """Add to the end of the file; raises FileError, such as for a full disk."""

@@ -28,8 +28,10 @@ from sandbox_server.drivers import wire_fds
 from sandbox_server.drivers.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
-START_TIMEOUT = 10.0
+START_TIMEOUT = 30.0
 """Seconds for a process to start; a working directory on a dead network file system takes for ever."""
+KILL_GRACE = 1.0
+"""Seconds for a killed process to be gone; one that the kernel holds up is not waited for."""
 RETRY_AFTER = 1.0
 """Seconds after which a spawner that is down is expected back."""
 
@@ -248,7 +250,15 @@ async def _wait_or_kill(process: Process, timeout: float) -> Exit:
     except TimeoutError:
         raise DeadlineExceeded(f"the program did not end within {timeout:g} s") from None
     finally:
-        await process.kill(signals.SIGKILL)
+        if process.exit is None:
+            await _kill(process)
+
+
+async def _kill(process: Process) -> None:
+    await process.kill(signals.SIGKILL)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(KILL_GRACE):
+            await process.wait()
 
 
 @contextmanager

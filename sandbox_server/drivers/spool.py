@@ -47,13 +47,13 @@ class Spool:
 
     def append(self, chunk: bytes) -> asyncio.Future[None] | None:
         """Add a chunk; where that takes the disk, the future is done when the next chunk may come."""
-        if self._closed:
-            self.size += len(chunk)
-            return None
-        if self.size == len(self._head) and self.size + len(chunk) <= HEAD:
-            self._head += chunk
-            self.size += len(chunk)
-            self.kept += len(chunk)
+        if self.size == len(self._head) and not self._closed:
+            first = chunk[: HEAD - self.size]
+            self._head += first
+            self.size += len(first)
+            self.kept += len(first)
+            chunk = chunk[len(first) :]
+        if not chunk:
             return None
         return asyncio.get_running_loop().run_in_executor(self._executor, self._store, chunk)
 

@@ -71,6 +71,8 @@ class Watch:
     include: tuple[str, ...]
     debounce: float
     """Seconds for which changes are gathered."""
+    listed: bool = True
+    """It is one that a caller holds, and not the inside of another operation."""
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     stopped: bool = False
     last: int = 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot.places import own, prepare, prepare_workspace, write_secret
+from sandbox_server.boot.places import fill_home, own, prepare, prepare_workspace, write_secret
 from sandbox_server.settings import Agent, Logs, Paths, Settings
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
@@ -53,6 +53,22 @@ def test_preparing_twice_changes_nothing(settings: Settings, tmp_path: Path) -> 
     before = {path: path.stat().st_ctime_ns for path in (tmp_path / "run").iterdir()}
     prepare(settings)
     assert {path: path.stat().st_ctime_ns for path in (tmp_path / "run").iterdir()} == before
+
+
+def test_an_empty_home_gets_the_files_of_a_new_account(tmp_path: Path) -> None:
+    home, skeleton = tmp_path / "home", tmp_path / "skel"
+    home.mkdir()
+    skeleton.mkdir()
+    (skeleton / ".config").mkdir()
+    (skeleton / ".config" / "tool").write_text("fast\n")
+    fill_home(str(home), str(skeleton), AGENT)
+    assert (owner(home / ".config" / "tool"), (home / ".config" / "tool").read_text()) == (AGENT, "fast\n")
+
+
+def test_a_home_with_something_in_it_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "notes").touch()
+    fill_home(str(tmp_path), "/etc/skel", AGENT)
+    assert [file.name for file in tmp_path.iterdir()] == ["notes"]
 
 
 def test_the_workspace_is_made_and_is_the_agents(settings: Settings, tmp_path: Path) -> None:

@@ -26,16 +26,22 @@ async def test_lines_are_counted_from_zero_and_the_stop_is_not_included(
     files: Files, home: Path, start: int, stop: int | None, expected: bytes
 ) -> None:
     (home / "f").write_bytes(b"a\nb\r\nc")
-    read, _ = await files.access("read").read(f"{home}/f", start=start, stop=stop)
-    assert read == expected
+    read, _, whole = await files.access("read").read_lines(f"{home}/f", start, stop)
+    assert (read, whole) == (expected, False)
 
 
 async def test_a_line_of_a_huge_file_is_read_without_reading_it_all(files: Files, home: Path) -> None:
     with open(home / "f", "wb") as file:
         file.write(b"x" * (1 << 20) + b"\nwanted\n")
         file.truncate(1 << 34)
-    read, _ = await files.access("read").read(f"{home}/f", start=1, stop=2, limit=100)
+    read, _, _ = await files.access("read").read_lines(f"{home}/f", 1, 2, limit=100)
     assert read == b"wanted\n"
+
+
+async def test_lines_of_utf16_are_left_to_who_decodes_it(files: Files, home: Path) -> None:
+    (home / "f").write_bytes("a\nb\n".encode("utf-16"))
+    read, _, whole = await files.access("read").read_lines(f"{home}/f", 1, 2)
+    assert (read, whole) == ("a\nb\n".encode("utf-16"), True)
 
 
 async def test_more_than_the_limit_is_an_error_not_a_part(files: Files, home: Path) -> None:

@@ -59,7 +59,8 @@ async def test_nothing_lies_beyond_the_end(spool: Spool) -> None:
 
 async def test_of_too_much_output_the_beginning_and_the_latest_part_are_kept(spool: Spool) -> None:
     data = os.urandom(5 << 20)
-    await fill(spool, *(data[start : start + CHUNK] for start in range(0, len(data), CHUNK)))
+    await fill(spool, data[:6])
+    await fill(spool, *(data[start : start + CHUNK] for start in range(6, len(data), CHUNK)))
     (first, beginning), (second, latest) = await everything(spool)
     assert (first, len(beginning), beginning) == (0, HEAD, data[:HEAD])
     assert second + len(latest) == spool.size == len(data)

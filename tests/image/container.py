@@ -6,6 +6,7 @@ import tarfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
@@ -37,6 +38,12 @@ def until(true: Callable[[], object], within: float = 5.0, otherwise: Callable[[
         time.sleep(0.02)
 
 
+def _client() -> httpx.Client:
+    """A client that keeps no cookies: one test must not sign another in."""
+    refusing = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
+    return httpx.Client(timeout=60, trust_env=False, cookies=refusing)
+
+
 @dataclass(frozen=True)
 class Sandbox:
     """One container, reached by its name on the network of this test run."""
@@ -44,7 +51,7 @@ class Sandbox:
     name: str
     api_key: str = KEY
     port: int = 8080
-    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=60, trust_env=False))
+    http: httpx.Client = field(default_factory=_client)
 
     @property
     def base_url(self) -> str:

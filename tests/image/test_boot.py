@@ -192,6 +192,13 @@ def test_a_few_capabilities_are_enough(start_sandbox: Start) -> None:
     assert sandbox.inspect("{{.State.ExitCode}}") == "0"
 
 
+def test_the_images_own_files_may_be_read_only_and_the_home_a_new_volume(start_sandbox: Start) -> None:
+    writable = ("/run", "/tmp", "/var/tmp", "/var/log/gem", "/home/gem")
+    sandbox = start_sandbox(args=["--read-only", *(f"--tmpfs={path}" for path in writable)])
+    assert sandbox.exec("stat", "-c", "%U", "/home/gem", "/home/gem/.bashrc").stdout.split() == ["gem", "gem"]
+    assert sandbox.request("GET", "/v1/sandbox").status_code == 200
+
+
 @pytest.mark.parametrize("folder", ["/opt/gem", "/opt/tiger/run"])
 def test_two_files_add_a_service_and_a_route_behind_the_same_sign_in(start_sandbox: Start, folder: str) -> None:
     files = {

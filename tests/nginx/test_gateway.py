@@ -94,6 +94,12 @@ def test_a_socket_needs_a_credential_and_with_a_cookie_the_right_origin(gateway:
     connection.close()
 
 
+def test_nothing_but_a_websocket_is_an_upgrade(gateway: "Gateway") -> None:
+    headers = {"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings", "HTTP2-Settings": "AAMAAABkAAQAAP__"}
+    seen = json.loads(gateway.ask("GET", "/v1/echo", KEY | headers).content)
+    assert not {"upgrade", "connection"} & set(seen["headers"])
+
+
 def test_another_site_cannot_post_with_a_persons_cookie(gateway: "Gateway") -> None:
     cookie = {"Cookie": gateway.ask("GET", f"/v1/echo?ticket={ticket(gateway)}").headers["Set-Cookie"].partition(";")[0]}
     assert gateway.ask("POST", "/v1/echo", cookie | {"Origin": "http://evil.example"}, b"{}").status == 403

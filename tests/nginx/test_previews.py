@@ -7,6 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.sync.server import ServerConnection, serve
 
 if TYPE_CHECKING:
     from tests.nginx.conftest import Gateway
@@ -41,6 +44,22 @@ def port() -> Iterator[int]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Program) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_port
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def echo_port() -> Iterator[int]:
+    """Where a program takes WebSockets and sends back what it gets, after the path that it was asked for."""
+
+    def answer(connection: ServerConnection) -> None:
+        assert connection.request
+        connection.send(connection.request.path)
+        for message in connection:
+            connection.send(message)
+
+    with serve(answer, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.socket.getsockname()[1]
         server.shutdown()
 
 
@@ -103,6 +122,25 @@ def test_no_service_worker_of_a_program_may_reach_past_its_path(gateway: "Gatewa
     assert "Service-Worker-Allowed" not in gateway.ask("GET", f"/proxy/{port}/", KEY).headers
 
 
+@pytest.mark.parametrize(
+    ("uri", "headers", "path"),
+    [
+        ("/proxy/{port}/live?a=%2F", {}, "/live?a=%2F"),
+        ("/absproxy/{port}/live", {}, "/absproxy/{port}/live"),
+        ("/live", {"x-aio-proxy-port": "{port}"}, "/live"),
+    ],
+)
+def test_sockets_pass_in_every_form(gateway: "Gateway", echo_port: int, uri: str, headers: dict[str, str], path: str) -> None:
+    named = {name: value.replace("{port}", str(echo_port)) for name, value in headers.items()}
+    address = f"ws://127.0.0.1:{gateway.port}{uri.replace('{port}', str(echo_port))}"
+    with connect(address, additional_headers=KEY | named, proxy=None) as opened:
+        assert opened.recv(5) == path.replace("{port}", str(echo_port))
+        opened.send("x" * 100_000)
+        assert opened.recv(5) == "x" * 100_000
+    with pytest.raises(InvalidStatus), connect(address, additional_headers=named, proxy=None):
+        pass
+
+
 def test_nothing_on_a_port_is_a_502_that_says_so(gateway: "Gateway") -> None:
     for uri, host in (("/proxy/1/", "box"), ("/", "1-box")):
         answer = gateway.ask("GET", uri, KEY | {"Host": host})
@@ -118,6 +156,12 @@ def test_the_gateways_own_port_is_no_preview(gateway: "Gateway") -> None:
         answer = gateway.ask("GET", uri, KEY | {"Host": host})
         assert answer.status == 403
         assert "belongs to the sandbox itself" in json.loads(answer.content)["message"]
+
+
+def test_a_preview_is_recognised_however_its_path_is_written(gateway: "Gateway", port: int) -> None:
+    for path in ("/%70roxy/{port}/", "//proxy/{port}/", "/proxy//{port}/", "/abs%70roxy/{port}/"):
+        assert gateway.ask("GET", path.replace("{port}", str(gateway.port)), KEY).status == 403, path
+        assert gateway.ask("GET", path.replace("{port}", str(port)), KEY).status == 200, path
 
 
 @pytest.mark.parametrize("host", ["10-0-0-1.example.org", "127-0-0-1.nip.io", "box-3000.example", "3000.example"])

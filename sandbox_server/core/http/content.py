@@ -1,6 +1,7 @@
 """Large bodies: ranges, conditions and flat memory (RFC 9110, sections 13 and 14)."""
 
 import email.utils
+import logging
 import re
 from urllib.parse import quote
 
@@ -8,8 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from sandbox_server.core.errors import Failure
 from sandbox_server.core.results import Content
 
+_log = logging.getLogger(__name__)
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
@@ -44,6 +47,8 @@ class _ContentResponse(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
+        except Failure as failure:  # the status is sent: only the broken connection can say it
+            _log.warning("a download was cut off: %s", failure.message)
         finally:
             self._close()
 

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 from starlette.responses import Response
 
@@ -16,6 +17,9 @@ from sandbox_server.core.operation import Spec
 from sandbox_server.core.results import Blob, Reply
 
 SUCCESS = "Operation successful"
+
+_PATHS = {"file", "file_path"}
+_NOTHING: dict[Any, object] = {str: "", int: 0, bool: False}
 
 _log = logging.getLogger(__name__)
 
@@ -83,8 +87,20 @@ def failure_response(failure: Failure) -> Response:
 
 
 def _file_error(error: FileError, spec: Spec | None) -> Response:
-    status = 200 if spec is not None and spec.failures == "file" else error.http_status
-    return json_response(_failed(error.message, error.data(), error.hint), status)
+    if spec is None or spec.failures != "file":
+        return json_response(_failed(error.message, error.data(), error.hint), error.http_status)
+    return json_response(_failed(error.message, {**_blank(spec.returns, error.path), **error.data()}, error.hint))
+
+
+def _blank(model: Any, path: str) -> dict[str, object]:
+    """Every field that a result must have, with nothing in it but the path.
+
+    Published clients read a failed answer as a result before they look at `success`.
+    """
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return {}
+    required = {name: field.annotation for name, field in model.model_fields.items() if field.is_required()}
+    return {name: path if name in _PATHS else _NOTHING.get(kind) for name, kind in required.items()}
 
 
 def _failed(message: str, data: Any, hint: str | None) -> dict[str, object]:

@@ -5,7 +5,7 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
-from sandbox_server.core import Content
+from sandbox_server.core import Conflict, Content
 from sandbox_server.core.http.content import content_response
 
 pytestmark = pytest.mark.anyio
@@ -167,6 +167,18 @@ async def test_the_content_is_closed_even_if_the_client_left_before_the_first_by
         await ask(source, gone=True)
 
     assert source.closed == 1
+
+
+async def test_a_failure_half_way_ends_the_answer_before_its_length() -> None:
+    class Shrinking(Source):
+        async def read(self, start: int, stop: int) -> AsyncIterator[bytes]:
+            yield self.body[:4]
+            raise Conflict("the file became shorter")
+
+    source = Shrinking()
+    answer = await ask(source)
+
+    assert (answer.headers["content-length"], answer.body, source.closed) == ("10", b"0123", 1)
 
 
 async def test_a_name_of_arbitrary_bytes_makes_a_valid_header() -> None:

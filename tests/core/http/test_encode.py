@@ -14,6 +14,13 @@ class Thing(Model):
     size: float
 
 
+class FileRead(Model):
+    content: str
+    file: str
+    size: int
+    etag: str | None = None
+
+
 class Feature:
     tag = "feature"
 
@@ -26,6 +33,11 @@ class Feature:
     async def bare(self) -> Thing:
         """Read."""
         return Thing(size=1)
+
+    @operation("POST /v1/file/read", scope="view", failures="file")
+    async def read(self) -> FileRead:
+        """Read a file."""
+        raise FileError.from_errno(2, path="/x", operation="read")
 
     @operation("POST /v1/file", scope="view", failures="file")
     async def file(self) -> None:
@@ -93,6 +105,14 @@ def test_a_file_failure_is_an_answer_only_where_it_is_declared() -> None:
     assert error_response(failure, SPECS["file"]).status_code == 200
     assert error_response(failure, SPECS["make"]).status_code == 413
     assert body(error_response(failure, SPECS["file"]))["data"]["error_type"] == "no_space_left"
+
+
+def test_a_file_failure_can_be_read_as_the_result_that_a_client_expects() -> None:
+    data = body(error_response(FileError.from_errno(2, path="/x", operation="read"), SPECS["read"]))["data"]
+
+    assert FileRead.model_validate(data) == FileRead(content="", file="/x", size=0)
+    assert (data["path"], data["errno_name"]) == ("/x", "ENOENT")
+    assert "etag" not in data
 
 
 def test_a_failure_of_another_kind_keeps_its_status_there() -> None:

@@ -352,7 +352,7 @@ async def test_closing_a_session_ends_its_command_and_forgets_it(bash: Bash, unt
 
 async def test_what_runs_in_the_background_neither_holds_up_a_command_nor_ends_with_its_session(bash: Bash, until: Until) -> None:
     done = await run(bash, "(while :; do echo tick; sleep 0.01; done) & echo $!")
-    background = int((done.stdout or "").splitlines()[0])
+    background = next(int(line) for line in (done.stdout or "").splitlines() if line != "tick")
     await bash.close_session(BashSessionRef(session_id=done.session_id))
     with pytest.raises(AssertionError):
         until(lambda: not is_running(background), within=0.3)

@@ -1,0 +1,98 @@
+"""`sandbox`, the command."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from sandbox_server.cli import output, request
+from sandbox_server.cli.client import Api, failure
+from sandbox_server.cli.document import Operation, read_operations
+from sandbox_server.cli.options import parse, top_parser
+from sandbox_server.cli.stop import OK, USAGE, Stop
+
+TOKEN_FILE = "/run/sandbox-agent/token"
+DOCUMENT = Path(__file__).parent.parent / "openapi.json"
+"""What is built in; an operation that is not in it, such as a custom tool's, is looked up in the running API."""
+SHORT = {("sandbox", "info"): "get_context"}
+"""Names of operations that people know from elsewhere."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run one command line. Raises Stop where it does not end well."""
+    options = top_parser().parse_args(arguments)
+    api = Api(options.api_url, options.token or _token(), options.wait)
+    operations = read_operations(json.loads(DOCUMENT.read_text("utf-8")))
+    if options.tag is None:
+        output.line("\n".join(sorted({operation.tag for operation in operations})))
+    elif options.operation is None:
+        output.line(_listed(_tagged(operations, options.tag) or _tagged(_running(api), options.tag), options.tag))
+    else:
+        wanted = SHORT.get((options.tag, options.operation), options.operation.replace("-", "_"))
+        found = _named(operations, options.tag, wanted) or _named(_running(api), options.tag, wanted)
+        _call(api, found, options.fields, human=sys.stdout.isatty() and not options.json)
+
+
+def _call(api: Api, operation: Operation | None, fields: Sequence[str], *, human: bool) -> None:
+    if operation is None:
+        raise Stop(USAGE, "there is no such operation; `sandbox` lists the tags, `sandbox TAG` its operations")
+    given = parse(operation, fields)
+    destination, follow, raw = (given.pop(name, None) for name in ("output_", "follow_", "body_"))
+    body, headers = request.body_of(operation, given, raw)
+    headers["Accept"] = "text/event-stream" if follow or operation.media_types == ["text/event-stream"] else "*/*"
+    output.write(api.send(operation.verb, request.target(operation, given), body, headers), destination, human=human)
+
+
+def _token() -> str | None:
+    for name in ("SANDBOX_TOKEN", "SANDBOX_API_KEY"):
+        if os.environ.get(name):
+            return os.environ[name]
+    try:
+        return Path(TOKEN_FILE).read_text("utf-8").strip()
+    except OSError:
+        return None
+
+
+def _running(api: Api) -> list[Operation]:
+    response = api.send("GET", "/v1/openapi.json")
+    if response.status >= 400:
+        raise failure(response)
+    return read_operations(json.load(response))
+
+
+def _named(operations: list[Operation], tag: str, name: str) -> Operation | None:
+    return next((operation for operation in _tagged(operations, tag) if operation.name == name), None)
+
+
+def _tagged(operations: list[Operation], tag: str) -> list[Operation]:
+    return [operation for operation in operations if operation.tag == tag]
+
+
+def _listed(operations: list[Operation], tag: str) -> str:
+    if not operations:
+        raise Stop(USAGE, f"there is no tag {tag}; `sandbox` lists them")
+    width = max(len(operation.name) for operation in operations)
+    return "\n".join(f"{operation.name:{width}}  {operation.entry['summary']}" for operation in operations)
+
+
+def run() -> NoReturn:
+    """Run this process's command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="surrogateescape")  # type: ignore[union-attr] # names of files may be any bytes
+    try:
+        main(sys.argv[1:])
+    except Stop as stop:
+        sys.stderr.write(f"sandbox: {stop.sentence}\n")
+        raise SystemExit(stop.code) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(OK) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    raise SystemExit(OK)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,14 @@
+"""How a command line ends."""
+
+from dataclasses import dataclass
+
+OK, FAILED, USAGE, UNREACHABLE = range(4)
+"""Exit codes."""
+
+
+@dataclass
+class Stop(Exception):
+    """End with this exit code and sentence."""
+
+    code: int
+    sentence: str

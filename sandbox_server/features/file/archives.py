@@ -1,0 +1,112 @@
+"""Archives: pack files, unpack them safely."""
+
+from pydantic import Field
+
+from sandbox_server.core import Model, operation
+from sandbox_server.drivers.file_access import ArchiveFormat
+from sandbox_server.drivers.files import Files
+
+SECONDS = 600.0
+MAX_SECONDS = 3600.0
+GIBIBYTE = 1 << 30
+
+
+class FileArchiveRequest(Model):
+    """What to pack."""
+
+    paths: tuple[str, ...] = Field(min_length=1, max_length=1000)
+    """Files and directories: absolute paths, or ones that begin with `~/`. Each is a member under its own name."""
+    destination: str
+    """The archive to write."""
+    format: ArchiveFormat | None = None
+    """Kind of archive; without it, what the destination's ending says, else `tar.gz`."""
+    exclude: tuple[str, ...] = ()
+    """Globs for names to leave out, as in `node_modules`."""
+    overwrite: bool = False
+    """Replace an archive that is there."""
+    timeout: float = Field(SECONDS, gt=0, le=MAX_SECONDS)
+    """Seconds after which it is stopped, and no archive is left."""
+    sudo: bool = False
+    """Read and write as root."""
+
+
+class FileArchiveResult(Model):
+    """The archive."""
+
+    path: str
+    """Where it is."""
+    format: ArchiveFormat
+    """What it is."""
+    size: int
+    """Bytes of the archive."""
+    member_count: int
+    """Files, directories and links in it."""
+
+
+class FileExtractRequest(Model):
+    """What to unpack."""
+
+    path: str
+    """The archive: tar, plain or compressed, or zip; told by its content."""
+    destination: str
+    """Directory to unpack into; made if need be."""
+    overwrite: bool = False
+    """Replace files that are there."""
+    max_bytes: int = Field(10 * GIBIBYTE, ge=1)
+    """Refuse an archive that unpacks to more than this."""
+    timeout: float = Field(SECONDS, gt=0, le=MAX_SECONDS)
+    """Seconds after which it is stopped; what was unpacked stays."""
+    sudo: bool = False
+    """Read and write as root."""
+
+
+class FileExtractResult(Model):
+    """What was unpacked."""
+
+    path: str
+    """The archive."""
+    destination: str
+    """Where its members are."""
+    member_count: int
+    """Files, directories and links that were made."""
+    size: int
+    """Bytes in them."""
+
+
+class FileArchives:
+    """Packs and unpacks the agent's files."""
+
+    tag = "file"
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    @operation("POST /v1/file/archive", scope="files", operation_id="archive_files", message="Archive created", failures="file")
+    async def archive(self, request: FileArchiveRequest) -> FileArchiveResult:
+        """Pack files and directories into a tar, tar.gz or zip archive.
+
+        Modes and symbolic links are kept; sockets and devices are left out. The archive is there whole or not at all.
+        """
+        form = request.format or format_of(request.destination)
+        access = self._files.access("archive", sudo=request.sudo, timeout=request.timeout)
+        status, members = await access.archive(
+            request.paths, request.destination, form, exclude=request.exclude, overwrite=request.overwrite
+        )
+        return FileArchiveResult(path=request.destination, format=form, size=status.size, member_count=members)
+
+    @operation("POST /v1/file/extract", scope="files", operation_id="extract_archive", message="Archive extracted", failures="file")
+    async def extract(self, request: FileExtractRequest) -> FileExtractResult:
+        """Unpack an archive into a directory.
+
+        A member that would land outside the directory, a link that leads out of it and a device are refused. Members before it stay.
+        """
+        access = self._files.access("extract", sudo=request.sudo, timeout=request.timeout)
+        members, size = await access.extract(request.path, request.destination, limit=request.max_bytes, overwrite=request.overwrite)
+        return FileExtractResult(path=request.path, destination=request.destination, member_count=members, size=size)
+
+
+def format_of(path: str) -> ArchiveFormat:
+    """Tell the kind of archive from the ending of its name."""
+    if path.endswith(".zip"):
+        return "zip"
+    return "tar" if path.endswith(".tar") else "tar.gz"

@@ -1,0 +1,199 @@
+"""Searching in files, with ripgrep."""
+
+import re
+
+from pydantic import Field
+
+from sandbox_server.core import InvalidArgument, Model, Reply, operation
+from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.ripgrep import Collector, Found, Match, Ripgrep
+
+MAX_MATCHES = 10_000
+"""Matches in one answer."""
+SECONDS = 30.0
+"""How long a search may take; then it gives what it has."""
+_SIZE = re.compile(r"\d+[KMG]?", re.IGNORECASE)
+
+
+class FileSearchRequest(Model):
+    """What to look for in one file."""
+
+    file: str
+    """Absolute path, or one that begins with `~/`."""
+    regex: str
+    """Regular expression, in ripgrep's syntax; look-around and back-references work too."""
+    sudo: bool = False
+    """Read as root."""
+
+
+class FileSearchResult(Model):
+    """The lines that match."""
+
+    file: str
+    """Path as it was asked for."""
+    matches: tuple[str, ...] = ()
+    """Lines that match, without their newlines."""
+    line_numbers: tuple[int, ...] = ()
+    """Their numbers, from 1, in the same order."""
+    truncated: bool = False
+    """There are more."""
+
+
+class FileGrepRequest(Model):
+    """What to look for in many files."""
+
+    path: str
+    """File or directory, absolute or beginning with `~/`."""
+    pattern: str
+    """Regular expression in ripgrep's syntax; look-around and back-references work too."""
+    include: tuple[str, ...] | None = None
+    """Only files that match one of these globs, as in `*.py`."""
+    exclude: tuple[str, ...] | None = None
+    """No files or directories that match one of these globs, as in `node_modules`."""
+    case_insensitive: bool = False
+    """Ignore case."""
+    fixed_strings: bool = False
+    """Take the pattern as it stands, not as a regular expression."""
+    context_before: int = Field(0, ge=0, le=20)
+    """Lines to show before each match."""
+    context_after: int = Field(0, ge=0, le=20)
+    """Lines to show after each match."""
+    max_results: int = Field(500, ge=1, le=MAX_MATCHES)
+    """Matches in the answer."""
+    max_file_size: str = "1M"
+    """Leave out larger files; a number with K, M or G."""
+    multiline: bool = False
+    """Let the pattern span lines; the dot matches newlines too."""
+    offset: int = Field(0, ge=0)
+    """Matches to skip, for the next page. Matches are in the order of file names."""
+    type: str | None = None
+    """Only files of this type by ripgrep's names: `py`, `js`, `rust`."""
+    recursive: bool = True
+    """Look into sub-directories."""
+    include_hidden: bool = False
+    """Look into files and directories whose names begin with a dot."""
+    include_ignored: bool = False
+    """Look into what `.gitignore` and the like leave out of a repository."""
+
+
+class GrepMatch(Model):
+    """One match."""
+
+    file: str
+    """Path of the file."""
+    line_number: int
+    """Number of the line, from 1; of the first one for a match that spans lines."""
+    line_content: str
+    """The line without its newline; several lines for a match that spans them."""
+    context_before: list[str] | None = None
+    """Lines before it, if they were asked for."""
+    context_after: list[str] | None = None
+    """Lines after it, if they were asked for."""
+    line_truncated: bool = False
+    """The line is very long: this is the part around the match."""
+
+
+class FileGrepResult(Model):
+    """Matches in many files."""
+
+    path: str
+    """Path as it was asked for."""
+    pattern: str
+    """Pattern as it was asked for."""
+    matches: tuple[GrepMatch, ...] = ()
+    """This page of matches."""
+    match_count: int = 0
+    """Matches in all, not only on this page."""
+    files_searched: int | None = None
+    """Files that were looked into; null when the search was stopped."""
+    files_matched: int | None = None
+    """Files with matches; null when the search was stopped."""
+    truncated: bool = False
+    """There are more matches than these: go on with `offset`."""
+
+
+class FileSearch:
+    """Finds text in the agent's files."""
+
+    tag = "file"
+
+    def __init__(self, files: Files, ripgrep: Ripgrep) -> None:
+        self._files = files
+        self._ripgrep = ripgrep
+
+    @operation(
+        "POST /v1/file/search", scope="files", operation_id="search_in_file", message="Search completed", failures="file", read_only=True
+    )
+    async def search(self, request: FileSearchRequest) -> FileSearchResult:
+        """Give the lines of one file that match a regular expression."""
+        access = self._files.access("search", sudo=request.sudo)
+        with await access.open(request.file):
+            pass
+        collector = Collector(before=0, after=0, offset=0, limit=MAX_MATCHES)
+        options = ["--text", f"--regexp={request.regex}"]
+        found = await self._ripgrep.search(options, access.absolute(request.file), collector, user=access.user, timeout=SECONDS)
+        return FileSearchResult(
+            file=request.file,
+            matches=tuple(match.text for match in found.matches),
+            line_numbers=tuple(match.line for match in found.matches),
+            truncated=not found.ended or found.total > len(found.matches),
+        )
+
+    @operation("POST /v1/file/grep", scope="files", operation_id="grep_files", message="Grep completed", failures="file", read_only=True)
+    async def grep(self, request: FileGrepRequest) -> Reply[FileGrepResult]:
+        """Search many files for a pattern. Binary files are left out."""
+        access = self._files.access("grep")
+        await access.stat(request.path)
+        collector = Collector(before=request.context_before, after=request.context_after, offset=request.offset, limit=request.max_results)
+        found = await self._ripgrep.search(_options(request), access.absolute(request.path), collector, timeout=SECONDS)
+        result = FileGrepResult(
+            path=request.path,
+            pattern=request.pattern,
+            matches=tuple(_match(match, request) for match in found.matches),
+            match_count=found.total,
+            files_searched=found.files_searched,
+            files_matched=found.files_matched,
+            truncated=not found.ended or found.total > request.offset + len(found.matches),
+        )
+        return Reply(result, hint=_hint(found))
+
+
+def _options(request: FileGrepRequest) -> list[str]:
+    if not _SIZE.fullmatch(request.max_file_size):
+        raise InvalidArgument(f"max_file_size is {request.max_file_size!r}; it must be a number with K, M or G, as in 500K")
+    options = [f"--regexp={request.pattern}", f"--max-filesize={request.max_file_size.upper()}"]
+    options += [f"--glob={pattern}" for pattern in request.include or ()]
+    options += [f"--glob=!{pattern}" for pattern in request.exclude or ()]
+    if request.context_before:
+        options.append(f"--before-context={request.context_before}")
+    if request.context_after:
+        options.append(f"--after-context={request.context_after}")
+    if request.type:
+        options.append(f"--type={request.type}")
+    flags = {
+        "--ignore-case": request.case_insensitive,
+        "--fixed-strings": request.fixed_strings,
+        "--multiline": request.multiline,
+        "--multiline-dotall": request.multiline,
+        "--max-depth=1": not request.recursive,
+        "--hidden": request.include_hidden,
+        "--no-ignore": request.include_ignored,
+    }
+    return options + [flag for flag, wanted in flags.items() if wanted]
+
+
+def _match(match: Match, request: FileGrepRequest) -> GrepMatch:
+    return GrepMatch(
+        file=match.file,
+        line_number=match.line,
+        line_content=match.text,
+        context_before=match.before if request.context_before else None,
+        context_after=match.after if request.context_after else None,
+        line_truncated=match.cut,
+    )
+
+
+def _hint(found: Found) -> str | None:
+    if found.ended:
+        return None
+    return "The search was stopped because it found or took too much; narrow it with include, exclude, type or a smaller path."

@@ -1,0 +1,306 @@
+"""The operations on shell sessions."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from urllib.parse import quote
+from uuid import uuid4
+
+from sandbox_server.core import Call, Event, InvalidArgument, NotFound, Reply, Socket, TooLarge, Unavailable, operation, socket, stream_of
+from sandbox_server.drivers.shell_commands import ShellCommand
+from sandbox_server.drivers.shells import Start
+from sandbox_server.features.shell.command import BashCommandStatus, Command
+from sandbox_server.features.shell.follow import Position, follow
+from sandbox_server.features.shell.session import Profile, Session
+from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.shell.terminal import Terminal
+from sandbox_server.features.shell.view import follow_terminal, screen_text
+from sandbox_server.features.shell.wire import (
+    ActiveShellSessionsResult,
+    ConsoleRecord,
+    ExecuteBashRequest,
+    ShellCommandResult,
+    ShellCreateSessionRequest,
+    ShellCreateSessionResponse,
+    ShellExecRequest,
+    ShellId,
+    ShellKillResult,
+    ShellSessionRef,
+    ShellSessionState,
+    ShellSessionStats,
+    ShellUpdateSessionRequest,
+    ShellViewRequest,
+    ShellViewResult,
+    ShellWaitRequest,
+    ShellWaitResult,
+    ShellWriteResult,
+    ShellWriteToProcessRequest,
+    TerminalRequest,
+)
+
+ACTIVE_SECONDS = 300.0
+WAIT_SECONDS = 30
+"""How long `wait` waits where the caller does not say."""
+MAX_INPUT = 64 << 10
+"""Bytes that are typed at once."""
+_STILL_RUNS = "the command still runs: wait for it, view it, write to it or kill it with its session id"
+
+
+class Shell:
+    """Shells of the agent, which a person sees and uses too."""
+
+    tag = "shell"
+
+    def __init__(self, sessions: Sessions, *, workspace: str) -> None:
+        self._sessions = sessions
+        self._workspace = workspace
+
+    @operation("POST /v1/shell/exec", scope="shell")
+    async def exec_command(self, request: ShellExecRequest) -> Reply[ShellCommandResult]:
+        """Run a command in a shell session.
+
+        Without an `id` an idle session is used, or one is made. `cd`, variables and functions stay in the session. The answer comes when
+        the command has ended, or after `timeout`, or after `no_change_timeout` without output; in the last two cases it goes on.
+        An `exit_code` is one that was observed, never a guess. A session runs one command at a time: another one is answered 409.
+
+        With `Accept: text/event-stream` the output comes as it is written: `status`, then `output` events with `output` and `seq`, then
+        `exit`, or `status` where the waiting ended first. To resume, send the same request with the last event's id as `Last-Event-ID`:
+        the command is not run again, and a `gap` event says which bytes were not kept.
+        """
+        return await self._finish(request, *await self._start(request))
+
+    async def _finish(self, request: ShellExecRequest, session: Session, command: Command, hint: str | None) -> Reply[ShellCommandResult]:
+        if request.async_mode:
+            return Reply(_result(session, command, "running"), hint=_join(hint, command.hint))
+        status = await command.settle(request.timeout, _silence(session, request.no_change_timeout))
+        output = await command.output(truncate=request.truncate)
+        still = _STILL_RUNS if status in ("running", "no_change_timeout") else None
+        return Reply(_result(session, command, status, output), hint=_join(hint, command.hint, still))
+
+    @stream_of(exec_command)
+    async def stream_exec(self, request: ShellExecRequest, call: Call) -> AsyncIterator[Event]:
+        """Run a command and give its output as events, or go on with one after `Last-Event-ID`."""
+        if call.last_event_id:
+            position = Position.parse(call.last_event_id)
+            session = await self._sessions.get(position.session_id)
+            command = session.commands.get(position.token)
+            if command is None:
+                raise NotFound("Command not found", hint="a session remembers its last commands only", session_id=session.id)
+        else:
+            session, command, hint = await self._start(request)
+            command.add_hint(hint)
+            position = Position(session.id, command.token, 0)
+        timeout = 0 if request.async_mode else request.timeout
+        return follow(command, position, timeout, _silence(session, request.no_change_timeout))
+
+    @operation("POST /v1/shell/run", scope="shell", tool="sandbox_execute_bash", aliases=("sandbox_exec_command",))
+    async def execute_bash(self, request: ExecuteBashRequest) -> Reply[ShellCommandResult]:
+        """Run a command in bash and give its output.
+
+        The shell stays: the next call goes on in its directory, with its variables. A command that takes longer than `timeout` goes on;
+        look at it with the `session_id` of the answer, or end it.
+        """
+        given = ShellExecRequest(
+            command=request.cmd,
+            exec_dir=request.cwd,
+            timeout=request.timeout,
+            no_change_timeout=0,
+            truncate=request.truncate,
+            async_mode=request.run_in_background,
+            strict=True,
+        )
+        start = self._start_in(request.cwd, preserve_symlinks=False)
+        found = await self._sessions.fresh(start) if request.new_session else None
+        return await self._finish(given, *await self._start(given, found))
+
+    @operation("POST /v1/shell/view", scope="shell", read_only=True, tool="sandbox_shell_view", aliases=("sandbox_view_shell",))
+    async def view(self, request: ShellViewRequest) -> Reply[ShellViewResult]:
+        """See what a session's terminal shows.
+
+        With `Accept: text/event-stream`: a `screen` event, then the terminal's `output` as it comes, until the session is closed.
+        """
+        session = await self._sessions.get(request.id)
+        output, hint = await screen_text(session, truncate=request.truncate)
+        latest = session.latest
+        result = ShellViewResult(
+            output=output,
+            session_id=session.id,
+            status=session.status,
+            console=[await _record(command) for command in session.commands.values()],
+            command=latest.text if latest else None,
+            exit_code=latest.exit_code if latest else None,
+        )
+        return Reply(result, hint=_join(hint, latest.hint if latest else None))
+
+    @stream_of(view)
+    async def stream_view(self, request: ShellViewRequest, call: Call) -> AsyncIterator[Event]:
+        """Give what a session's terminal shows, and what comes to it."""
+        position = Position.parse(call.last_event_id) if call.last_event_id else None
+        session = await self._sessions.get(position.session_id if position else request.id)
+        return follow_terminal(session, position)
+
+    @operation("POST /v1/shell/wait", scope="shell", read_only=True, tool="sandbox_shell_wait")
+    async def wait_for_process(self, request: ShellWaitRequest) -> ShellWaitResult:
+        """Wait until a session's command has ended; `running` says that it still had not."""
+        session = await self._sessions.get(request.id)
+        given = [seconds for seconds in (request.seconds, request.max_wait_seconds) if seconds is not None]
+        await session.state.until_idle(min(given, default=WAIT_SECONDS))
+        return ShellWaitResult(status=session.status)
+
+    @operation("POST /v1/shell/write", scope="shell", tool="sandbox_shell_write")
+    async def write_to_process(self, request: ShellWriteToProcessRequest) -> ShellWriteResult:
+        """Type into a session's terminal, whatever reads it: the answer to a prompt, keys for a full-screen program, Ctrl-C."""
+        session = await self._sessions.get(request.id)
+        keys = request.input.encode("utf-8", "surrogateescape")
+        if len(keys) > MAX_INPUT:
+            raise TooLarge(f"input is at most {MAX_INPUT} bytes", limit=MAX_INPUT)
+        session.type(keys + b"\r" if request.press_enter else keys)
+        return ShellWriteResult(status=session.status)
+
+    @operation("POST /v1/shell/kill", scope="shell", destructive=True, tool="sandbox_shell_kill")
+    async def kill_process(self, request: ShellId) -> Reply[ShellKillResult]:
+        """Stop what runs in a session: interrupt it, then terminate it, then kill it. The shell stays wherever that is possible."""
+        session = await self._sessions.get(request.id)
+        if not session.state.busy:
+            code = session.latest.exit_code if session.latest else None
+            return Reply(ShellKillResult(status=session.status, exit_code=code, returncode=code), hint="nothing was running")
+        running = session.state.running
+        await session.stop("terminated")
+        return Reply(ShellKillResult(status=running.status if running else "terminated"), hint=running.hint if running else None)
+
+    @operation("POST /v1/shell/sessions/create", scope="shell")
+    async def create_session(self, request: ShellCreateSessionRequest) -> Reply[ShellCreateSessionResponse]:
+        """Create a session, or give the one of that id."""
+        existing = await self._existing(request.id)
+        session = existing or await self._create(request.id, self._start_in(request.exec_dir, preserve_symlinks=request.preserve_symlinks))
+        if request.no_change_timeout is not None and existing is None:
+            session.profile.no_change_timeout = request.no_change_timeout
+            self._sessions.save()
+        return Reply(ShellCreateSessionResponse(session_id=session.id, working_dir=session.state.directory))
+
+    @operation("POST /v1/shell/sessions/update", scope="shell")
+    async def update_session(self, request: ShellUpdateSessionRequest) -> None:
+        """Change a session's settings."""
+        session = await self._sessions.get(request.id)
+        if request.no_change_timeout is not None:
+            session.profile.no_change_timeout = request.no_change_timeout
+            self._sessions.save()
+
+    @operation("GET /v1/shell/terminal-url", scope="shell", read_only=False)
+    async def get_terminal_url(self, call: Call) -> str:
+        """Create a session and give the URL of the page that shows it."""
+        session = await self._create(None, self._start_in(None))
+        return f"{call.base_url}/terminal?session_id={quote(session.id)}"
+
+    @operation("GET /v1/shell/sessions/stats", scope="shell")
+    async def get_session_stats(self) -> ShellSessionStats:
+        """Count the sessions."""
+        sessions, now = await self._sessions.all(), datetime.now(UTC)
+        active = [session for session in sessions if (now - session.last_used_at).total_seconds() <= ACTIVE_SECONDS]
+        return ShellSessionStats(
+            total_sessions=len(sessions),
+            active_sessions=len(active),
+            idle_sessions=len(sessions) - len(active),
+            max_sessions=self._sessions.limit,
+            session_timeout=int(self._sessions.evict_after),
+            usage_ratio=len(sessions) / self._sessions.limit,
+        )
+
+    @operation("GET /v1/shell/sessions", scope="shell")
+    async def list_sessions(self) -> ActiveShellSessionsResult:
+        """List the sessions."""
+        return ActiveShellSessionsResult(sessions={session.id: _state(session) for session in await self._sessions.all()})
+
+    @operation("DELETE /v1/shell/sessions", scope="shell", destructive=True)
+    async def cleanup_all_sessions(self) -> Reply[None]:
+        """Close every session, with what runs in them."""
+        sessions = await self._sessions.all()
+        for session in sessions:
+            await self._sessions.remove(session)
+        return Reply(None, message=f"{len(sessions)} sessions closed")
+
+    @operation("DELETE /v1/shell/sessions/{session_id}", scope="shell", destructive=True)
+    async def cleanup_session(self, request: ShellSessionRef) -> None:
+        """Close a session, with what runs in it."""
+        await self._sessions.remove(await self._sessions.get(request.session_id))
+
+    @socket("/v1/shell/ws", scope="shell")
+    async def terminal(self, request: TerminalRequest, socket: Socket) -> None:
+        """Show a session's terminal and type into it: JSON messages, `output` and `input` above all.
+
+        With `session_id` the session is attached with what its screen shows and what has scrolled away above.
+        """
+        terminal = Terminal(socket)
+        try:
+            existing = await self._existing(request.session_id)
+            session = existing or await self._create(request.session_id, self._start_in(None), personal=True)
+        except (NotFound, InvalidArgument, Unavailable) as failure:
+            await terminal.refuse(failure.message)
+            return
+        with suppress(ConnectionError):
+            await terminal.show(session)
+
+    async def _start(
+        self, request: ShellExecRequest, found: tuple[Session, str | None] | None = None
+    ) -> tuple[Session, Command, str | None]:
+        """Begin a command in the session that was `found` for it or belongs to it; the sentence says that one was made."""
+        start = self._start_in(request.exec_dir, preserve_symlinks=request.preserve_symlinks)
+        session, hint = found or await self._session_for(request.id, start)
+        try:
+            given = ShellCommand(Command.new_token(), request.command, request.exec_dir or "", start.links, bool(request.strict))
+            return session, await session.run(given, request.hard_timeout or None), hint
+        finally:
+            session.reserved = False
+
+    async def _session_for(self, session_id: str | None, start: Start) -> tuple[Session, str | None]:
+        if not session_id:
+            return await self._sessions.implicit(start), None
+        if existing := await self._existing(session_id):
+            return existing, None
+        session = await self._create(session_id, start)
+        return session, f"there was no session {session_id!r}: it was created, in {session.state.directory}"
+
+    async def _existing(self, session_id: str | None) -> Session | None:
+        session = await self._sessions.find(session_id) if session_id else None
+        if session and session.shell is None:
+            await session.open(Start(self._workspace))  # another caller is opening it
+        return session
+
+    async def _create(self, session_id: str | None, start: Start, *, personal: bool = False) -> Session:
+        return await self._sessions.create(Profile(session_id or str(uuid4()), personal=personal), start)
+
+    def _start_in(self, directory: str | None, *, preserve_symlinks: bool | None = False) -> Start:
+        if directory and not directory.startswith("/"):
+            raise InvalidArgument(f"exec_dir {directory!r} is not an absolute path", exec_dir=directory)
+        return Start(directory or self._workspace, "keep" if preserve_symlinks else "follow")
+
+
+def _silence(session: Session, given: int | None) -> float:
+    return session.profile.no_change_timeout if given is None else given
+
+
+def _result(session: Session, command: Command, status: BashCommandStatus, output: str | None = None) -> ShellCommandResult:
+    console = [ConsoleRecord(ps1=command.ps1, command=command.text, output=output)] if output is not None else None
+    return ShellCommandResult(
+        session_id=session.id, command=command.text, status=status, output=output, console=console, exit_code=command.exit_code
+    )
+
+
+async def _record(command: Command) -> ConsoleRecord:
+    return ConsoleRecord(ps1=command.ps1, command=command.text, output=await command.output())
+
+
+def _state(session: Session) -> ShellSessionState:
+    running = session.state.running
+    return ShellSessionState(
+        working_dir=session.state.directory,
+        created_at=session.profile.created_at,
+        last_used_at=session.last_used_at,
+        age_seconds=int((datetime.now(UTC) - session.profile.created_at).total_seconds()),
+        status=session.status,
+        current_command=running.text if running else None,
+    )
+
+
+def _join(*hints: str | None) -> str | None:
+    return "; ".join(hint for hint in hints if hint) or None

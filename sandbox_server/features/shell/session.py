@@ -1,0 +1,280 @@
+"""A session: its shell, the commands that run there one after the other, and how they are stopped."""
+
+import asyncio
+import signal as signals
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from sandbox_server.core import Conflict, Failure, InvalidArgument, Tasks, Unavailable
+from sandbox_server.drivers.process import LOST, Exit
+from sandbox_server.drivers.shell_commands import ShellCommand
+from sandbox_server.drivers.shell_marks import Mark
+from sandbox_server.drivers.shells import Foreground, Shell, Shells, Start
+from sandbox_server.features.shell.command import BashCommandStatus, Command
+from sandbox_server.features.shell.state import ShellState, told
+
+OPEN_SECONDS = 10.0
+"""How long a new shell may take to show its prompt: the account's start-up files run first."""
+PROMPT_SECONDS = 1.0
+"""How long a shell whose last command has ended may take to show its prompt again."""
+BEGIN_SECONDS = 10.0
+"""How long a shell at its prompt may take to begin a command."""
+STOP_GRACE = 1.0
+"""Seconds between one way of stopping a command and the next, harder one."""
+MAX_COMMANDS = 16
+"""Commands of a session that are remembered."""
+WHOLE_COMMANDS = 2
+"""Of them, the latest whose whole output is kept."""
+
+# A pager would wait for keys that no agent knows of; a person's own session has them.
+AGENT_ENVIRONMENT = {"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "SYSTEMD_PAGER": "cat"}
+_WAIT = "wait for it with /v1/shell/wait, end it with /v1/shell/kill, or use another session"
+_LOOK = "look at it with /v1/shell/view, end it with /v1/shell/kill, or use another session"
+_STEPS = (signals.SIGINT, signals.SIGTERM, signals.SIGKILL)
+
+
+@dataclass(slots=True)
+class Profile:
+    """What a session was created with."""
+
+    id: str
+    implicit: bool = False
+    """Whether a command that named no session made it."""
+    personal: bool = False
+    """Whether a person made it."""
+    no_change_timeout: float = 120.0
+    """Seconds; 0 is off."""
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+class Session:
+    """One session; it hears its shell (`ShellListener`). `changed` is called when there is something new to remember of it."""
+
+    def __init__(self, profile: Profile, shells: Shells, tasks: Tasks, changed: Callable[[], None]) -> None:
+        self.profile = profile
+        self.state = ShellState()
+        self.shell: Shell | None = None
+        self.commands: dict[str, Command] = {}
+        self.last_used_at = profile.created_at
+        self.reserved = False
+        """Whether a command is on its way to this session."""
+        self._shells = shells
+        self._tasks = tasks
+        self._changed = changed
+        self._opening = asyncio.Lock()
+
+    @property
+    def id(self) -> str:
+        """The session's name."""
+        return self.profile.id
+
+    @property
+    def latest(self) -> Command | None:
+        """The command that runs, or the last that ran."""
+        return next(reversed(self.commands.values()), None)
+
+    @property
+    def status(self) -> BashCommandStatus:
+        """Of what runs, or of what ran last."""
+        return self.state.status(self.latest)
+
+    @property
+    def started(self) -> Shell:
+        """The shell, running or ended; raises Unavailable before there is one."""
+        if self.shell is None:
+            raise Unavailable(f"the shell of session {self.id!r} is not open", session_id=self.id)
+        return self.shell
+
+    def touch(self) -> None:
+        """Note that the session is in use."""
+        self.last_used_at = datetime.now(UTC)
+
+    async def open(self, start: Start) -> None:
+        """Open the first shell; nothing happens when there is one. Raises Unavailable when it does not come to a prompt."""
+        async with self._opening:
+            if self.shell is None and self.state.over is None:
+                self.shell = await self._shells.open(self, self._adapted(start))
+                await self._opened()
+
+    async def reopen(self) -> str | None:
+        """Open the shell again where it has ended; gives the sentence that says so."""
+        async with self._opening:
+            over = self.state.over
+            if over is None:
+                return None
+            self.state.over = None
+            start = self._adapted(Start(self.state.directory or "/", "keep"))
+            try:
+                self.shell = await (self._shells.reopen(self.shell, self, start) if self.shell else self._shells.open(self, start))
+                await self._opened()
+            except BaseException:
+                self.state.over = self.state.over or over
+                raise
+        return (
+            f"the session's shell had ended ({told(over)}): a new one was opened in {self.state.directory}, "
+            "without the variables and jobs of the old one"
+        )
+
+    async def adopt(self, shell: Shell | None, directory: str) -> None:
+        """Go on with a shell that an earlier process opened; None when that is gone."""
+        self.state.directory = directory
+        self.shell = shell
+        if shell is None:
+            self.state.over = LOST
+        elif self.state.over is None:
+            await self._recall()
+
+    async def run(self, request: ShellCommand, hard_timeout: float | None = None) -> Command:
+        """Run a command; it has begun when this returns.
+
+        Raises Conflict while something else runs or reads the keys, and Unavailable: then the command has not run and will not.
+        """
+        if running := self.state.running:
+            raise self._busy(f"is running a command since {running.created_at:%Y-%m-%dT%H:%M:%SZ}: {running.text[:200]}")
+        command = self.state.running = Command(request.text, request.token)
+        try:
+            await self._give(request, command)
+        except BaseException:
+            if self.state.running is command:
+                self.state.running = None
+            raise
+        self._remember(command)
+        self.touch()
+        if hard_timeout is not None:
+            self._tasks.start(self._limit(command, hard_timeout), name=f"time limit of {command.token}")
+        return command
+
+    async def stop(self, reason: BashCommandStatus) -> None:
+        """Stop what runs: interrupt it, then terminate it, then kill it, and the shell last."""
+        if self.state.running:
+            self.state.running.stopping = reason
+        for number in _STEPS:
+            if not self.state.busy:
+                return
+            if await self.started.signal(number) == "group" and number != signals.SIGINT:
+                await self.started.signal_shell(signals.SIGINT)  # it may be in a loop, about to start the next one
+            if await self.state.until_idle(STOP_GRACE):
+                return
+        await self.started.signal_shell(signals.SIGKILL)
+        if not await self.state.until_idle(STOP_GRACE):
+            self.state.ended(LOST)
+
+    def type(self, data: bytes) -> None:
+        """Type bytes at the terminal, whoever reads them. Raises Conflict when the shell has ended, and Unavailable."""
+        if self.state.over:
+            raise Conflict(f"the shell of session {self.id!r} has ended", hint="the next exec opens it again", session_id=self.id)
+        self.started.type(data)
+        self.state.typed = True
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """Make the terminal this large for everyone who looks at it."""
+        await self.started.resize(columns, rows)
+        for viewer in list(self.state.viewers):
+            viewer.stale()
+
+    async def close(self) -> None:
+        """End the session with its shell and all that runs in it."""
+        if running := self.state.running:
+            running.finish("terminated", None)
+            running.add_hint("the session was closed")
+        for viewer in list(self.state.viewers):
+            viewer.closed()
+        if self.shell:
+            await self.shell.close()
+
+    def output(self, data: bytes) -> None:
+        """Take bytes of the terminal (`ShellListener`)."""
+        self.state.output(data)
+
+    def marked(self, mark: Mark) -> None:
+        """Take what the shell says of itself (`ShellListener`)."""
+        self.state.marked(mark)
+
+    def ended(self, observed: Exit) -> None:
+        """Take the end of the shell (`ShellListener`)."""
+        self.state.ended(observed)
+
+    def missed(self) -> None:
+        """Find out what happened while nobody listened (`ShellListener`)."""
+        for viewer in list(self.state.viewers):
+            viewer.stale()
+        self._tasks.start(self._recall(), name=f"recall of session {self.id}")
+
+    async def _give(self, request: ShellCommand, command: Command) -> None:
+        command.add_hint(await self.reopen())
+        if self.state.foreign and await self._foreground() == "group":
+            raise self._busy("runs something that was typed at its terminal", _LOOK)
+        await self.state.until_ready(PROMPT_SECONDS)
+        command.ps1 = self.state.ps1
+        try:
+            await self.started.run(request, discard_line=self.state.typed)
+            await self._begun(command, strict=request.strict)
+            if command.unread:
+                await self.started.run_again(request)
+                await self._begun(command, strict=request.strict)
+        finally:
+            if not command.begun and not command.ended:
+                await self.started.withdraw()
+        if command.nowhere and request.strict:
+            raise InvalidArgument(f"exec_dir {request.directory!r} does not exist or cannot be entered", exec_dir=request.directory)
+        if command.nowhere:
+            command.add_hint(f"exec_dir {request.directory!r} does not exist or cannot be entered: the command runs where the session was")
+        if not command.begun and not command.ended:
+            raise self._busy("did not take the command: something else reads its keys", _LOOK)
+
+    async def _begun(self, command: Command, *, strict: bool) -> None:
+        command.unread, left = False, BEGIN_SECONDS
+        while not (command.begun or command.ended or command.unread or (command.nowhere and strict)) and left > 0:
+            left = await self.state.turned(left)
+
+    async def _opened(self) -> None:
+        if not await self.state.until_ready(OPEN_SECONDS):
+            over = self.state.over
+            how = told(over) if over else f"no prompt within {OPEN_SECONDS:g} s"
+            raise Unavailable(f"the shell did not start: {how}", hint="~/.bashrc may end it or hold it up", session_id=self.id)
+        self._changed()
+
+    def _adapted(self, start: Start) -> Start:
+        return start if self.profile.personal else Start(start.directory, start.links, AGENT_ENVIRONMENT)
+
+    def _busy(self, what: str, hint: str = _WAIT) -> Conflict:
+        return Conflict(f"session {self.id!r} {what}", hint=hint, session_id=self.id)
+
+    def _remember(self, command: Command) -> None:
+        self.commands[command.token] = command
+        while len(self.commands) > MAX_COMMANDS:
+            del self.commands[next(iter(self.commands))]
+        for old in list(self.commands.values())[:-WHOLE_COMMANDS]:
+            old.capture.fold()
+
+    async def _limit(self, command: Command, hard_timeout: float) -> None:
+        await command.settle(hard_timeout)
+        if not command.ended:
+            await self.stop("hard_timeout")
+
+    async def _foreground(self) -> Foreground:
+        try:
+            return await self.started.signal(None)
+        except Failure:
+            return "gone"
+
+    async def _recall(self) -> None:
+        """Compare what the shell was given with what it wrote down when it ended."""
+        state = self.state
+        given, status = await self.started.recall()
+        over = given is None or (status is not None and status.token == given.token)
+        if given and not over and state.running is None:
+            state.running = Command(given.text, given.token)
+            state.running.begin()
+            self._remember(state.running)
+        if command := state.running:
+            command.add_hint("output that came while the server was away is missing: see /v1/shell/view")
+        if status:
+            state.directory = status.directory
+            if command and command.token == status.token:
+                state.finish(status.code)
+        if state.running is None and state.over is None:
+            state.foreign = await self._foreground() == "group"
+            state.ready = not state.foreign
+        state.turn_over()

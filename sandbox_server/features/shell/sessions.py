@@ -1,0 +1,183 @@
+"""All sessions: at most so many, found by id, remembered when they are gone, taken over when the server starts again."""
+
+import asyncio
+import logging
+from collections import deque
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
+from sandbox_server.drivers.shell_store import ShellStore, StoredSession
+from sandbox_server.drivers.shells import Shells, Start
+from sandbox_server.features.shell.session import Profile, Session
+
+MAX_GONE = 1000
+"""Ids of closed sessions that are remembered."""
+MAX_ID = 128
+RETRY_AFTER = 5.0
+RESTORE_TRIES = 20
+RESTORE_PAUSE = 0.5
+
+_log = logging.getLogger(__name__)
+
+
+class Sessions:
+    """The sessions; an asynchronous context manager, which leaves the shells running."""
+
+    def __init__(self, shells: Shells, store: ShellStore, *, limit: int, evict_after: float) -> None:
+        self.limit = limit
+        self.evict_after = evict_after
+        """Seconds of idleness after which a session may be closed to make room; 0 is never."""
+        self._shells = shells
+        self._store = store
+        self._sessions: dict[str, Session] = {}
+        self._gone: deque[str] = deque(maxlen=MAX_GONE)
+        self._tasks = Tasks()
+        self._restored = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        self._tasks.start(self._restore(), name="taking over the shell sessions")
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+        for session in self._sessions.values():
+            if session.shell:
+                session.shell.leave()
+
+    async def all(self) -> list[Session]:
+        """Every session."""
+        await self._restored.wait()
+        return list(self._sessions.values())
+
+    async def get(self, session_id: str) -> Session:
+        """The session of that id; raises NotFound with the contract's message."""
+        await self._restored.wait()
+        if session_id not in self._sessions:
+            raise NotFound("Session not found")
+        session = self._sessions[session_id]
+        session.touch()
+        return session
+
+    async def find(self, session_id: str) -> Session | None:
+        """The session of that id, None for one that never was; raises NotFound for one that is gone."""
+        await self._restored.wait()
+        if session_id not in self._sessions and session_id not in self._gone:
+            return None
+        return await self.get(session_id)
+
+    async def implicit(self, start: Start) -> Session:
+        """Reserve an idle session for a command that names none, or a new one. The caller ends the reservation."""
+        await self._restored.wait()
+        session = max(self._idle(implicit=True), key=lambda session: session.last_used_at, default=None)
+        if session is None:
+            return await self.create(Profile(str(uuid4()), implicit=True), start, reserved=True)
+        session.reserved = True
+        return session
+
+    async def fresh(self, start: Start) -> tuple[Session, str | None]:
+        """Reserve a new session, which the next command that names none goes on with; the sentence says what was closed for it."""
+        await self._restored.wait()
+        oldest = min(self._idle(implicit=True), key=lambda session: session.last_used_at, default=None)
+        closed = oldest is not None and len(self._sessions) >= self.limit
+        if oldest and closed:
+            await self.remove(oldest)
+        session = await self.create(Profile(str(uuid4()), implicit=True), start, reserved=True)
+        return session, "the shell that was idle longest was closed to make room" if closed else None
+
+    async def create(self, profile: Profile, start: Start, *, reserved: bool = False) -> Session:
+        """Open a session.
+
+        Raises InvalidArgument for an unusable id, ResourceExhausted when there are too many, Unavailable when the shell does not start.
+        """
+        await self._restored.wait()
+        if len(profile.id) > MAX_ID or not profile.id.isprintable() or "/" in profile.id:
+            raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", id=profile.id[:MAX_ID])
+        await self._make_room()
+        if profile.id in self._sessions:  # another caller was faster
+            return self._sessions[profile.id]
+        session = self._sessions[profile.id] = Session(profile, self._shells, self._tasks, self.save)
+        session.reserved = reserved
+        if profile.id in self._gone:
+            self._gone.remove(profile.id)
+        try:
+            await session.open(start)
+        except BaseException:
+            del self._sessions[profile.id]
+            await session.close()
+            raise
+        return session
+
+    async def remove(self, session: Session) -> None:
+        """Close a session; its id stays known as gone."""
+        if self._sessions.pop(session.id, None):
+            self._gone.append(session.id)
+            self.save()
+            await session.close()
+
+    def save(self) -> None:
+        """Write down which sessions there are."""
+        self._store.write(map(_stored, self._sessions.values()), self._gone)
+
+    def _idle(self, *, implicit: bool = False) -> list[Session]:
+        return [
+            session
+            for session in self._sessions.values()
+            if session.shell and not session.reserved and not session.state.busy and (session.profile.implicit or not implicit)
+        ]
+
+    async def _make_room(self) -> None:
+        if len(self._sessions) < self.limit:
+            return
+        oldest = min(self._idle(), key=lambda session: session.last_used_at, default=None)
+        if oldest and self.evict_after and (datetime.now(UTC) - oldest.last_used_at).total_seconds() >= self.evict_after:
+            await self.remove(oldest)
+            return
+        raise ResourceExhausted(
+            f"all {self.limit} shell sessions are in use",
+            retry_after=RETRY_AFTER,
+            hint="close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is",
+        )
+
+    async def _restore(self) -> None:
+        try:
+            stored = self._store.read()
+            self._gone.extend(stored.gone)
+            for entry in stored.sessions:
+                await self._take_over(entry)
+            if stored.sessions:
+                self.save()
+        finally:
+            self._restored.set()
+
+    async def _take_over(self, entry: StoredSession) -> None:
+        created_at = datetime.fromisoformat(entry.created_at)
+        profile = Profile(entry.id, entry.implicit, entry.personal, entry.no_change_timeout, created_at)
+        session = Session(profile, self._shells, self._tasks, self.save)
+        for _ in range(RESTORE_TRIES):
+            try:
+                shell = await self._shells.adopt(entry.key, session) if entry.key else None
+                await session.adopt(shell, entry.directory)
+            except Unavailable:  # the spawner may still be starting
+                await asyncio.sleep(RESTORE_PAUSE)
+            except Failure:
+                _log.exception("session %s cannot be taken over", entry.id)
+                return
+            else:
+                self._sessions[entry.id] = session
+                return
+
+
+def _stored(session: Session) -> StoredSession:
+    profile = session.profile
+    return StoredSession(
+        id=profile.id,
+        key=session.shell.key if session.shell and session.shell.pane else None,
+        directory=session.state.directory,
+        implicit=profile.implicit,
+        personal=profile.personal,
+        no_change_timeout=profile.no_change_timeout,
+        created_at=profile.created_at.isoformat(),
+    )

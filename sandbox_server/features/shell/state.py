@@ -1,0 +1,149 @@
+"""What is known of a session's shell, from what it says: sans-io, fed by a driver, awaited by those who act on it."""
+
+import asyncio
+import signal as signals
+from typing import Protocol
+
+from sandbox_server.drivers.process import Exit
+from sandbox_server.drivers.shell_marks import Mark
+from sandbox_server.features.shell.capture import Ring
+from sandbox_server.features.shell.command import BashCommandStatus, Command
+from sandbox_server.features.shell.text import plain
+
+REPLAY = 256 << 10
+"""Bytes of the terminal that a viewer who comes back can be given again."""
+_MAX_PROMPT = 4096
+
+
+class Viewer(Protocol):
+    """Who looks at a terminal; the calls come in order."""
+
+    def output(self, data: bytes) -> None:
+        """Bytes for the terminal."""
+
+    def stale(self) -> None:
+        """What was seen so far may be wrong: look at the screen again."""
+
+    def closed(self) -> None:
+        """The session is over."""
+
+
+class ShellState:
+    """The state of one shell after the other in the same terminal."""
+
+    def __init__(self) -> None:
+        self.directory = ""
+        self.running: Command | None = None
+        """The agent's command that was given to the shell and has not ended."""
+        self.foreign = False
+        """Whether a line runs that was typed at the terminal."""
+        self.ready = False
+        """Whether the prompt is shown and keys are read."""
+        self.typed = False
+        """Whether keys were typed since then."""
+        self.over: Exit | None = None
+        """How the shell ended, when it has."""
+        self.ps1 = ""
+        """The prompt, its last line."""
+        self.log = Ring(REPLAY)
+        self.viewers: set[Viewer] = set()
+        self._prompt = bytearray()
+        self._turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs in the shell."""
+        return self.running is not None or self.foreign
+
+    def output(self, data: bytes) -> None:
+        """Take bytes of the terminal."""
+        if self.running and self.running.begun:
+            self.running.wrote(data)
+        elif len(self._prompt) < _MAX_PROMPT:
+            self._prompt += data
+        self.log.add(data)
+        for viewer in list(self.viewers):
+            viewer.output(data)
+
+    def marked(self, mark: Mark) -> None:
+        """Take what the shell says of itself."""
+        command = self.running
+        mine = command is not None and command.token == mark.token
+        match mark.kind:
+            case "line":
+                self.ready, self.foreign = False, command is None
+            case "start" if command and mine:
+                command.begin()
+            case "nowhere" if command and mine:
+                command.nowhere = True
+            case "unread" if command:
+                command.unread = True
+            case "end" if command and mine:
+                self.directory = mark.directory
+                self.finish(mark.status)
+            case "prompt":
+                self.directory, self.foreign = mark.directory, False
+                self._prompt.clear()
+            case "ready":
+                self.ps1 = plain(bytes(self._prompt)).rpartition("\n")[2]
+                self.ready, self.typed = True, False
+        self.turn_over()
+
+    def ended(self, observed: Exit) -> None:
+        """Take the end of the shell, and of the command in it."""
+        self.over, self.ready, self.foreign = observed, False, False
+        if command := self.running:
+            self.running = None
+            command.add_hint(f"the session's shell ended with the command ({told(observed)}); the next exec opens a new one")
+            command.finish(command.stopping or "terminated", None if command.stopping else observed.code)
+        notice = f"\r\n[the shell has ended: {told(observed)}; press Enter to open it again]\r\n"
+        for viewer in list(self.viewers):
+            viewer.output(notice.encode())
+        self.turn_over()
+
+    def finish(self, code: int) -> None:
+        """Note that the running command has ended with `code`."""
+        if command := self.running:
+            self.running = None
+            command.finish(command.stopping or "completed", None if command.stopping else code)
+
+    def status(self, latest: Command | None) -> BashCommandStatus:
+        """Of what runs, or of what ran last."""
+        if self.busy:
+            return "running"
+        if self.over:
+            return "terminated"
+        return latest.status if latest else "completed"
+
+    async def until_idle(self, timeout: float) -> bool:
+        """Wait until nothing runs, at most `timeout` seconds; tells whether that is so."""
+        while self.busy and (timeout := await self.turned(timeout)) > 0:
+            pass
+        return not self.busy
+
+    async def until_ready(self, timeout: float) -> bool:
+        """Wait for the prompt, at most `timeout` seconds or until the shell has ended; tells whether it is there."""
+        while not self.ready and self.over is None and (timeout := await self.turned(timeout)) > 0:
+            pass
+        return self.ready
+
+    async def turned(self, timeout: float) -> float:
+        """Wait until something happens to the shell, at most `timeout` seconds; gives the seconds that are left."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await asyncio.wait([self._turn], timeout=timeout)
+        return timeout - (loop.time() - began)
+
+    def turn_over(self) -> None:
+        """Wake those who wait for something to happen."""
+        turned, self._turn = self._turn, asyncio.get_running_loop().create_future()
+        turned.set_result(None)
+
+
+def told(observed: Exit) -> str:
+    """Say how a shell ended."""
+    if observed.code is not None:
+        return f"exit code {observed.code}"
+    if observed.signal is not None:
+        return f"killed by {signals.Signals(observed.signal).name}"
+    return "nobody saw how"

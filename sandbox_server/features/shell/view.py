@@ -1,0 +1,88 @@
+"""A session's terminal as text: a picture of it, or what comes to it as events."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from sandbox_server.core import Event, Unavailable
+from sandbox_server.drivers.terminal_screen import Screen
+from sandbox_server.features.shell.follow import CHUNK, Position, gap_event, output_event
+from sandbox_server.features.shell.session import Session
+from sandbox_server.features.shell.text import increment, plain, shorten
+
+
+async def screen_text(session: Session, *, truncate: bool) -> tuple[str, str | None]:
+    """Give what the terminal shows with what is above it, and a sentence where that is not everything.
+
+    Of a full-screen program it is the screen alone.
+    """
+    try:
+        screen = await session.started.capture()
+    except Unavailable:
+        return "", "the terminal is gone: the next exec opens a new one"
+    text = await asyncio.to_thread(_text, screen)
+    hint = "older lines have left the terminal's memory" if screen.full and not screen.state.alternate else None
+    return (shorten(text) if truncate else text), hint
+
+
+async def follow_terminal(session: Session, position: Position | None) -> AsyncIterator[Event]:
+    """Give a `screen` event, then `output` events until the session is closed; from a `position` on, the output since then."""
+    watch = _Watch()
+    session.state.viewers.add(watch)
+    try:
+        if position is None:
+            position = Position(session.id, "", session.state.log.end)
+            yield await _picture(session, position)
+        while True:
+            change = watch.change
+            position = min(position, replace(position, offset=session.state.log.end), key=lambda place: place.offset)
+            start, raw = session.state.log.read(position.offset, CHUNK)
+            if start > position.offset or watch.missed:
+                watch.missed = False
+                yield gap_event(position, start)
+                position = replace(position, offset=session.state.log.end)
+                yield await _picture(session, position)
+                continue
+            text, used = increment(raw, last=watch.over)
+            position = replace(position, offset=position.offset + used)
+            if text:
+                yield output_event(position, text)
+            if watch.over:
+                yield Event("exit", {"session_id": session.id, "status": session.status}, str(position))
+                return
+            if not used:
+                await asyncio.wait([change])
+    finally:
+        session.state.viewers.discard(watch)
+
+
+async def _picture(session: Session, position: Position) -> Event:
+    output, hint = await screen_text(session, truncate=True)
+    shown = {"session_id": session.id, "output": output, "status": session.status, "hint": hint}
+    return Event("screen", {**shown, "offset": position.offset, "seq": position.offset}, str(position))
+
+
+def _text(screen: Screen) -> str:
+    lines = screen.visible if screen.state.alternate else screen.lines
+    return plain(b"\n".join(line.rstrip() for line in lines)).rstrip("\n ")
+
+
+class _Watch:
+    """Wakes one reader when there is more (`Viewer`)."""
+
+    def __init__(self) -> None:
+        self.missed = False
+        self.over = False
+        self.change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def output(self, data: bytes) -> None:
+        changed, self.change = self.change, asyncio.get_running_loop().create_future()
+        changed.set_result(None)
+
+    def stale(self) -> None:
+        self.missed = True
+        self.output(b"")
+
+    def closed(self) -> None:
+        self.over = True
+        self.output(b"")

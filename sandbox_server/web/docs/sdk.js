@@ -1,0 +1,20 @@
+// The operations that the published Python SDK has, by tag; a test holds this against the published contract.
+
+/** @type {Record<string, string[]>} */
+export const SDK = {
+  auth: ["authenticate", "create_ticket"],
+  bash: ["close_session", "create_session", "exec", "kill", "output", "sessions", "write"],
+  file: [
+    "download_file", "find_files", "glob_files", "grep_files", "list_path", "read_file", "replace_in_file", "search_in_file",
+    "str_replace_editor", "upload_file", "write_file",
+  ],
+  "file-watch": ["watch_create", "watch_events", "watch_list", "watch_poll", "watch_stop", "watch_wait"],
+  sandbox: [
+    "get_context", "get_nodejs_packages", "get_python_packages", "list_hooks", "observe_export", "observe_live", "observe_report_delete",
+    "observe_report_download", "observe_reports", "observe_start", "observe_status", "observe_stop", "register_hook", "remove_hook",
+  ],
+  shell: [
+    "cleanup_all_sessions", "cleanup_session", "create_session", "exec_command", "get_session_stats", "get_terminal_url", "kill_process",
+    "list_sessions", "update_session", "view", "wait_for_process", "write_to_process",
+  ],
+};

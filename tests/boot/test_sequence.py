@@ -1,0 +1,84 @@
+"""The order in which the container starts, and what stops it."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.boot import accounts, sequence
+from sandbox_server.boot.hooks import HookFailedError
+from sandbox_server.settings import Agent, Auth, Hooks, Logs, Paths, Settings
+from sandbox_server.variables import Secret
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings of a container whose places are all in a directory of the test; its account is as in the image."""
+    monkeypatch.setattr(accounts, "SUDOERS", tmp_path / "sudoers")
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log").chmod(0o777)
+    run = f"{tmp_path}/run"
+    paths = Paths(run=f"{run}/sandbox", agent_run=f"{run}/agent", boot=f"{run}/boot", code=os.getcwd(), added=())
+    agent = Agent(workspace=f"{tmp_path}/work")
+    return replace(Settings(), paths=paths, agent=agent, logs=Logs(directory=f"{tmp_path}/log"))
+
+
+def with_hooks(settings: Settings, tmp_path: Path, **more: object) -> Settings:
+    """The settings with hooks that note whether the workspace and the components are there yet."""
+    note = f"{{ [ -d {tmp_path}/work ] && echo $NAME with workspace || echo $NAME; }} >>{tmp_path}/log/notes"
+    hooks = Hooks(init=f"NAME=init; {note}", pre_services=f"NAME=pre; {note}")
+    return replace(settings, hooks=replace(hooks, **more))  # type: ignore[arg-type] # fields of Hooks
+
+
+def test_the_workspace_comes_between_the_two_hooks(settings: Settings, tmp_path: Path) -> None:
+    sequence.prepare(with_hooks(settings, tmp_path), {})
+    assert (tmp_path / "log" / "notes").read_text().splitlines() == ["init", "pre with workspace"]
+
+
+def test_the_services_get_the_whole_environment_and_the_agent_a_clean_one(settings: Settings) -> None:
+    given = {"SANDBOX_API_KEY": "k", "GREETING": "hello"}
+    agent_environ = sequence.prepare(settings, given)
+    assert json.loads(Path(settings.paths.environ).read_text()) == given
+    assert json.loads(Path(settings.paths.agent_environ).read_text()) == agent_environ
+    assert agent_environ["GREETING"] == "hello"
+    assert "SANDBOX_API_KEY" not in agent_environ
+
+
+def test_a_key_is_made_only_where_nothing_else_signs_anybody_in(settings: Settings) -> None:
+    key = Path(settings.paths.run, "api-key")
+    for auth in (Auth(api_key=Secret("k")), Auth(jwt_public_key=Secret("p")), Auth(jwks_file="/jwks.json"), Auth(mode="off")):
+        sequence.prepare(replace(settings, auth=auth), {})
+        assert not key.exists()
+    sequence.prepare(settings, {})
+    made = key.read_text()
+    sequence.prepare(settings, {})
+    assert key.read_text() == made != ""
+
+
+def test_the_link_is_to_be_announced(settings: Settings) -> None:
+    sequence.prepare(settings, {})
+    assert Path(settings.paths.announcement).exists()
+
+
+def test_a_hook_that_fails_is_told_and_the_rest_goes_on(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sequence.prepare(with_hooks(settings, tmp_path, init="exit 4"), {})
+    assert "boot: RUN_HOOK_INIT ended with exit code 4\n" in capsys.readouterr().err
+    assert (tmp_path / "log" / "notes").read_text() == "pre with workspace\n"
+
+
+def test_a_strict_hook_that_fails_stops_everything(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(HookFailedError, match="RUN_HOOK_INIT ended with exit code 4"):
+        sequence.prepare(with_hooks(settings, tmp_path, init="exit 4", strict=True), {})
+    assert not (tmp_path / "log" / "notes").exists()
+
+
+def test_bad_settings_stop_the_boot_before_anything_is_touched(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        sequence.boot({"USER_UID": "nobody", "PUBLIC_PORT": "0"})
+    assert stopped.value.code == sequence.EXIT_BAD_SETTINGS
+    assert [line.split()[0] for line in capsys.readouterr().err.splitlines()] == ["boot:", "USER_UID", "PUBLIC_PORT"]

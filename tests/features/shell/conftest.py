@@ -1,0 +1,89 @@
+"""Shell sessions over a real spawner, real file workers and a real tmux."""
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.shell_store import ShellStore
+from sandbox_server.drivers.shells import Shells
+from sandbox_server.drivers.tmux import Tmux
+from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.shell.wire import ShellCommandResult, ShellExecRequest
+
+if TYPE_CHECKING:
+    from tests.conftest import SpawnerDaemon
+
+
+class Server:
+    """What a server has of shells: the feature and its drivers, opened again and again over the same shells."""
+
+    def __init__(self, spawner: "SpawnerDaemon", files: Files, home: Path, state: Path) -> None:
+        self.home = home
+        self.shells_directory = home / ".shells"
+        self._processes = Processes(spawner.socket)
+        self._files = files
+        self._state = state
+        self.sessions: Sessions
+        self.tmux: Tmux
+
+    @asynccontextmanager
+    async def serving(self, limit: int = 4, evict_after: float = 0) -> AsyncIterator[Shell]:
+        """Serve, until the context is left; the shells go on."""
+        directory = str(self.shells_directory)
+        async with AsyncExitStack() as stack:
+            self.tmux = await stack.enter_async_context(Tmux(self._processes, directory))
+            shells = Shells(self._processes, self._files, self.tmux, directory)
+            self.sessions = Sessions(shells, ShellStore(str(self._state / "shells.json")), limit=limit, evict_after=evict_after)
+            await stack.enter_async_context(self.sessions)
+            yield Shell(self.sessions, workspace=str(self.home))
+
+
+@pytest.fixture
+def server(spawner: "SpawnerDaemon", files: Files, home: Path, tmp_path: Path) -> Iterator[Server]:
+    """A server that is not serving yet; its tmux ends with the test."""
+    made = Server(spawner, files, home, tmp_path)
+    made.shells_directory.mkdir(mode=0o700)
+    shutil.chown(made.shells_directory, "gem", "gem")
+    spawner.environment |= {"HOME": str(home), "WORKSPACE": str(home)}
+    spawner.stop()
+    spawner.start("--allow-root")
+    yield made
+    subprocess.run(["tmux", "-S", str(made.shells_directory / "tmux.sock"), "kill-server"], check=False, capture_output=True)
+
+
+@pytest.fixture
+async def shell(server: Server) -> AsyncIterator[Shell]:
+    """The feature, with room for four sessions."""
+    async with server.serving() as feature:
+        yield feature
+
+
+class Runner:
+    """Runs commands in one session, shortly."""
+
+    def __init__(self, shell: Shell, session_id: str) -> None:
+        self.shell = shell
+        self.id = session_id
+        self.hint: str | None = None
+
+    async def __call__(self, command: str, **options: object) -> ShellCommandResult:
+        """Run a command and give its result; `hint` holds the envelope's."""
+        async with asyncio.timeout(20):
+            reply = await self.shell.exec_command(ShellExecRequest.model_validate({"id": self.id, "command": command, **options}))
+        self.hint = reply.hint
+        return reply.data
+
+
+@pytest.fixture
+async def run(shell: Shell) -> Runner:
+    """Commands in a session named `main`."""
+    return Runner(shell, "main")

@@ -1,0 +1,72 @@
+"""The pages hold to their own Content-Security-Policy: nothing from elsewhere, no script in the page, every file there."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import sandbox_server
+from sandbox_server.features.auth.paths import OPEN
+
+WEB = Path(sandbox_server.__file__).parent / "web"
+VENDOR = "/static/vendor/"
+PAGES = sorted(WEB.rglob("*.html"))
+SCRIPTS = sorted(WEB.rglob("*.js"))
+
+
+class Links(HTMLParser):
+    """What a page loads, and what it should not hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.inline: list[str] = []
+        self._in_script = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the addresses of scripts, styles and icons, and the attributes that are scripts."""
+        named = dict(attrs)
+        self._in_script = tag in ("script", "style")
+        address = named.get("src") or (named.get("href") if tag == "link" else None)
+        if address and not address.startswith("data:"):
+            self.loaded.append(address)
+        self.inline += [name for name in named if name.startswith("on")]
+
+    def handle_data(self, data: str) -> None:
+        """Note a script that stands in the page."""
+        if self._in_script and data.strip():
+            self.inline.append(data.strip()[:40])
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave a script."""
+        self._in_script = False
+
+
+def read(page: Path) -> Links:
+    links = Links()
+    links.feed(page.read_text(encoding="utf-8"))
+    return links
+
+
+def exists(address: str) -> bool:
+    return address.startswith(VENDOR) or (address.startswith("/static/") and (WEB / address.removeprefix("/static/")).is_file())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_page_loads_only_files_of_ours_that_are_there(page: Path) -> None:
+    links = read(page)
+    assert links.inline == []
+    assert [address for address in links.loaded if not exists(address)] == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=str)
+def test_a_script_imports_only_files_of_ours_that_are_there(script: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    imported = re.findall(r"""(?:from|import)\s*\(?\s*["']([^"']+)["']""", text)
+    assert [address for address in imported if not exists(address)] == []
+    assert re.findall(r"https?://(?!www\.w3\.org)", text) == []
+
+
+def test_the_sign_in_page_needs_nothing_that_needs_signing_in() -> None:
+    assert set(read(WEB / "login/index.html").loaded) <= OPEN
