@@ -131,10 +131,10 @@ def test_chrome_devtools_mcp(tcp: str) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists(BROWSER_USE), reason="browser-use is not installed here")
-def test_browser_use(tcp: str) -> None:
-    script = str(HERE / "clients" / "browser_use.py")
-    told = run([BROWSER_USE, script, f"ws://{tcp}/devtools/browser/any", json.dumps(HEADERS)], ANONYMIZED_TELEMETRY="false")
-    assert json.loads(told.splitlines()[-1]) == {"title": "Hello", "found": True}
+def test_browser_use(tcp: str, site: str) -> None:
+    script = str(HERE / "clients" / "read_page.py")
+    told = run([BROWSER_USE, script, f"ws://{tcp}/devtools/browser/any", json.dumps(HEADERS), site], ANONYMIZED_TELEMETRY="false")
+    assert json.loads(told.splitlines()[-1]) == {"url": site, "found": True}
 
 
 @needs("puppeteer-core")
