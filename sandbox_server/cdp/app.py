@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.inside import Inside
 from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.pages import Pages, answered
-from sandbox_server.cdp.restart import Restart
 from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
@@ -56,10 +56,10 @@ def create(settings: Settings) -> Starlette:
             yield
 
     pages = Pages(browser, paths.devtools_protocol)
-    return Starlette(routes=list(routes(pages, Sessions(browser), Restart(browser, chromium))), lifespan=lifespan)
+    return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium))), lifespan=lifespan)
 
 
-def routes(pages: Pages, sessions: Sessions, restart: Restart) -> Iterator[BaseRoute]:
+def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRoute]:
     """Chromium's own paths, with and without `/cdp`, with and without a slash at the end; and our own for the API."""
     listed = {"/json": pages.targets, "/json/list": pages.targets, "/json/version": pages.version, "/json/protocol": pages.protocol}
     for prefix in ("", "/cdp"):
@@ -72,8 +72,9 @@ def routes(pages: Pages, sessions: Sessions, restart: Restart) -> Iterator[BaseR
         yield WebSocketRoute(f"{prefix}/devtools/browser/{{id}}", sessions.on_browser)
         yield WebSocketRoute(f"{prefix}/devtools/browser", sessions.on_browser)
         yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
-    yield Route("/browser", answered(restart.status))
-    yield Route("/browser/restart", answered(restart.restart), methods=["POST"])
+    yield Route("/browser", answered(inside.status))
+    yield Route("/browser/tabs", answered(inside.tabs))
+    yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.drivers.system import listening_ports
 
@@ -250,13 +248,6 @@ def test_its_policies_hold_and_a_restart_changes_them(make_owner: MakeOwner, unt
     assert not blocked(owner, "http://a.example/")
     assert blocked(owner, "http://b.example/")
     assert "--accept-lang=fr-FR" in command_line(owner.pid)
-
-
-@pytest.mark.parametrize("body", ["[]", "{", '{"url_blocklist": 3}'])
-def test_a_restart_that_makes_no_sense_changes_nothing(shared: Owner, body: str) -> None:
-    pid = shared.pid
-    assert shared.request("POST", "/browser/restart", content=body).status_code == 400
-    assert shared.pid == pid
 
 
 def test_stopping_ends_the_browser_in_good_time(make_owner: MakeOwner, until: Until) -> None:

@@ -1,10 +1,13 @@
 """What the API asks of this process, on paths that the gateway does not pass on."""
 
+from dataclasses import asdict
+
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.strip import Strip
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
 from sandbox_server.drivers.chromium import Chromium
@@ -20,12 +23,13 @@ class RestartRequest(Model):
     locale: str | None = Field(default=None, max_length=200)
 
 
-class Restart:
-    """Restarting the browser, with other policies where they are given."""
+class Inside:
+    """Looking at the browser, and restarting it with other policies."""
 
     def __init__(self, browser: Browser, chromium: Chromium) -> None:
         self._browser = browser
         self._chromium = chromium
+        self._strip = Strip()
 
     async def restart(self, request: Request) -> Response:
         """Restart, and answer once the next browser serves."""
@@ -36,6 +40,10 @@ class Restart:
         self._chromium.change(language=wanted.locale, **_policies(wanted))
         await self._browser.restart()
         return await self.status(request)
+
+    async def tabs(self, _: Request) -> Response:
+        """The tab strip."""
+        return JSONResponse([asdict(tab) for tab in await self._strip.tabs(await self._browser.link())])
 
     async def status(self, _: Request) -> Response:
         """How the browser runs."""
