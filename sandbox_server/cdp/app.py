@@ -1,11 +1,8 @@
 """The composition root of the process that owns the browser."""
 
-import logging
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,6 +15,8 @@ from sandbox_server.cdp.pages import Pages, answered
 from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
+from sandbox_server.core import logs
+from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers.chromium import Chromium, Place
 from sandbox_server.drivers.process import Processes
 from sandbox_server.settings import Settings
@@ -44,7 +43,7 @@ def create(settings: Settings) -> Starlette:
 
     browser = Browser(
         chromium,
-        Tabs(f"{paths.run}/tabs.json"),
+        Tabs(paths.tabs),
         prepare,
         eager=settings.browser.start == "eager",
         homepage=settings.browser.homepage or "about:blank",
@@ -85,22 +84,13 @@ async def healthy(_: Request) -> Response:
 
 def serve(settings: Settings) -> None:
     """Serve DevTools clients on the component's socket until told to stop."""
-    logging.basicConfig(stream=sys.stdout, level=settings.logs.level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # it tells the whole address of each WebSocket
-    config = uvicorn.Config(
+    logs.configure(settings.logs.level)
+    serve_on(
+        settings.paths.socket("cdp"),
         create(settings),
-        uds=settings.paths.socket("cdp"),
-        loop="uvloop",
-        http="httptools",
-        ws="websockets-sansio",
         ws_max_size=MAX_FROM_BROWSER,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_SECONDS,
         ws_ping_timeout=PONG_SECONDS,
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    uvicorn.Server(config).run()

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.drivers import document_text
 from sandbox_server.drivers.pipes import Capture, PipeReader
-from sandbox_server.drivers.process import Exit, Process, Processes
+from sandbox_server.drivers.process import Exit, Process, Processes, put_down
 
 SECONDS = 30.0
 MEMORY = 2 << 30
@@ -71,4 +70,4 @@ async def _wait(process: Process) -> Exit | None:
     except TimeoutError:
         return None
     finally:
-        await process.kill(signal.SIGKILL)
+        await put_down(process)

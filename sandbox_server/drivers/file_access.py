@@ -3,7 +3,7 @@
 import errno
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 from sandbox_server.core.errors import Conflict, FileError, FileErrorType, PermissionDenied
@@ -186,10 +186,6 @@ class FileAccess:
             await self._do({"op": "extract", "path": path, "destination": destination, "limit": limit, "overwrite": overwrite})
         ).header
         return answer["members"], answer["size"]
-
-    def doing(self, operation: str) -> "FileAccess":
-        """The same access, under another word for what is done."""
-        return replace(self, operation=operation)
 
     async def _do(self, header: dict[str, Any], payload: bytes = b"", fds: Sequence[int] = ()) -> Frame:
         for key in ("path", "destination"):

@@ -200,7 +200,8 @@ def _named(fd: int, directory: str) -> Iterator[tuple[str, int]]:
     name = staging_name(directory)
     kept = fd
     try:
-        os.link(f"/proc/self/fd/{fd}", name, follow_symlinks=True)
+        # Only with a directory descriptor does Python call linkat(2), which can follow; an absolute path does not use it.
+        os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd, follow_symlinks=True)
     except OSError as error:
         if error.errno not in _NO_LINK:
             raise

@@ -36,6 +36,8 @@ def serve(sock: socket.socket) -> None:
         answer = _answer(request)
         try:
             file_frames.send(sock, answer)
+        except ConnectionError:  # it closed without waiting for the answer
+            return
         finally:
             request.close()
             answer.close()

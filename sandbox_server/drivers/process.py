@@ -251,10 +251,11 @@ async def _wait_or_kill(process: Process, timeout: float) -> Exit:
         raise DeadlineExceeded(f"the program did not end within {timeout:g} s") from None
     finally:
         if process.exit is None:
-            await _kill(process)
+            await put_down(process)
 
 
-async def _kill(process: Process) -> None:
+async def put_down(process: Process) -> None:
+    """Kill a process and its group, and wait until it is gone, KILL_GRACE seconds at most."""
     await process.kill(signals.SIGKILL)
     with suppress(TimeoutError):
         async with asyncio.timeout(KILL_GRACE):

@@ -4,15 +4,14 @@ import asyncio
 import base64
 import json
 import os
-import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.drivers.file_names import from_wire, to_wire
 from sandbox_server.drivers.pipes import Capture, PipeReader
-from sandbox_server.drivers.process import Process, Processes, User
+from sandbox_server.drivers.process import Process, Processes, User, put_down
 
 MAX_LINE = 4096
 """Characters of a line that are kept, around what matched."""
@@ -50,16 +49,23 @@ class Found:
     ended: bool = False
 
 
-class Collector:
-    """Reads ripgrep's JSON and keeps the matches from `offset` on, at most `limit`, with their context."""
+type Wanted = Callable[[str], bool]
+"""Whether a file, by its absolute path, counts."""
 
-    def __init__(self, *, before: int, after: int, offset: int, limit: int) -> None:
+
+class Collector:
+    """Reads ripgrep's JSON and keeps the matches in wanted files from `offset` on, at most `limit`, with their context."""
+
+    def __init__(self, *, before: int = 0, after: int = 0, offset: int = 0, limit: int, wanted: Wanted = lambda _: True) -> None:
         self.found = Found()
         self.full = False
         self._before = before
         self._after = after
         self._offset = offset
         self._limit = limit
+        self._wanted = wanted
+        self._skipped = False
+        self._files = 0
         self._rest = bytearray()
         self._lines: dict[int, str] = {}
         self._of_file: list[tuple[Match, int]] = []
@@ -77,24 +83,29 @@ class Collector:
                 self._read(event)
 
     def _read(self, event: bytearray) -> None:
-        if event.startswith(b'{"type":"match"') and not self._wanted():
-            self.found.total += 1
+        if event.startswith(b'{"type":"match"') and not self._in_page():
+            self.found.total += not self._skipped
             return
         value = json.loads(event)
         kind, content = value["type"], value["data"]
-        if kind == "match":
+        if kind == "begin":
+            self._begin(_name(content["path"]))
+        elif kind == "match" and not self._skipped:
             self._match(content)
-        elif kind == "context":
+        elif kind == "context" and not self._skipped:
             self._remember(content["line_number"], _text(content["lines"]))
         elif kind == "end":
             self._end_of_file()
         elif kind == "summary":
-            stats = content["stats"]
-            self.found.files_searched, self.found.files_matched = stats["searches"], stats["searches_with_match"]
+            self.found.files_searched, self.found.files_matched = content["stats"]["searches"], self._files
             self.found.ended = True
 
-    def _wanted(self) -> bool:
-        return self._offset <= self.found.total < self._offset + self._limit
+    def _in_page(self) -> bool:
+        return not self._skipped and self._offset <= self.found.total < self._offset + self._limit
+
+    def _begin(self, path: str) -> None:
+        self._skipped = not self._wanted(path)
+        self._files += not self._skipped
 
     def _match(self, content: dict[str, Any]) -> None:
         self.found.total += 1
@@ -131,8 +142,12 @@ class Ripgrep:
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
 
-    async def search(self, options: Sequence[str], path: str, into: Collector, *, user: User = "agent", timeout: float) -> Found:
+    async def search(
+        self, options: Sequence[str], path: str, into: Collector, *, cwd: str = "/", user: User = "agent", timeout: float
+    ) -> Found:
         """Search `path` with ripgrep's `options` and give what `into` collected; what came in time, when it takes longer.
+
+        Globs among the options are for paths below `cwd`.
 
         Raises InvalidArgument with ripgrep's own words for a pattern or option that it does not take.
         """
@@ -145,7 +160,7 @@ class Ripgrep:
 
         with PipeReader(take) as stdout, PipeReader(complaints.take) as stderr:
             process = await self._processes.start(
-                [*_ALWAYS, *options, "--", from_wire(path)], user=user, cwd="/", stdout=stdout.theirs, stderr=stderr.theirs
+                [*_ALWAYS, *options, "--", from_wire(path)], user=user, cwd=from_wire(cwd), stdout=stdout.theirs, stderr=stderr.theirs
             )
             stdout.release()
             stderr.release()
@@ -166,7 +181,7 @@ async def _ended(process: Process, full: asyncio.Event, timeout: float) -> None:
     finally:
         for task in waiting:
             task.cancel()
-        await process.kill(signal.SIGKILL)
+        await put_down(process)
 
 
 def _text(value: dict[str, str]) -> str:

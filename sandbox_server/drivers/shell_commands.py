@@ -79,8 +79,9 @@ class CommandFile:
         self.close()
         with await self._access.stage(f"{self.path}.command") as staged:
             await staged.write(content)
-            await self._access.commit(staged, f"{self.path}.command")
-            self._fd = os.dup(staged.fd)
+            committed = await self._access.commit(staged, f"{self.path}.command")
+            if committed.inode == os.fstat(staged.fd).st_ino:  # else the file system made a copy: each command makes the file anew
+                self._fd = os.dup(staged.fd)
         return self
 
     async def write(self, command: ShellCommand) -> None:

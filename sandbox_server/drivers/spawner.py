@@ -15,7 +15,6 @@ import errno
 import gc
 import json
 import os
-import select
 import signal
 import socket
 import struct
@@ -25,8 +24,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from sandbox_server.drivers import child, wire_fds
+from sandbox_server.drivers import child, file_worker, wire_fds
 from sandbox_server.drivers.child import Account, Program
+from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
 BACKLOG = 1024
@@ -73,47 +73,23 @@ class Spawner:
         self._environment = environment
         self._peers = peers
         self._serve_files = serve_files
-        self._poll = select.epoll()
-        self._ready: dict[int, Callable[[], None]] = {}
+        self._poller = Poller()
         self._children: dict[int, _Connection] = {}
         self._null = os.open(os.devnull, os.O_RDWR)
-        self._stopping = False
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then kill every process that is not to be kept."""
-        woken, wakes = socket.socketpair()
-        for end in (woken, wakes, self._listener):
-            end.setblocking(False)
-        signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)
-        self._watch(woken.fileno(), partial(self._on_signal, woken))
-        self._watch(self._listener.fileno(), self._accept)
-        while not self._stopping:
-            for fd, _ in self._poll.poll():
-                self._dispatch(fd)
+        self._listener.setblocking(False)
+        self._poller.watch_signals((signal.SIGCHLD, signal.SIGTERM, signal.SIGINT), self._on_signals)
+        self._poller.watch(self._listener.fileno(), self._accept)
+        self._poller.run()
         for connection in list(self._children.values()):
             self._hang_up(connection)
+        self._poller.close()
 
-    def _dispatch(self, fd: int) -> None:
-        try:
-            if ready := self._ready.get(fd):
-                ready()
-        except Exception:
-            sys.excepthook(*sys.exc_info())  # prints it without importing what `traceback` needs
-
-    def _watch(self, fd: int, ready: Callable[[], None], events: int = select.EPOLLIN) -> None:
-        self._ready[fd] = ready
-        self._poll.register(fd, events)
-
-    def _unwatch(self, fd: int) -> None:
-        if self._ready.pop(fd, None):
-            self._poll.unregister(fd)
-
-    def _on_signal(self, woken: socket.socket) -> None:
-        with suppress(BlockingIOError):
-            received = woken.recv(4096)
-            self._stopping |= signal.SIGTERM in received or signal.SIGINT in received
+    def _on_signals(self, numbers: bytes) -> None:
+        if signal.SIGTERM in numbers or signal.SIGINT in numbers:
+            self._poller.stop()
         self._reap()
 
     def _accept(self) -> None:
@@ -123,21 +99,23 @@ class Spawner:
             return
         except OSError as error:  # out of descriptors: leave the queue alone until one is free
             _log(f"cannot accept: {error}")
-            self._unwatch(self._listener.fileno())
+            self._poller.unwatch(self._listener.fileno())
             return
         sock.setblocking(False)
         if _peer_uid(sock) not in self._peers:
             _log(f"refused a client of uid {_peer_uid(sock)}")
             sock.close()
             return
-        self._watch(sock.fileno(), partial(self._on_packet, _Connection(sock)))
+        self._poller.watch(sock.fileno(), partial(self._on_packet, _Connection(sock)))
 
     def _on_packet(self, connection: _Connection) -> None:
         try:
             message, fds = wire_fds.receive(connection.sock)
         except BlockingIOError:
             return
-        except (OSError, MalformedMessageError) as error:
+        except OSError:  # it hung up without reading what it was told
+            message, fds = None, []
+        except MalformedMessageError as error:
             _log(f"dropped a client: {error}")
             message, fds = None, []
         try:
@@ -189,7 +167,7 @@ class Spawner:
             os.close(writable)
         connection.pid, connection.report = pid, readable
         self._children[pid] = connection
-        self._watch(readable, partial(self._on_report, connection))
+        self._poller.watch(readable, partial(self._on_report, connection))
 
     def _account(self, name: str) -> Account:
         try:
@@ -215,7 +193,7 @@ class Spawner:
 
     def _on_report(self, connection: _Connection) -> None:
         """Learn whether the child became what it was to become: nothing is said on the pipe if it did."""
-        self._unwatch(connection.report)
+        self._poller.unwatch(connection.report)
         with open(connection.report, "rb") as report:
             failure = report.read(wire_fds.MAX_PACKET)
         connection.report = -1
@@ -230,11 +208,11 @@ class Spawner:
     def _hand_over(self, connection: _Connection, theirs: socket.socket, own: socket.socket) -> None:
         self._reply(connection, {"pid": connection.pid}, [theirs.fileno()])
         theirs.close()
-        self._watch(own.fileno(), partial(self._end_worker, connection), events=0)  # only hang-ups
+        self._poller.watch(own.fileno(), partial(self._end_worker, connection), HANG_UP)
 
     def _end_worker(self, connection: _Connection) -> None:
         if connection.worker:
-            self._unwatch(connection.worker[1].fileno())
+            self._poller.unwatch(connection.worker[1].fileno())
         self._signal(connection, signal.SIGKILL)
 
     def _kill(self, connection: _Connection, message: Message) -> None:
@@ -252,7 +230,7 @@ class Spawner:
             os.kill(connection.pid, number)
 
     def _hang_up(self, connection: _Connection) -> None:
-        self._unwatch(connection.sock.fileno())
+        self._poller.unwatch(connection.sock.fileno())
         connection.sock.close()
         if not connection.kept or connection.report >= 0:
             with suppress(PermissionError):
@@ -260,8 +238,8 @@ class Spawner:
         self._resume_accepting()
 
     def _resume_accepting(self) -> None:
-        if self._listener.fileno() not in self._ready:
-            self._watch(self._listener.fileno(), self._accept)
+        if not self._poller.watches(self._listener.fileno()):
+            self._poller.watch(self._listener.fileno(), self._accept)
 
     def _reap(self) -> None:
         with suppress(ChildProcessError):
@@ -277,7 +255,7 @@ class Spawner:
         connection.pid = 0
         if connection.worker:
             for end in connection.worker:
-                self._unwatch(end.fileno())
+                self._poller.unwatch(end.fileno())
                 end.close()
         if not connection.failed:
             self._reply(connection, _ending(status))
@@ -345,8 +323,6 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run the spawner as `python -m sandbox_server spawn` does."""
-    from sandbox_server.drivers import file_worker
-
     serve(arguments, file_worker.serve)
 
 

@@ -83,7 +83,7 @@ class TreeWatch:
             self._moved_to(event, path, is_dir)
         elif not self._ignored(path):
             kind = next((kind for bit, kind in _KINDS.items() if event.mask & bit), None)
-            if kind and event.name:
+            if kind and event.name and not _is_nameless(path):
                 self._report(Change(kind, path, is_dir))
             if kind == "create" and is_dir:
                 self._arrived(path)
@@ -210,6 +210,12 @@ class TreeWatch:
 
     def _ignored(self, path: str) -> bool:
         return os.path.basename(path).startswith(STAGING_PREFIX) or self._excluded(self._relative(path))
+
+
+def _is_nameless(path: str) -> bool:
+    """Whether this is what the kernel calls a file without a name, one made with O_TMPFILE: a number that is not in the directory."""
+    name = os.path.basename(path)
+    return name.startswith("#") and name[1:].isdecimal() and not os.path.lexists(path)
 
 
 class PathWatch:

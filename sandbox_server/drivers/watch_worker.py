@@ -3,6 +3,7 @@
 import os
 import select
 import socket
+from contextlib import suppress
 from typing import Any
 
 from sandbox_server.drivers import file_frames
@@ -19,7 +20,8 @@ def serve(sock: socket.socket) -> None:
 
     Takes `{"add": id, ...}` and `{"remove": id}`; sends `{"added": id}` or `{"failed": id, "errno"}`, and `{"of": id, "changes": [...]}`.
     """
-    Watcher(sock).run()
+    with suppress(ConnectionError):  # it closed while something was being told
+        Watcher(sock).run()
 
 
 class Watcher:

@@ -36,7 +36,7 @@ class CreateWatchRequest(Model):
     """Watch sub-directories too."""
     exclude: tuple[str, ...] = USUALLY_EXCLUDED
     """Globs for names to leave out; an excluded directory is not looked into."""
-    debounce: int = Field(300, ge=50, le=5000)
+    debounce: int = Field(default=300, ge=50, le=5000)
     """Milliseconds for which changes are gathered; what happens again to the same path is merged."""
     include_patterns: tuple[str, ...] = ()
     """Globs: only names that match one are reported. Empty: all."""
@@ -54,11 +54,13 @@ class PollRequest(Model):
 
     watcher_id: str
     """What `watch_create` gave."""
-    cursor: int = Field(0, ge=0)
+    cursor: int = Field(default=0, ge=0)
     """The cursor of the last answer; only later events are given."""
-    limit: int = Field(100, ge=1, le=1000)
+    since: int | None = Field(default=None, ge=0)
+    """What the published SDK calls `cursor`."""
+    limit: int = Field(default=100, ge=1, le=1000)
     """Events in the answer."""
-    timeout: int = Field(0, ge=0, le=60)
+    timeout: int = Field(default=0, ge=0, le=60)
     """Seconds to wait for the first event; 0 answers at once."""
 
 
@@ -67,7 +69,7 @@ class WaitRequest(Model):
 
     path: str
     """The file, absolute or beginning with `~/`; it need not exist, nor its directory."""
-    timeout: int = Field(30, ge=1, le=300)
+    timeout: int = Field(default=30, ge=1, le=300)
     """Seconds to wait."""
     event_types: tuple[ChangeType, ...] = EVERY_CHANGE
     """What to wait for. A file that exists satisfies `create` at once."""
@@ -164,7 +166,7 @@ class FileWatch:
         watchers = tuple(_watcher(watch) for watch in self._watches.all() if watch.listed)
         return Reply(watchers, extra={"watchers": watchers})
 
-    @operation("POST /v1/file/watch", scope="files", tool="file_watch", operation_id="watch_create", message="Watcher created")
+    @operation("POST /v1/file/watch", scope="files", operation_id="watch_create", message="Watcher created")
     async def create_watch(self, request: CreateWatchRequest) -> Reply[Watcher]:
         """Start watching a file or a directory.
 
@@ -197,7 +199,7 @@ class FileWatch:
     async def poll_events(self, request: PollRequest) -> Reply[PolledEvents]:
         """Read the events of a watcher after a cursor, waiting for the first one if asked to."""
         watch = self._watch(request.watcher_id)
-        cursor = min(request.cursor, watch.last)
+        cursor = min(request.cursor or request.since or 0, watch.last)
         if request.timeout:
             await watch.beyond(cursor, request.timeout)
         events, overflow = watch.after(cursor, request.limit)

@@ -27,9 +27,11 @@ _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _OWNER = """
 import json, sys
 from sandbox_server.browser_settings import Browser
+from sandbox_server.cdp import browser as kept
 from sandbox_server.cdp.app import serve
 from sandbox_server.settings import Paths, Settings
-paths, browser = json.loads(sys.argv[1])
+paths, browser, patience = json.loads(sys.argv[1])
+vars(kept).update(patience)
 serve(Settings(paths=Paths(**paths), browser=Browser(**browser)))
 """
 _RELAY = """
@@ -167,9 +169,9 @@ class Owner:
     def profile(self) -> Path:
         return self.home / "chromium"
 
-    def start(self) -> None:
-        """Start the process; the browser follows by itself."""
-        arguments = json.dumps([self.paths, self.settings])
+    def start(self, **patience: float) -> None:
+        """Start the process; the browser follows by itself. `patience` replaces times by which it is kept."""
+        arguments = json.dumps([self.paths, self.settings, patience])
         self._process = subprocess.Popen([sys.executable, "-c", _OWNER, arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]})
 
     def stop(self, number: int = signal.SIGTERM) -> None:

@@ -92,6 +92,17 @@ def test_killed_again_and_again_it_keeps_its_tabs_and_its_profile(make_owner: Ma
     assert not list(owner.home.glob("*.aside-*"))
 
 
+def test_one_that_hangs_is_replaced(make_owner: MakeOwner, until: Until) -> None:
+    owner = make_owner()
+    owner.start(PULSE=0.1, HUNG=0.5)
+    until(owner.answers, within=20)
+    open_tabs(owner, "about:blank#one")
+    old = owner.pid
+    os.kill(old, signal.SIGSTOP)
+    until(lambda: owner.pid not in (old, None) and owner.answers(), within=20)
+    assert "about:blank#one" in urls(owner)
+
+
 def test_it_outlives_a_spawner_that_is_killed(make_owner: MakeOwner, until: Until) -> None:
     owner = started(make_owner(), until)
     pid = owner.pid

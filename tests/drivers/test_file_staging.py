@@ -38,6 +38,14 @@ async def test_a_replaced_file_keeps_mode_owner_and_attributes(files: Files, hom
     assert after.st_ino != before.st_ino  # it took its place in one step
 
 
+async def test_a_staged_file_is_the_one_that_takes_the_place_and_no_copy_of_it(files: Files, home: Path) -> None:
+    access = files.access("write")
+    with await access.stage(f"{home}/f") as staged:
+        await staged.write(b"x")
+        committed = await access.commit(staged, f"{home}/f")
+        assert committed.inode == os.fstat(staged.fd).st_ino
+
+
 async def test_a_reader_sees_the_old_file_or_the_new_one(files: Files, home: Path) -> None:
     sizes = (1 << 20, 2 << 20)
     access = files.access("write")

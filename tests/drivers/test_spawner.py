@@ -223,7 +223,7 @@ def test_thousands_of_processes_leave_no_zombie_and_no_descriptor(spawner: "Spaw
             wire_fds.send_request(sock, {"argv": ["true"] if number % 3 else ["no-such-program"]})
             if number % 2:  # others hang up at once, at whatever moment that is
                 wire_fds.receive(sock)
-    until(lambda: os.listdir(f"/proc/{spawner.pid}/fd") == before)
+    until(lambda: os.listdir(f"/proc/{spawner.pid}/fd") == before, within=30)
     children = Path(f"/proc/{spawner.pid}/task/{spawner.pid}/children")
     until(lambda: children.read_text() == "")
 

@@ -33,3 +33,13 @@ def start_sandbox(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sand
         yield launcher.start
     finally:
         launcher.remove()
+
+
+@pytest.fixture(scope="module")
+def sandbox_with(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sandbox]]:
+    """Start containers that all tests of a module share: `sandbox_with(env=..., args=..., files=...)`."""
+    launcher = _launcher(f"{abs(hash(request.node.nodeid)):x}"[:8])
+    try:
+        yield launcher.start
+    finally:
+        launcher.remove()

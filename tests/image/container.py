@@ -97,7 +97,8 @@ class Sandbox:
 
     def wait_ready(self) -> None:
         """Return once every component is ready."""
-        until(lambda: self.answers("/readyz"), READY_SECONDS, self.logs)
+        until(lambda: self.answers("/readyz") or self.inspect("{{.State.Running}}") == "false", READY_SECONDS, self.logs)
+        assert self.answers("/readyz"), self.logs()
 
 
 class Launcher:

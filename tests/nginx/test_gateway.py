@@ -62,6 +62,11 @@ def test_what_the_client_says_of_itself_is_replaced(gateway: "Gateway") -> None:
     assert not {"x-sandbox-surface", "proxy", "x-aio-api-key", "authorization"} & set(seen["headers"])
 
 
+def test_the_command_line_may_say_what_it_is(gateway: "Gateway") -> None:
+    seen = json.loads(gateway.ask("GET", "/v1/echo", KEY | {"X-Sandbox-Surface": "cli"}).content)
+    assert seen["headers"]["x-sandbox-surface"] == "cli"
+
+
 def test_a_ticket_becomes_a_cookie_with_which_everything_works(gateway: "Gateway") -> None:
     value = ticket(gateway)
     first = gateway.ask("GET", f"/v1/echo?ticket={value}&a=1")

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import httpx2
-from mcp_types import BlobResourceContents, CallToolResult, EmbeddedResource, ImageContent, TextContent
+from mcp_types import AudioContent, BlobResourceContents, CallToolResult, EmbeddedResource, ImageContent, TextContent
 
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.mcp.catalog import Tool
@@ -43,6 +43,8 @@ def _binary(tool: Tool, media_type: str, response: httpx2.Response) -> CallToolR
     encoded = base64.b64encode(response.content).decode()
     if media_type.startswith("image/"):
         return CallToolResult(content=[ImageContent(data=encoded, mime_type=media_type)])
+    if media_type.startswith("audio/"):
+        return CallToolResult(content=[AudioContent(data=encoded, mime_type=media_type)])
     resource = BlobResourceContents(uri=f"sandbox://{tool.name}", blob=encoded, mime_type=media_type or "application/octet-stream")
     return CallToolResult(content=[EmbeddedResource(resource=resource)])
 

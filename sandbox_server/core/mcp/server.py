@@ -33,7 +33,7 @@ INSTRUCTIONS = (
     "A Linux computer of your own, shared with a person who may watch and take over. "
     "Call sandbox_get_context first: it says what is installed and where your workspace is."
 )
-PROGRESS_SECONDS = 5.0
+PROGRESS_SECONDS = 1.0
 """How often a caller that asked for progress hears that its call still runs."""
 
 _FORWARDED = ("x-sandbox-caller", "x-sandbox-scopes", "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")

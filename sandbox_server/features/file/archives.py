@@ -24,7 +24,7 @@ class FileArchiveRequest(Model):
     """Globs for names to leave out, as in `node_modules`."""
     overwrite: bool = False
     """Replace an archive that is there."""
-    timeout: float = Field(SECONDS, gt=0, le=MAX_SECONDS)
+    timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped, and no archive is left."""
     sudo: bool = False
     """Read and write as root."""
@@ -52,9 +52,9 @@ class FileExtractRequest(Model):
     """Directory to unpack into; made if need be."""
     overwrite: bool = False
     """Replace files that are there."""
-    max_bytes: int = Field(10 * GIBIBYTE, ge=1)
+    max_bytes: int = Field(default=10 * GIBIBYTE, ge=1)
     """Refuse an archive that unpacks to more than this."""
-    timeout: float = Field(SECONDS, gt=0, le=MAX_SECONDS)
+    timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped; what was unpacked stays."""
     sudo: bool = False
     """Read and write as root."""

@@ -86,7 +86,7 @@ class FileMkdirRequest(Model):
     """Make the directories above it as well."""
     exist_ok: bool = True
     """Be content with a directory that is there."""
-    mode: str | None = Field(None, pattern=r"^[0-7]{3,4}$")
+    mode: str | None = Field(default=None, pattern=r"^[0-7]{3,4}$")
     """Permission bits in octal, as in `0700`."""
     sudo: bool = False
     """Make it as root."""
@@ -110,7 +110,7 @@ class FileMoveRequest(Model):
     """The new path itself, not the directory to put it into. Missing directories above it are made."""
     overwrite: bool = False
     """Replace a file that is there. A directory that has entries is never replaced."""
-    timeout: float = Field(SECONDS, gt=0, le=MAX_SECONDS)
+    timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped; only a move to another file system takes long."""
     sudo: bool = False
     """Move as root."""
@@ -127,7 +127,7 @@ class FileCopyRequest(Model):
     """Copy a directory with all that is in it."""
     overwrite: bool = False
     """Replace a file that is there. A directory that has entries is never replaced."""
-    timeout: float = Field(SECONDS, gt=0, le=MAX_SECONDS)
+    timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped."""
     sudo: bool = False
     """Copy as root."""
@@ -159,7 +159,7 @@ class FileDeleteRequest(Model):
     """Be content when there is nothing."""
     if_match: str | None = None
     """Delete only if the file still has this etag; else 409."""
-    timeout: float = Field(SECONDS, gt=0, le=MAX_SECONDS)
+    timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped."""
     sudo: bool = False
     """Delete as root."""
@@ -187,7 +187,7 @@ class FileChmodRequest(Model):
     """Group by name or id."""
     recursive: bool = False
     """Everything below as well; symbolic links are left alone."""
-    timeout: float = Field(SECONDS, gt=0, le=MAX_SECONDS)
+    timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped."""
     sudo: bool = False
     """Change it as root."""

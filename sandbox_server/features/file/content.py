@@ -16,9 +16,9 @@ class FileReadRequest(Model):
 
     file: str
     """Absolute path, or one that begins with `~/`."""
-    start_line: int | None = Field(None, ge=0)
+    start_line: int | None = Field(default=None, ge=0)
     """First line, counted from 0."""
-    end_line: int | None = Field(None, ge=0)
+    end_line: int | None = Field(default=None, ge=0)
     """Line to stop before, counted from 0."""
     encoding: Encoding = "auto"
     """`auto` is UTF-8, or UTF-16 where the file begins with its mark; `raw` gives one character for each byte, `base64` any bytes."""
@@ -38,7 +38,7 @@ class FileReadResult(Model):
     size: int = 0
     """Bytes in the whole file."""
     encoding: str = "utf-8"
-    """How the text was read: `utf-8`, `utf-16`, `utf-32`, `raw` or `base64`."""
+    """How the text was read: `utf-8`, `utf-16`, `raw` or `base64`."""
     etag: str | None = None
     """Tag of this version, for `if_match`."""
 

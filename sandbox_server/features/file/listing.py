@@ -55,7 +55,7 @@ class FileGlobRequest(Model):
     """Leave out directories."""
     include_metadata: bool = True
     """Give size and time of change."""
-    max_results: int = Field(5000, ge=1, le=MAX_LISTED)
+    max_results: int = Field(default=5000, ge=1, le=MAX_LISTED)
     """Entries in the answer."""
     sort_by: Literal["path", "name", "size", "modified"] = "path"
     """What to sort by."""
@@ -104,7 +104,7 @@ class FileListRequest(Model):
     """Also names that begin with a dot."""
     file_types: tuple[str, ...] | None = None
     """Only files with these endings, as in `.py`."""
-    max_depth: int | None = Field(None, ge=1)
+    max_depth: int | None = Field(default=None, ge=1)
     """Levels of directories to go down, for a recursive listing; 1 is the directory itself."""
     include_size: bool = True
     """Give sizes."""
@@ -114,9 +114,9 @@ class FileListRequest(Model):
     """What to sort by; by `type`, directories come first, then files by ending."""
     sort_desc: bool = False
     """Largest, latest or last in the alphabet first."""
-    limit: int = Field(10_000, ge=1, le=MAX_LISTED)
+    limit: int = Field(default=10_000, ge=1, le=MAX_LISTED)
     """Entries in the answer."""
-    offset: int = Field(0, ge=0)
+    offset: int = Field(default=0, ge=0)
     """Entries to skip, for the next page."""
 
 
@@ -163,7 +163,7 @@ class FileTreeRequest(Model):
 
     path: str
     """Directory, absolute or beginning with `~/`."""
-    max_depth: int = Field(3, ge=1, le=64)
+    max_depth: int = Field(default=3, ge=1, le=64)
     """Levels of directories to go down."""
     show_hidden: bool = False
     """Also names that begin with a dot."""

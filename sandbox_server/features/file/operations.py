@@ -38,9 +38,9 @@ class FileOperationRequest(Model):
     """`search`, `grep`: regular expression. `find`: pattern for names, as in `*.py`. `glob`: pattern for paths, as in `src/**/*.py`."""
     encoding: Literal["utf-8", "base64", "raw"] = "utf-8"
     """`read`, `write`: what the content is."""
-    start_line: int | None = Field(None, ge=0)
+    start_line: int | None = Field(default=None, ge=0)
     """`read`: first line, counted from 0."""
-    end_line: int | None = Field(None, ge=0)
+    end_line: int | None = Field(default=None, ge=0)
     """`read`: line to stop before, counted from 0."""
     append: bool = False
     """`write`: add to the end of the file."""

@@ -1,6 +1,10 @@
 """Searching in files, with ripgrep."""
 
+import glob
+import os
 import re
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 
 from pydantic import Field
 
@@ -54,17 +58,17 @@ class FileGrepRequest(Model):
     """Ignore case."""
     fixed_strings: bool = False
     """Take the pattern as it stands, not as a regular expression."""
-    context_before: int = Field(0, ge=0, le=20)
+    context_before: int = Field(default=0, ge=0, le=20)
     """Lines to show before each match."""
-    context_after: int = Field(0, ge=0, le=20)
+    context_after: int = Field(default=0, ge=0, le=20)
     """Lines to show after each match."""
-    max_results: int = Field(500, ge=1, le=MAX_MATCHES)
+    max_results: int = Field(default=500, ge=1, le=MAX_MATCHES)
     """Matches in the answer."""
     max_file_size: str = "1M"
     """Leave out larger files; a number with K, M or G."""
     multiline: bool = False
     """Let the pattern span lines; the dot matches newlines too."""
-    offset: int = Field(0, ge=0)
+    offset: int = Field(default=0, ge=0)
     """Matches to skip, for the next page. Matches are in the order of file names."""
     type: str | None = None
     """Only files of this type by ripgrep's names: `py`, `js`, `rust`."""
@@ -129,7 +133,7 @@ class FileSearch:
         access = self._files.access("search", sudo=request.sudo)
         with await access.open(request.file):
             pass
-        collector = Collector(before=0, after=0, offset=0, limit=MAX_MATCHES)
+        collector = Collector(limit=MAX_MATCHES)
         options = ["--text", f"--regexp={request.regex}"]
         found = await self._ripgrep.search(options, access.absolute(request.file), collector, user=access.user, timeout=SECONDS)
         return FileSearchResult(
@@ -143,9 +147,17 @@ class FileSearch:
     async def grep(self, request: FileGrepRequest) -> Reply[FileGrepResult]:
         """Search many files for a pattern. Binary files are left out."""
         access = self._files.access("grep")
-        await access.stat(request.path)
-        collector = Collector(before=request.context_before, after=request.context_after, offset=request.offset, limit=request.max_results)
-        found = await self._ripgrep.search(_options(request), access.absolute(request.path), collector, timeout=SECONDS)
+        is_directory = (await access.stat(request.path)).status.type == "directory"
+        path = access.absolute(request.path)
+        top = path if is_directory else os.path.dirname(path)
+        collector = Collector(
+            before=request.context_before,
+            after=request.context_after,
+            offset=request.offset,
+            limit=request.max_results,
+            wanted=included(top, request.include or ()),
+        )
+        found = await self._ripgrep.search(_options(request), path, collector, cwd=top, timeout=SECONDS)
         result = FileGrepResult(
             path=request.path,
             pattern=request.pattern,
@@ -162,7 +174,6 @@ def _options(request: FileGrepRequest) -> list[str]:
     if not _SIZE.fullmatch(request.max_file_size):
         raise InvalidArgument(f"max_file_size is {request.max_file_size!r}; it must be a number with K, M or G, as in 500K")
     options = [f"--regexp={request.pattern}", f"--max-filesize={request.max_file_size.upper()}"]
-    options += [f"--glob={pattern}" for pattern in request.include or ()]
     options += [f"--glob=!{pattern}" for pattern in request.exclude or ()]
     if request.context_before:
         options.append(f"--before-context={request.context_before}")
@@ -177,9 +188,25 @@ def _options(request: FileGrepRequest) -> list[str]:
         "--multiline-dotall": request.multiline,
         "--max-depth=1": not request.recursive,
         "--hidden": request.include_hidden,
+        "--glob=!.*": not request.include_hidden,
         "--no-ignore": request.include_ignored,
     }
     return options + [flag for flag, wanted in flags.items() if wanted]
+
+
+def included(top: str, patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Give a test whether a file below `top` fits one of the globs, by its name, or by its path for globs with a slash.
+
+    ripgrep's own globs cannot do it: they bring in what is hidden, ignored or of another type.
+    """
+    names = [pattern for pattern in patterns if "/" not in pattern]
+    paths = [re.compile(glob.translate(pattern, recursive=True, include_hidden=True)) for pattern in patterns if "/" in pattern]
+
+    def fits(path: str) -> bool:
+        relative, name = os.path.relpath(path, top), os.path.basename(path)
+        return any(fnmatchcase(name, pattern) for pattern in names) or any(pattern.match(relative) for pattern in paths)
+
+    return fits if patterns else lambda _: True
 
 
 def _match(match: Match, request: FileGrepRequest) -> GrepMatch:

@@ -10,8 +10,8 @@ from sandbox_server.core import FileError
 
 type Encoding = Literal["auto", "utf-8", "utf-16", "raw", "base64"]
 
-_MARKS = ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_SHOWN = {"utf-8": "utf-8", "utf-16-le": "utf-16", "utf-16-be": "utf-16", "utf-32-le": "utf-32", "latin-1": "raw", "base64": "base64"}
+_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_SHOWN = {"utf-8": "utf-8", "utf-16-le": "utf-16", "utf-16-be": "utf-16", "latin-1": "raw", "base64": "base64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Text:
 
 
 def decode(data: bytes, *, path: str, operation: str, encoding: Encoding = "auto", lossless: bool = False) -> Text:
-    """Read text: UTF-16 and UTF-32 by their mark, else UTF-8. A mark of UTF-8 stays the first character.
+    """Read text: UTF-16 by its mark, else UTF-8. A mark of UTF-8 stays the first character.
 
     `lossless` keeps bytes that are no UTF-8 as surrogate escapes instead of raising a FileError.
     """

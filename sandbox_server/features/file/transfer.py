@@ -81,9 +81,12 @@ class FileTransfer:
         received: tuple[StagedFile, str] | None = None
         try:
             async for part in upload:
-                if part.name != "file" or received is not None:
-                    raise _problem(part.name, "Unexpected file", "extra_forbidden")
-                received = await self._receive(access, part, upload), _name(part)
+                if part.name != "file":
+                    await _pass_over(part)
+                elif received is not None:
+                    raise _problem("file", "One file at a time", "too_long")
+                else:
+                    received = await self._receive(access, part, upload), _name(part)
             if received is None:
                 raise _problem("file", "Field required", "missing")
             return await self._place(access, *received, upload)
@@ -144,6 +147,11 @@ class FileTransfer:
         if not path.endswith("/") and not await _is_directory(access, path):
             return path
         return os.path.join(path, name)
+
+
+async def _pass_over(part: Part) -> None:
+    async for _ in part.chunks():
+        pass
 
 
 def _name(part: Part) -> str:

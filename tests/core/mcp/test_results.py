@@ -3,7 +3,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp_types import EmbeddedResource, ImageContent, TextContent
+from mcp_types import AudioContent, EmbeddedResource, ImageContent, TextContent
 
 from sandbox_server.core import NotFound
 from sandbox_server.core.mcp.catalog import Tool
@@ -71,13 +71,16 @@ def test_an_answer_without_the_envelope_is_structured_whole_and_read_as_its_pros
     assert texts(a_tool(enveloped=False), answer(body)) == ["A fine computer."]
 
 
-def test_bytes_are_an_image_a_text_or_a_resource() -> None:
+def test_bytes_are_an_image_a_sound_a_text_or_a_resource() -> None:
     [image] = result_of(a_tool(), answer(b"\x89PNG", media_type="image/png")).content
     [text] = result_of(a_tool(), answer("ü".encode(), media_type="text/plain; charset=utf-8")).content
+    [audio] = result_of(a_tool(), answer(b"RIFF", media_type="audio/wav")).content
     [resource] = result_of(a_tool(), answer(b"\x1f", media_type="application/gzip")).content
 
     assert isinstance(image, ImageContent)
     assert (image.mime_type, image.data) == ("image/png", "iVBORw==")
+    assert isinstance(audio, AudioContent)
+    assert (audio.mime_type, audio.data) == ("audio/wav", "UklGRg==")
     assert isinstance(text, TextContent)
     assert text.text == "ü"
     assert isinstance(resource, EmbeddedResource)

@@ -1,0 +1,73 @@
+"""Places and accounts inside the container that no variable moves; tests build their own."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Places inside the container that no variable moves; tests build their own."""
+
+    run: str = "/run/sandbox"
+    """Sockets and secrets, 0700 of the control user."""
+    agent_run: str = "/run/sandbox-agent"
+    """What the agent may read of the sandbox."""
+    boot: str = "/run/sandbox-boot"
+    """What root alone reads and writes: what the supervisor runs, and the agent's environment."""
+    code: str = "/opt/tandem"
+    """The sandbox itself, which nobody but root may change."""
+    added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
+    """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
+    custom_tools: str = "/opt/tandem/custom_tools"
+    spool: str = "/var/tmp"
+    """Where output of commands is kept, in files without a name."""
+    desktop: str = "/run/sandbox-desktop"
+    """The desktop user's home, 0700: Chromium's profile is in it."""
+    browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
+    """Chromium's managed policies; control writes them."""
+    devtools_protocol: str = "/opt/tandem/devtools-protocol.json"
+    """What Chromium's own server answers to /json/protocol, asked when the image was built."""
+
+    def socket(self, component: str) -> str:
+        """Where a component listens: api, mcp, spawn, gateway or one that was added."""
+        return f"{self.run}/{component}.sock"
+
+    @property
+    def shells(self) -> str:
+        """Where shell sessions have their files and sockets, 0700 of the agent."""
+        return f"{self.agent_run}/shells"
+
+    @property
+    def tabs(self) -> str:
+        """The addresses of the browser's tabs, for the next process that owns it."""
+        return f"{self.run}/tabs.json"
+
+    @property
+    def environ(self) -> str:
+        """The container's whole environment as a JSON object, secrets too; control's, 0400.
+
+        `serve` and `mcp` load their settings from it.
+        """
+        return f"{self.run}/environ.json"
+
+    @property
+    def announcement(self) -> str:
+        """An empty file while nobody has said yet, since the container started, where it is and how to sign in."""
+        return f"{self.run}/announcement"
+
+    @property
+    def agent_environ(self) -> str:
+        """What every process of the agent starts from, as a JSON object; root's, 0400.
+
+        The spawner reads it.
+        """
+        return f"{self.boot}/agent-environ.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """The sandbox's own accounts, made in the image. The agent's own is in `Settings.agent`."""
+
+    control: str = "control"
+    control_uid: int = 990
+    desktop: str = "desktop"
+    desktop_uid: int = 991

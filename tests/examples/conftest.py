@@ -1,0 +1,3 @@
+from tests.image.conftest import sandbox
+
+__all__ = ["sandbox"]

@@ -1,0 +1,101 @@
+"""The command line, as the agent uses it inside the running container."""
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.image.container import Sandbox
+
+
+@pytest.mark.parametrize("name", ["sandbox", "aio"])
+def test_the_agent_calls_operations_with_its_own_token(sandbox: Sandbox, name: str) -> None:
+    done = sandbox.exec(name, "bash", "exec", "--command", "id -un", user="gem")
+
+    assert done.code == 0, done.stderr
+    assert json.loads(done.stdout)["stdout"] == "gem\n"
+
+
+def test_the_computer_is_described(sandbox: Sandbox) -> None:
+    done = sandbox.exec("sandbox", "sandbox", "info", user="gem")
+
+    assert "Home directory: /home/gem" in json.loads(done.stdout)
+
+
+def test_the_log_says_that_it_was_the_command_line(sandbox: Sandbox) -> None:
+    sandbox.exec("sandbox", "shell", "get-session-stats", user="gem")
+
+    lines = [json.loads(line) for line in sandbox.logs().splitlines() if '"operation": "shell.get_session_stats"' in line]
+    assert lines[-1]["surface"] == "cli"
+
+
+def test_files_go_up_and_down_whole(sandbox: Sandbox) -> None:
+    script = (
+        "set -e; cd $(mktemp -d); head -c 3000000 /dev/urandom >here; "
+        "sandbox file upload-file --file here --path $PWD/there >answer; "
+        "sandbox file download-file --path $PWD/there -o back; cmp here back; cmp here there; cat answer"
+    )
+    done = sandbox.exec("bash", "-c", script, user="gem")
+
+    assert done.code == 0, done.stderr
+    assert json.loads(done.stdout)["file_size"] == 3_000_000
+
+
+def test_content_is_piped_in(sandbox: Sandbox) -> None:
+    script = "printf 'one\\ntwo' | sandbox file write-file --file /tmp/piped.txt --content - >/dev/null && cat /tmp/piped.txt"
+    done = sandbox.exec("bash", "-c", script, user="gem")
+
+    assert done.stdout == "one\ntwo"
+
+
+def test_output_is_followed_while_it_is_written(sandbox: Sandbox) -> None:
+    done = sandbox.exec("sandbox", "bash", "exec", "--command", "echo one; echo two >&2; exit 5", "--follow", user="gem")
+
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    written = {event["data"]["stream"]: event["data"]["data"] for event in events if event["event"] == "output"}
+    assert written == {"stdout": "one\n", "stderr": "two\n"}
+    assert (events[-1]["event"], events[-1]["data"]["exit_code"]) == ("exit", 5)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "reason"),
+    [
+        (["file", "read-file", "--file", "/nowhere/at/all"], 1, "No such file or directory"),
+        (["bash", "exec"], 2, "--command"),
+        (["shell", "view", "--id", "never-seen"], 1, "Session not found"),
+        (["file", "grep-files", "--path", "/tmp", "--pattern", "x", "--context-before", "99"], 2, "--context_before"),
+        (["--api-url", "http://127.0.0.1:1", "sandbox", "info"], 3, "did not answer"),
+        (["--token", "wrong", "sandbox", "info"], 1, ""),
+    ],
+)
+def test_a_command_line_that_fails_says_why(sandbox: Sandbox, words: list[str], code: int, reason: str) -> None:
+    done = sandbox.exec("sandbox", *words, user="gem")
+
+    assert done.code == code, done.stderr
+    assert reason in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_terminal_gets_words(sandbox: Sandbox) -> None:
+    typed = "sandbox bash exec --command 'printf \"a\\nb\\n\"'"
+    done = sandbox.exec("script", "-qec", typed, "/dev/null", user="gem")
+
+    assert "status: completed" in done.stdout
+    assert "stdout:\r\na\r\nb" in done.stdout
+
+
+def test_another_port_is_known_without_being_told(start_sandbox: Callable[..., Sandbox]) -> None:
+    sandbox = start_sandbox(env={"PUBLIC_PORT": "9123"}, port=9123)
+    script = "sandbox bash exec --command 'sandbox sandbox info >/dev/null && echo fine'"
+
+    assert "fine" in sandbox.exec("bash", "-lc", script, user="gem").stdout
+
+
+def test_it_starts_at_once(sandbox: Sandbox) -> None:
+    loop = "for i in 1 2 3 4 5; do sandbox bash >/dev/null; done"
+    sandbox.exec("bash", "-c", loop, user="gem")
+    before = time.monotonic()
+    sandbox.exec("bash", "-c", loop, user="gem")
+
+    assert (time.monotonic() - before) / 5 < 1.0
