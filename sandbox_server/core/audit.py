@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from sandbox_server.core.dispatch import Proceed
+from sandbox_server.core.dispatch import InvalidFields, Proceed
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.operation import Operation
 from sandbox_server.core.results import Call
@@ -49,6 +49,9 @@ class Audit:
             return result
         except Failure as failure:
             outcome = failure.kind
+            raise
+        except InvalidFields:
+            outcome = "invalid_fields"
             raise
         finally:
             self._record(operation, call, outcome, time.perf_counter() - started)

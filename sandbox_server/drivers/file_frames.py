@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox_server.drivers.wire_fds import receive_fds
+
 LENGTHS = struct.Struct("!II")
 MAX_HEADER = 64 << 20
 """Bytes of JSON: a listing of every entry that one call may ask for."""
@@ -68,7 +70,7 @@ class Assembler:
     def receive(self, sock: socket.socket) -> bool:
         """Take what the socket has, up to the end of the frame; False once the other side has closed between two frames."""
         limit = min(self.missing, CHUNK)
-        chunk, fds, flags, _ = socket.recv_fds(sock, limit, MAX_FDS, socket.MSG_CMSG_CLOEXEC)
+        chunk, fds, flags = receive_fds(sock, limit, MAX_FDS)
         self._fds += fds
         if flags & socket.MSG_CTRUNC:
             raise BrokenFrame("the descriptors did not fit")

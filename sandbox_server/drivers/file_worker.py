@@ -24,7 +24,7 @@ OPERATIONS: dict[str, Operation] = {
     **file_changes.OPERATIONS,
     **file_archive.OPERATIONS,
 }
-_PATHS = ("path", "destination", "name")
+_PATHS = ("path", "destination")
 
 
 def serve(sock: socket.socket) -> None:

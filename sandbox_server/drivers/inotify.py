@@ -2,8 +2,10 @@
 
 import ctypes
 import errno
+import fcntl
 import os
 import struct
+import termios
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
@@ -74,6 +76,11 @@ class Inotify:
             watch, mask, cookie, length = _EVENT.unpack_from(data, at)
             at += _EVENT.size + length
             yield RawEvent(watch, Mask(mask), cookie, os.fsdecode(data[at - length : at].rstrip(b"\0")))
+
+    @property
+    def pending(self) -> bool:
+        """Whether events are waiting."""
+        return fcntl.ioctl(self._fd, termios.FIONREAD, b"\0" * 4) != b"\0" * 4
 
     def close(self) -> None:
         """Give up the instance and its watches."""

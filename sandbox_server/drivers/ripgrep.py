@@ -20,7 +20,7 @@ MAX_KEPT = 16 << 20
 MAX_EVENT = 64 << 20
 """Bytes of one line of ripgrep's JSON."""
 _STDERR = 8 << 10
-_ALWAYS = ("rg", "--json", "--no-config", "--engine=auto", "--sort=path", "--no-messages")
+_ALWAYS = ("rg", "--json", "--no-config", "--engine=auto", "--sort=path")
 
 
 @dataclass(slots=True)
@@ -47,6 +47,8 @@ class Found:
     files_searched: int | None = None
     files_matched: int | None = None
     ended: bool = False
+    problem: str | None = None
+    """Why some of it could not be searched, in ripgrep's words."""
 
 
 type Wanted = Callable[[str], bool]
@@ -167,9 +169,10 @@ class Ripgrep:
             await _ended(process, full, timeout)
             await stdout.settle()
             await stderr.settle()
-        ended = process.exit
-        if ended is not None and ended.code == 2 and not into.found.ended:
-            raise InvalidArgument(_cleaned(complaints.bytes()))
+        if process.exit is not None and process.exit.code == 2:
+            into.found.problem = _cleaned(complaints.bytes())
+            if not into.found.ended:
+                raise InvalidArgument(into.found.problem)
         return into.found
 
 

@@ -7,6 +7,7 @@ They are in a directory of the agent's, so they are made and read by file worker
 
 import asyncio
 import os
+import re
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -16,6 +17,7 @@ from sandbox_server.drivers.files import Files
 MAX_COMMAND = 4 << 20
 """Bytes of a command's text."""
 _INLINE = 64 << 10
+_CODE = re.compile("[0-9]{1,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class ShellStatus:
     def decode(cls, content: bytes) -> "ShellStatus | None":
         """Read what the shell wrote; None while it has not written yet."""
         fields = content.decode("utf-8", "surrogateescape").split("\0")
-        if len(fields) != 4 or not fields[1].isdigit():
+        if len(fields) != 4 or not _CODE.fullmatch(fields[1]):
             return None
         return cls(fields[0], int(fields[1]), fields[2])
 

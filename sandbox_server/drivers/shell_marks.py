@@ -12,9 +12,9 @@ MAX_MARK = 8192
 """Bytes of a mark: a path of 4096 and its fields."""
 _CLOSE = b"\x07"
 
-type MarkKind = Literal["line", "start", "nowhere", "unread", "end", "prompt", "ready"]
+type MarkKind = Literal["line", "start", "nowhere", "unread", "end", "prompt", "ready", "leave"]
 """A line was entered; a command starts; its directory is missing; the command file could not be read; a command ended; the prompt is
-about to be shown; the prompt is shown and keys are read."""
+about to be shown; the prompt is shown and keys are read; the shell exits as soon as it is told that everything was heard."""
 _KINDS = frozenset(get_args(MarkKind.__value__))
 _FIELDS = {"end": 3, "prompt": 2}
 """How many fields a kind has; the last may hold the separator."""

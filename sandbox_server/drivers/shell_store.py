@@ -43,7 +43,7 @@ class ShellStore:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
             return StoredSessions([_stored(entry) for entry in content["sessions"]], content["gone"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return StoredSessions()
 
     def write(self, sessions: Iterable[StoredSession], gone: Iterable[str]) -> None:

@@ -6,6 +6,7 @@
 import secrets
 import signal as signals
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -21,6 +22,8 @@ from sandbox_server.drivers.tmux import Pane, Spawn, Tmux
 BASHRC = str(Path(__file__).parent / "shell_setup" / "bashrc")
 WORD = b" __t\r"
 """What is typed to have the shell take its next command."""
+_HEARD = b"\x1e"
+"""What is typed to let a shell go that is about to exit."""
 _DISCARD_LINE = b"\x05\x15"
 _SIGNAL_SECONDS = 5.0
 
@@ -84,6 +87,7 @@ class Shell:
         self._listener = listener
         self._processes = processes
         self._marks = MarkParser(nonce)
+        self._left = False
 
     @property
     def key(self) -> ShellKey:
@@ -166,10 +170,20 @@ class Shell:
     def output(self, data: bytes) -> None:
         """Take bytes of the terminal (`PaneListener`)."""
         for part in self._marks.feed(data):
-            if isinstance(part, Mark):
-                self._listener.marked(part)
-            else:
+            if self._left:
+                return  # the echo of `_HEARD`
+            if not isinstance(part, Mark):
                 self._listener.output(part)
+            elif part.kind == "leave":
+                self._leave()
+            else:
+                self._listener.marked(part)
+
+    def _leave(self) -> None:
+        self._left = True
+        if self.pane:
+            with suppress(Unavailable):
+                self.pane.type(_HEARD)
 
     def ended(self, observed: Exit) -> None:
         """Take the end of the shell (`PaneListener`)."""
@@ -197,12 +211,10 @@ class Shells:
         return shell
 
     async def reopen(self, ended: Shell, listener: ShellListener, start: Start) -> Shell:
-        """Open a shell in place of one that ended, in the same terminal where that is still there."""
-        if ended.pane is None or ended.pane.closed:
-            return await self.open(listener, start)
-        shell = await self._prepare(listener)
-        await ended.pane.reopen(self._spawn(shell, start), shell)
-        shell.pane = ended.pane
+        """Open a shell in place of one that ended, in a terminal of the same size."""
+        shell = await self.open(listener, start)
+        if ended.pane and shell.pane:
+            await shell.pane.replace(ended.pane)
         await ended.discard()
         return shell
 

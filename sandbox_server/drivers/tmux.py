@@ -8,10 +8,11 @@ import asyncio
 import logging
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGKILL
 from types import TracebackType
 from typing import Protocol, Self, cast
 
@@ -25,6 +26,8 @@ CONFIGURATION = str(Path(__file__).parent / "shell_setup" / "tmux.conf")
 SESSION = "tandem"
 ANSWER_SECONDS = 10.0
 """How long tmux may take to answer; more means that it hangs."""
+CLOSE_SECONDS = 1.0
+"""How long a control client may take to end."""
 RETRY_AFTER = 1.0
 
 _log = logging.getLogger(__name__)
@@ -58,7 +61,7 @@ class Spawn:
     environment: Mapping[str, str]
 
     def words(self) -> str:
-        """The arguments of new-window and respawn-pane."""
+        """The arguments of new-window."""
         options = [f"-e {quote(f'{name}={value}')}" for name, value in self.environment.items()]
         return " ".join([f"-c {quote(self.cwd)}", *options, "--", *map(quote, self.argv)])
 
@@ -91,13 +94,17 @@ class Pane:
         """
         return await self._tmux.picture(self.id, taken)
 
-    async def reopen(self, spawn: Spawn, listener: PaneListener) -> None:
-        """Start another process in the terminal, ending one that still runs; what is on it stays."""
-        self._tmux.listen(self, listener)
-        await self._tmux.ask(f"rename-window -t {self.window} open")
-        await self._tmux.ask(f"respawn-pane -k -t {self.id} {spawn.words()}")
-        answer = await self._tmux.ask(f"display-message -p -t {self.id} '{_OPENED}'")
-        self.pid = int(answer[0].split()[2])
+    async def replace(self, other: "Pane") -> None:
+        """Become as large as another terminal, and close that.
+
+        To start a process in it again is not safe: tmux (3.5a) counts on with what it had not told of the last one, and loses
+        output of the next or dies of it.
+        """
+        with suppress(Unavailable):
+            size = (await self._tmux.ask(f"display-message -p -t {other.window} '#{{window_width}} #{{window_height}}'"))[0].split()
+            if len(size) == 2:  # the fields are empty when it is gone
+                await self.resize(int(size[0]), int(size[1]))
+        await other.close()
 
     async def close(self) -> None:
         """Close the terminal, which hangs up on what runs in it; twice does nothing."""
@@ -152,16 +159,19 @@ class Tmux:
             lines = await self.ask(f"display-message -p -t {pane} '#{{window_id}} {_DEATH}'")
         except TmuxRefused:
             return None
-        window, found, started, death = lines[0].decode().split()
-        if (found, int(started)) != (pane, pid):
+        fields = lines[0].decode().split()
+        if fields[1:3] != [pane, str(pid)]:  # tmux answers with empty fields for a pane that is not there
             return None
-        adopted = Pane(self, window, pane, pid)
+        adopted = Pane(self, fields[0], pane, pid)
         self.listen(adopted, listener)
-        self._died(pane, death)
+        self._died(pane, fields[3])
         return adopted
 
     def listen(self, pane: Pane, listener: PaneListener) -> None:
-        """Tell another listener of a terminal from now on."""
+        """Tell a listener of a terminal from now on."""
+        known = self._panes.get(pane.id)
+        if known and known[0].pid != pane.pid:  # of a server that has died: the next one counts from the beginning
+            self._gone(*known)
         self._panes[pane.id] = (pane, listener)
 
     def forget(self, pane: Pane) -> None:
@@ -175,12 +185,7 @@ class Tmux:
         `answered` is called in order with output and notices. Raises Unavailable when tmux refuses it, is gone or does not answer.
         """
         connection = await self._connected()
-        try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                reply = await connection.ask(command, answered)
-        except TimeoutError:
-            connection.close()
-            raise Unavailable(f"tmux did not answer within {ANSWER_SECONDS:g} s", retry_after=RETRY_AFTER) from None
+        reply = await _in_time(connection, connection.ask(command, answered))
         if reply.failed:
             raise TmuxRefused(f"tmux refused: {b' '.join(reply.lines).decode('utf-8', 'replace')}")
         return list(reply.lines)
@@ -209,8 +214,7 @@ class Tmux:
             connection.ask(f"capture-pane -p -e -q -a -t {pane}", parts.append),
             connection.ask(f"capture-pane -p -P -C -q -t {pane}", last),
         ]
-        async with asyncio.timeout(ANSWER_SECONDS):
-            await asyncio.gather(*questions)
+        await _in_time(connection, asyncio.gather(*questions))
         if not screens:
             raise Unavailable("the terminal is gone")
         return screens[0]
@@ -227,7 +231,11 @@ class Tmux:
         argv = ["tmux", "-u", "-S", self._socket, "-f", CONFIGURATION, "-C", "new-session", "-A", "-s", SESSION, "-n", "keeper", "true"]
         with theirs:
             fd = theirs.fileno()
-            process = await self._processes.start(argv, stdin=fd, stdout=fd, stderr=fd, on_disconnect="kill")
+            try:
+                process = await self._processes.start(argv, stdin=fd, stdout=fd, stderr=fd, on_disconnect="kill")
+            except BaseException:
+                ours.close()
+                raise
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_connection(lambda: _Connection(process, self._hear, self._lost), sock=ours)
         return connection
@@ -247,8 +255,9 @@ class Tmux:
         """Ask how a pane ended: anyone may give a window a name."""
 
         def answered(reply: ControlReply) -> None:
-            if not reply.failed:
-                self._died(pane.id, reply.lines[0].decode().split()[2])
+            fields = b" ".join(reply.lines).decode("utf-8", "replace").split()
+            if not reply.failed and fields[0] == pane.id:  # the fields are empty when the pane has been closed
+                self._died(pane.id, fields[2])
 
         with suppress(Unavailable):
             await self.ask(f"display-message -p -t {pane.id} '{_DEATH}'", answered)
@@ -264,19 +273,34 @@ class Tmux:
 
     async def _attach_again(self) -> None:
         try:
-            await self._connected()
-            lines = await self.ask(f"list-panes -s -t {SESSION} -F '{_DEATH}'")
+            await self.ask(f"list-panes -s -t {SESSION} -F '{_DEATH}'", self._found)
         except (Failure, OSError):
             _log.exception("the tmux server cannot be reached")
-            lines = []
+            self._found(ControlReply((), failed=True))
+
+    def _found(self, reply: ControlReply) -> None:
+        """Compare what there is with what there was; a terminal that is opened later is not meant."""
+        lines = () if reply.failed else reply.lines
         found = {pane: (int(pid), death) for pane, pid, death in (line.decode().split() for line in lines)}
         for pane, listener in list(self._panes.values()):
             if found.get(pane.id, (0, ""))[0] != pane.pid:
-                self.forget(pane)
-                listener.ended(LOST)
+                self._gone(pane, listener)
                 continue
             listener.missed()
             self._died(pane.id, found[pane.id][1])
+
+    def _gone(self, pane: Pane, listener: PaneListener) -> None:
+        self.forget(pane)
+        listener.ended(LOST)
+
+
+async def _in_time[T](connection: "_Connection", answer: Awaitable[T]) -> T:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await answer
+    except TimeoutError:
+        await connection.abandon()
+        raise Unavailable(f"tmux did not answer within {ANSWER_SECONDS:g} s", retry_after=RETRY_AFTER) from None
 
 
 class _Connection(asyncio.Protocol):
@@ -305,10 +329,20 @@ class _Connection(asyncio.Protocol):
             self._transport.close()
 
     async def finish(self) -> None:
-        """Close, and wait until the client is gone."""
+        """Close when everything was said, and wait until the client is gone."""
         self.close()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._process.wait()
+        except TimeoutError:
+            await self.abandon()
+
+    async def abandon(self) -> None:
+        """End a client that hangs: tmux would hold the terminals up for it."""
+        self.close()
+        await self._process.kill(SIGKILL)
         with suppress(TimeoutError):
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(CLOSE_SECONDS):
                 await self._process.wait()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

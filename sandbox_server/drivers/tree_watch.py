@@ -34,6 +34,8 @@ class TreeWatch:
         self._where = WatchedPath(path, self.inotify)
         self._directories: dict[int, str] = {}
         self._moving: dict[int, Change] = {}
+        self._announced: set[str] = set()
+        """What was found by looking; the kernel may still be about to tell of it."""
 
     def open(self) -> None:
         """Begin; where nothing is, wait for it.
@@ -59,6 +61,8 @@ class TreeWatch:
                 self._take(event, os.path.join(self._directories[event.watch], event.name))
             if self._where.concerns(event):
                 self._look_again()
+        if not self.inotify.pending:
+            self._announced.clear()
 
     def take(self) -> list[Change]:
         """Give the changes of the window that has passed."""
@@ -83,10 +87,13 @@ class TreeWatch:
             self._moved_to(event, path, is_dir)
         elif not self._ignored(path):
             kind = next((kind for bit, kind in _KINDS.items() if event.mask & bit), None)
-            if kind and event.name and not _is_nameless(path):
+            if kind == "create" and path in self._announced:
+                self._announced.discard(path)
+            elif kind and event.name and not _is_nameless(path):
+                self._announced.discard(path)
                 self._report(Change(kind, path, is_dir))
-            if kind == "create" and is_dir:
-                self._arrived(path)
+                if kind == "create" and is_dir:
+                    self._arrived(path)
 
     def _moved_from(self, event: RawEvent, change: Change) -> None:
         if os.path.basename(change.path).startswith(STAGING_PREFIX):
@@ -123,10 +130,7 @@ class TreeWatch:
         while pending:
             path = pending.pop()
             self._try_add(path)
-            for inner, is_dir in self._contents(path):
-                self._report(Change("create", inner, is_dir))
-                if is_dir:
-                    pending.append(inner)
+            pending += self._announce(path)
 
     def _contents(self, path: str) -> list[tuple[str, bool]]:
         try:
@@ -160,10 +164,16 @@ class TreeWatch:
     def _restored(self) -> None:
         self._try_add(self.root, follow=True)
         self._window.add(Change("restored", self.root, is_dir=True))
-        for inner, is_dir in self._contents(self.root):
+        for path in self._announce(self.root):
+            self._arrived(path)
+
+    def _announce(self, path: str) -> list[str]:
+        """Report what is in a directory that is newly watched; gives the directories in it."""
+        contents = self._contents(path)
+        for inner, is_dir in contents:
+            self._announced.add(inner)
             self._report(Change("create", inner, is_dir))
-            if is_dir:
-                self._arrived(inner)
+        return [inner for inner, is_dir in contents if is_dir]
 
     def _resync(self) -> None:
         """Events were lost: watch every directory that is there now, and say that the caller has to look for itself."""

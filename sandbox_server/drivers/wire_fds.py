@@ -57,7 +57,7 @@ def send(sock: socket.socket, message: Message, fds: Sequence[int] = ()) -> None
 
 def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
     """Receive one packet and the descriptors beside it, which the caller owns; None is the end of the connection."""
-    packet, fds, flags = _receive_fds(sock)
+    packet, fds, flags = receive_fds(sock, MAX_PACKET, MAX_FDS)
     if not packet:
         close_all(fds)
         return None, []
@@ -71,11 +71,11 @@ def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
         raise
 
 
-def _receive_fds(sock: socket.socket) -> tuple[bytes, list[int], int]:
-    """Receive what `socket.recv_fds` does, but close-on-exec: that function drops the flag."""
+def receive_fds(sock: socket.socket, limit: int, max_fds: int) -> tuple[bytes, list[int], int]:
+    """Receive bytes, descriptors and flags as `socket.recv_fds` does, but close-on-exec: that function drops the flag."""
     fds = array("i")
-    room = socket.CMSG_SPACE(MAX_FDS * fds.itemsize)
-    packet, ancillary, flags, _ = sock.recvmsg(MAX_PACKET, room, socket.MSG_CMSG_CLOEXEC)
+    room = socket.CMSG_SPACE(max_fds * fds.itemsize)
+    packet, ancillary, flags, _ = sock.recvmsg(limit, room, socket.MSG_CMSG_CLOEXEC)
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             fds.frombytes(content[: len(content) - len(content) % fds.itemsize])

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.core import Call, Caller, Conflict, Model, operation
 from sandbox_server.core.audit import BUCKETS, Audit, Durations
-from sandbox_server.core.dispatch import Dispatcher
+from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.operation import Operation, operations
 
 pytestmark = pytest.mark.anyio
@@ -32,6 +32,11 @@ class Feature:
         """Break."""
         raise RuntimeError("hunter2")
 
+    @operation("POST /v1/form", scope="admin")
+    async def form(self) -> None:
+        """Refuse fields that come later than the request."""
+        raise InvalidFields([{"loc": ("hunter2",), "msg": "Field required", "type": "missing"}])
+
     @operation("GET /healthz", scope="public")
     async def health(self) -> str:
         """Say that all is well."""
@@ -52,11 +57,11 @@ async def test_a_call_is_one_line_that_says_who_what_how_long_and_how_it_ended(c
     assert line == {"request_id": "r-1", "caller": "ann", "surface": "mcp", "operation": "feature.login", "outcome": "ok"}
 
 
-@pytest.mark.parametrize(("name", "outcome"), [("busy", "conflict"), ("broken", "internal")])
+@pytest.mark.parametrize(("name", "outcome"), [("busy", "conflict"), ("form", "invalid_fields"), ("broken", "internal")])
 async def test_a_failure_is_named_by_its_kind_alone(name: str, outcome: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "sandbox.audit")
     audit = Audit()
-    with pytest.raises((Conflict, RuntimeError)):
+    with pytest.raises((Conflict, InvalidFields, RuntimeError)):
         await Dispatcher([audit]).call(OPERATIONS[name], {}, CALL)
 
     assert caplog.records[0].__dict__["fields"]["outcome"] == outcome

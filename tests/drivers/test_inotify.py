@@ -14,8 +14,12 @@ def inotify() -> Iterator[Inotify]:
     opened.close()
 
 
-def test_nothing_to_read_is_no_events(inotify: Inotify) -> None:
+def test_nothing_to_read_is_no_events(inotify: Inotify, tmp_path: Path) -> None:
+    assert not inotify.pending
     assert list(inotify.read()) == []
+    inotify.add(str(tmp_path), Mask.CREATE)
+    (tmp_path / "f").touch()
+    assert inotify.pending
 
 
 def test_both_halves_of_a_rename_carry_one_cookie(inotify: Inotify, tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ def by_hand(header: dict[str, object], payload: dict[str, object], secret: bytes
 
 
 async def test_a_token_with_exp_alone_has_no_scopes_claim() -> None:
-    claims = await tokens().verify(signed(exp=NOW + 60))
-    assert (claims.subject, claims.scopes, claims.expires) == (None, None, NOW + 60)
+    claims = await tokens().verify(signed(exp=NOW + 3600))
+    assert (claims.subject, claims.scopes, claims.expires) == (None, None, NOW + 3600)
 
 
 async def test_scopes_come_from_either_claim() -> None:
@@ -64,18 +64,18 @@ async def test_the_other_two_algorithms_are_accepted_from_their_keys(private: Pr
 @pytest.mark.parametrize(
     ("token", "reason"),
     [
-        (by_hand({"alg": "none"}, {"exp": NOW + 60}, None), "key and algorithm"),
+        (by_hand({"alg": "none"}, {"exp": NOW + 3600}, None), "key and algorithm"),
         (by_hand({"alg": "None", "typ": "JWT"}, {}, None), "key and algorithm"),
-        (by_hand({"alg": "HS256"}, {"exp": NOW + 60}, PEM), "key and algorithm"),
-        (by_hand({"alg": "RS256"}, {"exp": NOW + 60}, PEM), "signature"),
+        (by_hand({"alg": "HS256"}, {"exp": NOW + 3600}, PEM), "key and algorithm"),
+        (by_hand({"alg": "RS256"}, {"exp": NOW + 3600}, PEM), "signature"),
         (by_hand({"typ": "JWT"}, {}, None), "neither|key and algorithm"),
         (by_hand({"alg": "RS256", "crit": ["x"], "x": 1}, {}, PEM), "neither"),
         (by_hand({"alg": "RS256", "crit": ["b64"], "b64": False}, {}, PEM), "neither"),
-        (jwt.encode({"exp": NOW + 60}, RSA, algorithm="PS256"), "key and algorithm"),
-        (jwt.encode({"exp": NOW + 60}, RSA, algorithm="RS512"), "key and algorithm"),
-        (jwt.encode({"exp": NOW + 60}, rsa.generate_private_key(65537, 2048), algorithm="RS256"), "signature"),
+        (jwt.encode({"exp": NOW + 3600}, RSA, algorithm="PS256"), "key and algorithm"),
+        (jwt.encode({"exp": NOW + 3600}, RSA, algorithm="RS512"), "key and algorithm"),
+        (jwt.encode({"exp": NOW + 3600}, rsa.generate_private_key(65537, 2048), algorithm="RS256"), "signature"),
         (signed(exp=NOW - LEEWAY_SECONDS - 1), "expired"),
-        (signed(nbf=NOW + 600), "not valid yet"),
+        (signed(nbf=NOW + 86400), "not valid yet"),
         (signed(exp="soon"), "signature or content"),
         ("", "neither"),
         ("a.b.c", "neither"),
@@ -108,11 +108,11 @@ async def test_a_verified_token_is_remembered_no_longer_than_it_is_valid() -> No
     seconds = [float(NOW)]
     source = Counting()
     known = Tokens([source], None, None, lambda: seconds[0])
-    token = signed(exp=NOW + 20)
+    token = signed(exp=NOW + 3600)
     await known.verify(token)
     await known.verify(token)
     assert source.asked == 1
-    seconds[0] += 20 + LEEWAY_SECONDS
+    seconds[0] += 3600 + LEEWAY_SECONDS
     await known.verify(token)
     assert source.asked == 2, "expired by the clock it is looked at again"
 

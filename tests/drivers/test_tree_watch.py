@@ -52,6 +52,26 @@ def test_a_directory_that_comes_with_content_is_reported_with_it(watch: TreeWatc
     assert changes(watch) == [("create", "new"), ("create", "new/deep"), ("create", "new/deep/f")]
 
 
+def test_what_was_found_by_looking_is_not_told_again(watch: TreeWatch) -> None:
+    (Path(watch.root) / "new").mkdir()
+    watch.read()  # it is watched from here on, and what is in it found
+    assert changes(watch) == [("create", "new")]
+    (Path(watch.root) / "late").mkdir()
+    added = watch._try_add
+
+    def add_and_more(path: str, *, follow: bool = False) -> None:
+        added(path, follow=follow)
+        (Path(path) / "f").touch()  # seen by looking and by the kernel
+
+    watch._try_add = add_and_more  # type: ignore[method-assign]
+    watch.read()
+    assert watch.take() != []
+    assert changes(watch) == []
+    (Path(watch.root) / "late/f").unlink()
+    (Path(watch.root) / "late/f").touch()
+    assert changes(watch) == [("remove", "late/f"), ("create", "late/f")]
+
+
 def test_a_file_without_a_name_is_nothing_and_one_named_like_it_is(watch: TreeWatch) -> None:
     fd = os.open(watch.root, os.O_TMPFILE | os.O_RDWR)
     os.fchmod(fd, 0o600)

@@ -8,7 +8,8 @@ import pytest
 from tests.image.container import Launcher, Sandbox
 
 
-def _launcher(session: str) -> Launcher:
+def new_launcher(session: str) -> Launcher:
+    """What starts containers of the image under test; `session` tells theirs from others of this run."""
     image, run = os.environ.get("TANDEM_IMAGE"), os.environ.get("TANDEM_RUN")
     if not image or not run:
         pytest.fail("these tests need a container engine and the built image: run scripts/test")
@@ -18,7 +19,7 @@ def _launcher(session: str) -> Launcher:
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
     """One running container with default settings and a key, for every test that leaves it as it was."""
-    launcher = _launcher("shared")
+    launcher = new_launcher("shared")
     try:
         yield launcher.start()
     finally:
@@ -28,7 +29,7 @@ def sandbox() -> Iterator[Sandbox]:
 @pytest.fixture
 def start_sandbox(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sandbox]]:
     """Start containers of this test's own: `start_sandbox(env=..., args=..., files=...)`; they are removed after it."""
-    launcher = _launcher(f"{abs(hash(request.node.nodeid)):x}"[:8])
+    launcher = new_launcher(f"{abs(hash(request.node.nodeid)):x}"[:8])
     try:
         yield launcher.start
     finally:
@@ -38,7 +39,7 @@ def start_sandbox(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sand
 @pytest.fixture(scope="module")
 def sandbox_with(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sandbox]]:
     """Start containers that all tests of a module share: `sandbox_with(env=..., args=..., files=...)`."""
-    launcher = _launcher(f"{abs(hash(request.node.nodeid)):x}"[:8])
+    launcher = new_launcher(f"{abs(hash(request.node.nodeid)):x}"[:8])
     try:
         yield launcher.start
     finally:

@@ -240,7 +240,7 @@ def test_it_is_back_after_it_was_killed(start_sandbox: Callable[..., Sandbox]) -
     killed = sandbox.exec("pkill", "-9", "-f", "sandbox_server mcp")
 
     assert killed.code == 0, killed.stderr
-    until(lambda: answers(sandbox, ping), 5, sandbox.logs)
+    until(lambda: answers(sandbox, ping), 20, sandbox.logs)
 
 
 def answers(sandbox: Sandbox, body: dict[str, object]) -> bool:

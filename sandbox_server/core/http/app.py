@@ -7,6 +7,7 @@ from typing import cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -16,6 +17,7 @@ from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, Unauthenticated
 from sandbox_server.core.http.content import content_response
 from sandbox_server.core.http.decode import body_of, fields_of, query_of
+from sandbox_server.core.http.drain import Drain
 from sandbox_server.core.http.encode import error_response, json_response, result_response
 from sandbox_server.core.http.multipart import MultipartUpload
 from sandbox_server.core.http.sockets import AcceptedSocket
@@ -39,7 +41,7 @@ def create_app(operations: Iterable[Operation], dispatcher: Dispatcher, lifespan
     """
     routes: list[BaseRoute] = [_route(op, dispatcher) for op in sorted(operations, key=_specificity)]
     handlers = {HTTPException: _framework_error}
-    return Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
+    return Starlette(routes=routes, middleware=[Middleware(Drain)], exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
 
 
 def _specificity(operation: Operation) -> tuple[int, str]:

@@ -128,7 +128,7 @@ class FileSearch:
     @operation(
         "POST /v1/file/search", scope="files", operation_id="search_in_file", message="Search completed", failures="file", read_only=True
     )
-    async def search(self, request: FileSearchRequest) -> FileSearchResult:
+    async def search(self, request: FileSearchRequest) -> Reply[FileSearchResult]:
         """Give the lines of one file that match a regular expression."""
         access = self._files.access("search", sudo=request.sudo)
         with await access.open(request.file):
@@ -136,20 +136,23 @@ class FileSearch:
         collector = Collector(limit=MAX_MATCHES)
         options = ["--text", f"--regexp={request.regex}"]
         found = await self._ripgrep.search(options, access.absolute(request.file), collector, user=access.user, timeout=SECONDS)
-        return FileSearchResult(
+        result = FileSearchResult(
             file=request.file,
             matches=tuple(match.text for match in found.matches),
             line_numbers=tuple(match.line for match in found.matches),
             truncated=not found.ended or found.total > len(found.matches),
         )
+        return Reply(result, hint=_hint(found))
 
     @operation("POST /v1/file/grep", scope="files", operation_id="grep_files", message="Grep completed", failures="file", read_only=True)
     async def grep(self, request: FileGrepRequest) -> Reply[FileGrepResult]:
         """Search many files for a pattern. Binary files are left out."""
         access = self._files.access("grep")
-        is_directory = (await access.stat(request.path)).status.type == "directory"
         path = access.absolute(request.path)
-        top = path if is_directory else os.path.dirname(path)
+        top = path
+        if (await access.stat(path)).status.type != "directory":
+            (await access.open(path)).close()  # a pipe or a device would never end: it cannot be opened
+            top = os.path.dirname(path)
         collector = Collector(
             before=request.context_before,
             after=request.context_after,
@@ -221,6 +224,8 @@ def _match(match: Match, request: FileGrepRequest) -> GrepMatch:
 
 
 def _hint(found: Found) -> str | None:
+    if found.problem:
+        return f"Not everything could be searched: {found.problem[:500]}"
     if found.ended:
         return None
     return "The search was stopped because it found or took too much; narrow it with include, exclude, type or a smaller path."

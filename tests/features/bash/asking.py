@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
@@ -14,9 +14,6 @@ from sandbox_server.features.bash.wire import (
     BashOutputRequest,
     BashOutputResult,
 )
-
-if TYPE_CHECKING:
-    pass
 
 Until = Callable[..., None]
 

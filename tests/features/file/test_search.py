@@ -8,7 +8,7 @@ from sandbox_server.drivers.files import Files
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.features.file import search as module
-from sandbox_server.features.file.search import FileGrepRequest, FileGrepResult, FileSearch, FileSearchRequest
+from sandbox_server.features.file.search import FileGrepRequest, FileGrepResult, FileSearch, FileSearchRequest, FileSearchResult
 
 pytestmark = pytest.mark.anyio
 
@@ -32,6 +32,11 @@ def tree(home: Path) -> Path:
     return home
 
 
+async def find(search: FileSearch, request: FileSearchRequest) -> FileSearchResult:
+    reply: Reply[FileSearchResult] = await search.search(request)
+    return reply.data
+
+
 async def grep(search: FileSearch, path: Path, pattern: str = "needle", **options: object) -> FileGrepResult:
     reply: Reply[FileGrepResult] = await search.grep(FileGrepRequest.model_validate({"path": str(path), "pattern": pattern, **options}))
     return reply.data
@@ -42,14 +47,14 @@ def places(result: FileGrepResult, top: Path) -> list[tuple[str, int]]:
 
 
 async def test_lines_of_one_file_are_found_with_their_numbers(search: FileSearch, tree: Path) -> None:
-    result = await search.search(FileSearchRequest(file=f"{tree}/b.txt", regex="(?i)need(?=le)"))
+    result = await find(search, FileSearchRequest(file=f"{tree}/b.txt", regex="(?i)need(?=le)"))
     assert (result.matches, result.line_numbers, result.truncated) == (("needle", "Needle"), (1, 2), False)
 
 
 async def test_a_file_is_searched_whatever_its_encoding_or_line_ends(search: FileSearch, home: Path) -> None:
     for data in ("eins\nnädel\n".encode("utf-16"), b"a\0b\xff\nn\xc3\xa4del\r\n"):
         (home / "f").write_bytes(data)
-        result = await search.search(FileSearchRequest(file=f"{home}/f", regex="nädel"))
+        result = await find(search, FileSearchRequest(file=f"{home}/f", regex="nädel"))
         assert (result.matches, result.line_numbers) == (("nädel",), (2,))
 
 
@@ -58,6 +63,12 @@ async def test_a_missing_file_and_a_directory_are_file_errors(search: FileSearch
         with pytest.raises(FileError) as error:
             await search.search(FileSearchRequest(file=path, regex="x"))
         assert error.value.error_type == kind
+
+
+async def test_what_is_neither_a_file_nor_a_directory_is_not_searched(search: FileSearch) -> None:
+    with pytest.raises(FileError, match="is a device") as error:
+        await grep(search, Path("/dev/zero"))
+    assert error.value.error_type == "invalid_target"
 
 
 async def test_a_tree_is_searched_in_the_order_of_names(search: FileSearch, tree: Path) -> None:
@@ -125,6 +136,21 @@ async def test_pages_follow_each_other_and_count_everything(search: FileSearch, 
         numbers += [match.line_number for match in page.matches]
         assert (page.match_count, page.truncated) == (25, offset < 20)
     assert numbers == list(range(1, 26))
+
+
+async def test_what_could_not_be_searched_is_mentioned(search: FileSearch, tree: Path) -> None:
+    (tree / "sub").chmod(0)
+    reply: Reply[FileGrepResult] = await search.grep(FileGrepRequest(path=str(tree), pattern="needle"))
+    (tree / "sub").chmod(0o755)
+    assert reply.data.match_count == 3
+    assert "Not everything could be searched" in (reply.hint or "")
+    assert f"{tree}/sub" in (reply.hint or "")
+
+
+async def test_a_pattern_that_gives_up_says_so(search: FileSearch, home: Path) -> None:
+    (home / "f").write_text("a" * 50_000 + "\n")
+    reply: Reply[FileSearchResult] = await search.search(FileSearchRequest(file=f"{home}/f", regex="(?=x)?(a+)+$(?<!a)"))
+    assert "Not everything could be searched" in (reply.hint or "")
 
 
 async def test_a_very_long_line_is_cut_around_the_match(search: FileSearch, home: Path) -> None:
