@@ -77,8 +77,23 @@ COPY supervisord /opt/tandem/supervisord
 COPY sandbox_server /opt/tandem/sandbox_server
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
 
+# --- browser: Chromium with its fonts, and the display it is shown on -------------------------------------------------
+FROM system AS browser
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
+        chromium fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei xvfb \
+    && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+# Control writes the policies while the container runs; everybody reads them.
+RUN ln -s /usr/lib/chromium/chromium /usr/local/bin/browser && install -d -o control -g control /etc/chromium/policies/managed
+
+# --- protocol: what Chromium says of its DevTools, which it tells over HTTP alone --------------------------------------
+FROM browser AS protocol
+COPY scripts/devtools-protocol /usr/local/bin/
+RUN devtools-protocol /devtools-protocol.json
+
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
-FROM system AS base
+FROM browser AS base
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
       org.opencontainers.image.licenses="Apache-2.0"
@@ -95,6 +110,7 @@ COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
+COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY . /opt/tandem
 WORKDIR /opt/tandem
 HEALTHCHECK NONE
@@ -105,3 +121,4 @@ FROM base AS runtime
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
+COPY --from=protocol /devtools-protocol.json /opt/tandem/

@@ -274,6 +274,11 @@ class Settings:
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
 
+    @property
+    def downloads(self) -> str:
+        """Where the browser puts what it downloads: the desktop user's to write, the agent's too."""
+        return self.browser.downloads or f"{self.agent.home}/Downloads"
+
 
 def load(environ: Mapping[str, str]) -> Settings:
     """Read the settings.

@@ -31,8 +31,7 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    downloads = settings.browser.downloads or f"{settings.agent.home}/Downloads"
-    place = Place(paths.desktop, paths.browser_policies, downloads, settings.browser.display)
+    place = Place(paths.desktop, paths.browser_policies, settings.downloads, settings.browser.display)
     chromium = Chromium(Processes(paths.socket("spawn")), settings.browser, place)
 
     async def prepare(link: Link) -> None:

@@ -115,7 +115,8 @@ class Browser:
                 self._fail(Unavailable(f"the browser cannot be started: {error}", retry_after=1.0))
 
     def _fail(self, failure: Failure) -> None:
-        log.warning("the browser does not start: %s", failure)
+        if str(failure) != str(self._failure):  # it is tried again and again
+            log.warning("the browser does not start: %s", failure)
         self._failures += 1
         self._failure = failure
         self._notify()
