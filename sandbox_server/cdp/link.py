@@ -7,7 +7,7 @@ from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, P
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.pipe import Pipe, open_pipe
 from sandbox_server.cdp.wire import Object
-from sandbox_server.core.errors import Failure, NotFound, Unavailable
+from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
 from sandbox_server.core.results import Caller
 
 COMMAND_TIMEOUT = 10.0
@@ -15,11 +15,8 @@ COMMAND_TIMEOUT = 10.0
 RETRY_AFTER = 1.0
 
 
-class Refused(Failure):
+class Refused(InvalidArgument):
     """Chromium answered a command of ours with an error."""
-
-    status = 400
-    kind = "refused"
 
 
 class Link:

@@ -50,7 +50,7 @@ def test_a_disabled_component_is_left_out_with_its_routes(settings: Settings, tm
 
 def test_without_the_browser_nobody_owns_one(settings: Settings, tmp_path: Path) -> None:
     folder = Path(settings.paths.code, "supervisord/components")
-    (folder / "cdp.conf").write_text("")
+    (folder / "cdp.conf").write_text("code/supervisord/components/cdp.conf")
     link(settings)
     assert "code/supervisord/components/cdp.conf" in linked(tmp_path / "boot/supervisord")
     link(replace(settings, components=Components(frozenset({"browser"}))))
