@@ -1,5 +1,6 @@
 """What a terminal shows at an instant, and the bytes that make another terminal show the same."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,19 @@ _MODES = {
     "mouse_sgr_flag": "\x1b[?1006h",
 }
 _OFF = {"cursor_flag": "\x1b[?25l", "wrap_flag": "\x1b[?7l"}
-_FULL_RESET = "\x1bc"
+_FULL_RESET = "\x1bc\x1b[?1049l\x1bc"
+"""Twice, because tmux stays on the alternate screen when it is reset there."""
+_NO_COLOURS = "\x1b[m"
+
+_COLOURS = re.compile(rb"\x1b\[([0-9;:]*)m")
+_CODE = re.compile(rb"[345]8[;:](?:5[;:][0-9]+|2[;:][0-9:]*[0-9](?:;[0-9]+;[0-9]+)?)|[0-9:]+")
+_KINDS = {
+    "text": re.compile(rb"3[0-79]|9[0-7]|38[;:].*"),
+    "background": re.compile(rb"4[0-79]|10[0-7]|48[;:].*"),
+    "line": re.compile(rb"59|58[;:].*"),
+}
+_DECORATION = re.compile(rb"4(:.*)?|7|9|21|53")
+"""What is seen on a blank, too: lines, and colours that are exchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +87,13 @@ class ScreenState:
         """Whether a full-screen program is on its own screen, without history."""
         return self["alternate_on"] == 1
 
-    def place(self, prefix: str = "cursor") -> str:
-        """The sequence that puts the cursor where it is."""
-        return f"\x1b[{self[f'{prefix}_y'] + 1};{self[f'{prefix}_x'] + 1}H"
+    def place_saved(self) -> str:
+        """The sequence that puts the cursor where the main screen has it while the alternate one is shown."""
+        return _place(self["alternate_saved_x"], self["alternate_saved_y"])
+
+    def place(self) -> str:
+        """The sequence that puts the cursor where it is, after `modes`: in origin mode the rows count from the scroll region."""
+        return _place(self["cursor_x"], self["cursor_y"] - self["scroll_region_upper"] * self["origin_flag"])
 
     def modes(self) -> str:
         """The sequences that switch on what is on."""
@@ -116,16 +133,69 @@ class Screen:
 
     def restore(self) -> bytes:
         """The bytes that bring a terminal of the same size from any state to this one, scrollback included."""
-        state = self.state
+        state, pen = self.state, _Pen()
         parts = [_FULL_RESET]
         if state.alternate:
-            parts += [_rows([*self.history, *self.main]), state.place("alternate_saved"), "\x1b[?1049h", "\x1b[H"]
-            parts.append(_rows(self.visible))
+            above = _rows(self.history, pen)
+            parts += [above, _NO_COLOURS, "\r\n" if above else "", _rows(self.main, _Pen()), state.place_saved()]
+            parts += ["\x1b[?1049h\x1b[H", pen.sequence, _rows(self.visible, pen)]
         else:
-            parts.append(_rows(self.lines))
-        parts += ["\x1b[m", state.modes(), state.place()]
+            parts.append(_rows(self.lines, pen))
+        parts += [_NO_COLOURS, state.modes(), state.place()]
         return "".join(parts).encode("utf-8", "surrogateescape") + unescape(self.pending)
 
 
-def _rows(lines: Sequence[bytes]) -> str:
-    return "\r\n".join(line.decode("utf-8", "surrogateescape") for line in lines)
+def trimmed(lines: Sequence[bytes]) -> Sequence[bytes]:
+    """Leave out the blanks at the end of rows, unless they have a colour or a line: tmux gives unused cells as blanks."""
+    pen, rows = _Pen(), []
+    for line in lines:
+        pen.draw(line)
+        rows.append(line if pen.marks_blanks else line.rstrip(b" "))
+    return rows
+
+
+class _Pen:
+    """The colours in use: they go on from one row to the next. tmux takes decorations back with a 0 only."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, bytes] = {}
+
+    def draw(self, line: bytes) -> None:
+        """Note what the row changes."""
+        for colours in _COLOURS.finditer(line) if b"\x1b" in line else ():
+            for code in _CODE.findall(colours[1]) or [b"0"]:
+                if code == b"0":
+                    self._codes.clear()
+                else:
+                    self._codes[next((kind for kind, codes in _KINDS.items() if codes.fullmatch(code)), code.decode())] = code
+
+    @property
+    def background(self) -> str:
+        """The sequence for the colour of the background; empty for the usual one."""
+        code = self._codes.get("background", b"49").decode()
+        return "" if code == "49" else f"\x1b[{code}m"
+
+    @property
+    def marks_blanks(self) -> bool:
+        """Whether a blank is seen."""
+        return bool(self.background) or any(_DECORATION.fullmatch(code) for code in self._codes.values())
+
+    @property
+    def sequence(self) -> str:
+        """The sequence for everything."""
+        return f"\x1b[{b';'.join([b'0', *self._codes.values()]).decode()}m"
+
+
+def _rows(lines: Sequence[bytes], pen: _Pen) -> str:
+    """Join rows; a terminal that scrolls would fill the new row with the background in use."""
+    parts: list[str] = []
+    for line in lines:
+        if parts:
+            parts.append(f"\x1b[49m\r\n{pen.background}" if pen.background else "\r\n")
+        parts.append(line.decode("utf-8", "surrogateescape"))
+        pen.draw(line)
+    return "".join(parts)
+
+
+def _place(column: int, row: int) -> str:
+    return f"\x1b[{row + 1};{column + 1}H"

@@ -19,7 +19,7 @@ from typing import Protocol, Self, cast
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.process import LOST, Exit, Process, Processes
-from sandbox_server.drivers.terminal_screen import STATE_FORMAT, Screen, ScreenState
+from sandbox_server.drivers.terminal_screen import STATE_FORMAT, Screen, ScreenState, trimmed
 from sandbox_server.drivers.tmux_control import ControlError, ControlParser, ControlReply, Notice, Output, keys, quote
 
 CONFIGURATION = str(Path(__file__).parent / "shell_setup" / "tmux.conf")
@@ -205,13 +205,14 @@ class Tmux:
         def last(reply: ControlReply) -> None:
             parts.append(reply)
             if not any(part.failed for part in parts):
-                screens.append(Screen(ScreenState.parse(parts[0].lines[0]), parts[1].lines, parts[2].lines, b"\n".join(parts[3].lines)))
+                state, (lines, main) = ScreenState.parse(parts[0].lines[0]), (trimmed(part.lines) for part in parts[1:3])
+                screens.append(Screen(state, lines, main, b"\n".join(parts[3].lines)))
                 taken(screens[0])
 
         questions = [
             connection.ask(f"display-message -p -t {pane} '{STATE_FORMAT}'", parts.append),
-            connection.ask(f"capture-pane -p -e -q -t {pane} -S - -E -", parts.append),
-            connection.ask(f"capture-pane -p -e -q -a -t {pane}", parts.append),
+            connection.ask(f"capture-pane -p -e -N -q -t {pane} -S - -E -", parts.append),
+            connection.ask(f"capture-pane -p -e -N -q -a -t {pane}", parts.append),
             connection.ask(f"capture-pane -p -P -C -q -t {pane}", last),
         ]
         await _in_time(connection, asyncio.gather(*questions))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from sandbox_server.core import Conflict, Failure, InvalidArgument, Tasks, Unavailable
+from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
 from sandbox_server.drivers.process import LOST, Exit
 from sandbox_server.drivers.shell_commands import ShellCommand
 from sandbox_server.drivers.shell_marks import Mark
@@ -59,6 +59,7 @@ class Session:
         self.last_used_at = profile.created_at
         self.reserved = False
         """Whether a command is on its way to this session."""
+        self.closed = False
         self._shells = shells
         self._tasks = tasks
         self._changed = changed
@@ -98,8 +99,10 @@ class Session:
                 await self._opened()
 
     async def reopen(self) -> str | None:
-        """Open the shell again where it has ended; gives the sentence that says so."""
+        """Open the shell again where it has ended; gives the sentence that says so. Raises NotFound once the session is closed."""
         async with self._opening:
+            if self.closed:
+                raise NotFound("Session not found")
             over = self.state.over
             if over is None:
                 return None
@@ -178,6 +181,8 @@ class Session:
         if running := self.state.running:
             running.finish("terminated", None)
             running.add_hint("the session was closed")
+        self.closed = True
+        self.state.close()
         for viewer in list(self.state.viewers):
             viewer.closed()
         if self.shell:

@@ -95,19 +95,22 @@ class Sessions:
         await self._restored.wait()
         if len(profile.id) > MAX_ID or not profile.id.isprintable() or "/" in profile.id:
             raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", id=profile.id[:MAX_ID])
-        await self._make_room()
+        if profile.id not in self._sessions:
+            await self._make_room()
         if profile.id in self._sessions:  # another caller was faster
             return self._sessions[profile.id]
         session = self._sessions[profile.id] = Session(profile, self._shells, self._tasks, self.save)
-        session.reserved = reserved
+        session.reserved = True  # until it is open
         if profile.id in self._gone:
             self._gone.remove(profile.id)
         try:
             await session.open(start)
         except BaseException:
-            del self._sessions[profile.id]
+            if self._sessions.get(profile.id) is session:  # nobody has closed it meanwhile
+                del self._sessions[profile.id]
             await session.close()
             raise
+        session.reserved = reserved
         return session
 
     async def remove(self, session: Session) -> None:
@@ -129,17 +132,16 @@ class Sessions:
         ]
 
     async def _make_room(self) -> None:
-        if len(self._sessions) < self.limit:
-            return
-        oldest = min(self._idle(), key=lambda session: session.last_used_at, default=None)
-        if oldest and self.evict_after and (datetime.now(UTC) - oldest.last_used_at).total_seconds() >= self.evict_after:
+        while len(self._sessions) >= self.limit:  # another caller may take the room that was made
+            oldest = min(self._idle(), key=lambda session: session.last_used_at, default=None)
+            idle = (datetime.now(UTC) - oldest.last_used_at).total_seconds() if oldest else 0
+            if oldest is None or not self.evict_after or idle < self.evict_after:
+                raise ResourceExhausted(
+                    f"all {self.limit} shell sessions are in use",
+                    retry_after=RETRY_AFTER,
+                    hint="close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is",
+                )
             await self.remove(oldest)
-            return
-        raise ResourceExhausted(
-            f"all {self.limit} shell sessions are in use",
-            retry_after=RETRY_AFTER,
-            hint="close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is",
-        )
 
     async def _restore(self) -> None:
         try:

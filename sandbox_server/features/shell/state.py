@@ -4,7 +4,7 @@ import asyncio
 import signal as signals
 from typing import Protocol
 
-from sandbox_server.drivers.process import Exit
+from sandbox_server.drivers.process import LOST, Exit
 from sandbox_server.drivers.shell_marks import Mark
 from sandbox_server.features.shell.capture import Ring
 from sandbox_server.features.shell.command import BashCommandStatus, Command
@@ -13,6 +13,8 @@ from sandbox_server.features.shell.text import plain
 REPLAY = 256 << 10
 """Bytes of the terminal that a viewer who comes back can be given again."""
 _MAX_PROMPT = 4096
+_SIGNALS = {number.value: number.name for number in signals.Signals}
+"""Names of signals; most of the real-time ones have none."""
 
 
 class Viewer(Protocol):
@@ -101,6 +103,12 @@ class ShellState:
             viewer.output(notice.encode())
         self.turn_over()
 
+    def close(self) -> None:
+        """Take the end of the session: nobody waits for its shell any longer."""
+        self.over = self.over or LOST
+        self.running, self.ready, self.foreign = None, False, False
+        self.turn_over()
+
     def finish(self, code: int) -> None:
         """Note that the running command has ended with `code`."""
         if command := self.running:
@@ -145,5 +153,5 @@ def told(observed: Exit) -> str:
     if observed.code is not None:
         return f"exit code {observed.code}"
     if observed.signal is not None:
-        return f"killed by {signals.Signals(observed.signal).name}"
+        return f"killed by {_SIGNALS.get(observed.signal, f'signal {observed.signal}')}"
     return "nobody saw how"

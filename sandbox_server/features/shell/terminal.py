@@ -100,7 +100,7 @@ class Terminal:
                     pass
                 case other:
                     await self._send("error", f"no message has the type {other!r}")
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             await self._send("error", "a message is JSON: input with a text, resize with cols and rows, or pong")
         except Failure as failure:
             await self._send("error", failure.message)

@@ -64,7 +64,7 @@ async def _picture(session: Session, position: Position) -> Event:
 
 def _text(screen: Screen) -> str:
     lines = screen.visible if screen.state.alternate else screen.lines
-    return plain(b"\n".join(line.rstrip() for line in lines)).rstrip("\n ")
+    return "\n".join(row.rstrip() for row in plain(b"\n".join(lines)).split("\n")).rstrip("\n")
 
 
 class _Watch:
