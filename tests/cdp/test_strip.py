@@ -1,21 +1,23 @@
 """The tab strip as a person sees it."""
 
+from collections.abc import Callable
 from typing import Any
 
 Owner = Any
 
 
-def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: Owner) -> None:
+def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: Owner, until: Callable[..., None]) -> None:
+    def strip() -> list[tuple[str, bool]]:
+        return [(tab["page"], tab["active"]) for tab in shared.get("/browser/tabs")]
+
     with shared.connect() as client:
         first = client.pages()[0]["targetId"]
         second = client.result("Target.createTarget", url="about:blank#second")["targetId"]
-        private = client.result("Target.createTarget", url="about:blank#private", newWindow=True)["targetId"]
-        client.result("Target.closeTarget", targetId=private)
-        assert [(tab["page"], tab["active"]) for tab in shared.get("/browser/tabs")] == [(first, False), (second, True)]
+        until(lambda: strip() == [(first, False), (second, True)])
         client.result("Target.activateTarget", targetId=first)
-        assert [tab["page"] for tab in shared.get("/browser/tabs") if tab["active"]] == [first]
+        until(lambda: strip() == [(first, True), (second, False)])
         client.result("Target.closeTarget", targetId=second)
-        assert [tab["page"] for tab in shared.get("/browser/tabs")] == [first]
+        until(lambda: strip() == [(first, True)])
 
 
 def test_the_strip_is_read_anew_after_a_restart(shared: Owner) -> None:
