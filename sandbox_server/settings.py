@@ -200,6 +200,22 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
+class Display:
+    """The desktop's display"""
+
+    width: int = variable("DISPLAY_WIDTH", integer(64, 3840), 1280, "Width of the screen in pixels.", inherited=True)
+    height: int = variable("DISPLAY_HEIGHT", integer(64, 2160), 1024, "Height of the screen in pixels.", inherited=True)
+    depth: int = variable("DISPLAY_DEPTH", integer(24, 24), 24, "Bits of a pixel's colour; 24 is the one that there is.", inherited=True)
+    name: str = ":99"
+    """What X clients call it."""
+
+    @property
+    def socket(self) -> str:
+        """Where the X server listens."""
+        return f"/tmp/.X11-unix/X{self.name.removeprefix(':')}"
+
+
+@dataclass(frozen=True, slots=True)
 class Hooks:
     """Commands at points of the container's life, run as the agent"""
 
@@ -246,6 +262,31 @@ class Logs:
 
 
 @dataclass(frozen=True, slots=True)
+class Box:
+    """The agent's box"""
+
+    mode: Literal["auto", "on", "off"] = variable(
+        "BOX",
+        choice("auto", "on", "off"),
+        "auto",
+        "Whether the agent lives in a Linux of its own, root only there. `auto`: where the host allows it; `on`: or boot stops.",
+    )
+    directory: str = variable(
+        "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a directory of the system."
+    )
+    max_processes: int = variable(
+        "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once; more of them cannot start."
+    )
+    checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
+    idle_suspend: float = variable(
+        "IDLE_SUSPEND_SECONDS",
+        seconds(0, 86400 * 30),
+        0.0,
+        "After how long without any request the agent's processes are suspended. 0: never.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Components:
     """Components"""
 
@@ -267,8 +308,10 @@ class Settings:
     shell: Shell = field(default_factory=Shell)
     bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
+    display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
+    box: Box = field(default_factory=Box)
     components: Components = field(default_factory=Components)
     browser: Browser = field(default_factory=Browser)
     paths: Paths = field(default_factory=Paths)
@@ -298,6 +341,12 @@ def variables() -> Iterator[tuple[str, Variable]]:
         kind = cast("type", section.type)
         for _, known in declared(kind):
             yield (kind.__doc__ or "").strip(), known
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """Leave out every variable that holds a secret."""
+    secret = {known.name for _, known in variables() if known.kind in (SECRET, PUBLIC_KEY)}
+    return {name: value for name, value in environ.items() if name not in secret}
 
 
 def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:

@@ -31,7 +31,7 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    place = Place(paths.desktop, paths.browser_policies, settings.downloads, settings.browser.display)
+    place = Place(paths.desktop, paths.browser_policies, settings.downloads, settings.display.name)
     chromium = Chromium(Processes(paths.socket("spawn")), settings.browser, place)
 
     async def prepare(link: Link) -> None:

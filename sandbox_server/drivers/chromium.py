@@ -99,6 +99,16 @@ class Place:
     def profile(self) -> str:
         return f"{self.home}/chromium"
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What lets the browser onto the display and the desktop's message bus."""
+        return {
+            "HOME": self.home,
+            "DISPLAY": self.display,
+            "XAUTHORITY": f"{self.home}/authority",
+            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.home}/bus",
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Running:
@@ -169,7 +179,7 @@ class Chromium:
             [_LAUNCH, self._place.profile, self._browser.executable, *self.arguments()],
             user="desktop",
             cwd="/",
-            env={"HOME": self._place.home, "DISPLAY": self._place.display},
+            env=self._place.environment,
             stderr=2,
             pipe=(theirs_in, theirs_out),
         )

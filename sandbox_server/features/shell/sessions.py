@@ -9,8 +9,8 @@ from typing import Self
 from uuid import uuid4
 
 from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
-from sandbox_server.drivers.shell_store import ShellStore, StoredSession
-from sandbox_server.drivers.shells import Shells, Start
+from sandbox_server.drivers.shells.shells import Shells, Start
+from sandbox_server.drivers.shells.store import ShellStore, StoredSession
 from sandbox_server.features.shell.session import Profile, Session
 
 MAX_GONE = 1000
@@ -19,6 +19,8 @@ MAX_ID = 128
 RETRY_AFTER = 5.0
 RESTORE_TRIES = 20
 RESTORE_PAUSE = 0.5
+END_SECONDS = 2.0
+"""How long it may take to hear that a shell ended with its box."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +44,10 @@ class Sessions:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        complete = self._restored.is_set()
         await self._tasks.close()
+        if complete:
+            self.save()  # with the directories as they are now
         for session in self._sessions.values():
             if session.shell:
                 session.shell.leave()
@@ -51,6 +56,17 @@ class Sessions:
         """Every session."""
         await self._restored.wait()
         return list(self._sessions.values())
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command runs in any of them, or a person looks at one."""
+        return any(session.state.busy or session.state.viewers for session in self._sessions.values())
+
+    async def reopen(self) -> list[str]:
+        """Open the shell of every session again where it was, after all of them ended with their box; gives the ids."""
+        await self._restored.wait()
+        found = await asyncio.gather(*map(_reopened, self._sessions.values()))
+        return [session.id for session in found if session]
 
     async def get(self, session_id: str) -> Session:
         """The session of that id; raises NotFound with the contract's message."""
@@ -62,11 +78,13 @@ class Sessions:
         return session
 
     async def find(self, session_id: str) -> Session | None:
-        """The session of that id, None for one that never was; raises NotFound for one that is gone."""
+        """The session of that id, opened; None for one that never was. Raises NotFound for one that is gone."""
         await self._restored.wait()
         if session_id not in self._sessions and session_id not in self._gone:
             return None
-        return await self.get(session_id)
+        session = await self.get(session_id)
+        await session.opened()
+        return session
 
     async def implicit(self, start: Start) -> Session:
         """Reserve an idle session for a command that names none, or a new one. The caller ends the reservation."""
@@ -88,7 +106,7 @@ class Sessions:
         return session, "the shell that was idle longest was closed to make room" if closed else None
 
     async def create(self, profile: Profile, start: Start, *, reserved: bool = False) -> Session:
-        """Open a session.
+        """Open a session, or give the one of that id.
 
         Raises InvalidArgument for an unusable id, ResourceExhausted when there are too many, Unavailable when the shell does not start.
         """
@@ -97,8 +115,9 @@ class Sessions:
             raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", id=profile.id[:MAX_ID])
         if profile.id not in self._sessions:
             await self._make_room()
-        if profile.id in self._sessions:  # another caller was faster
-            return self._sessions[profile.id]
+        if existing := self._sessions.get(profile.id):
+            await existing.opened()
+            return existing
         session = self._sessions[profile.id] = Session(profile, self._shells, self._tasks, self.save)
         session.reserved = True  # until it is open
         if profile.id in self._gone:
@@ -170,6 +189,15 @@ class Sessions:
             else:
                 self._sessions[entry.id] = session
                 return
+
+
+async def _reopened(session: Session) -> Session | None:
+    await session.state.until(lambda: session.state.over is not None, END_SECONDS)
+    try:
+        return session if await session.reopen() else None
+    except Failure:
+        _log.exception("session %s cannot be opened again", session.id)
+        return None
 
 
 def _stored(session: Session) -> StoredSession:

@@ -7,8 +7,8 @@ import pytest
 
 from sandbox_server.core import Conflict, Content, FileError, TooLarge
 from sandbox_server.core.dispatch import InvalidFields
-from sandbox_server.drivers.file_stream import PIECE
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.stream import PIECE
 from sandbox_server.features.file.transfer import FileDownloadRequest, FileTransfer, FileUploadResult
 
 pytestmark = pytest.mark.anyio
@@ -172,7 +172,7 @@ async def test_a_file_that_was_replaced_before_the_first_byte_is_a_conflict(
     async def stale(*_: object) -> object:
         return opened
 
-    monkeypatch.setattr("sandbox_server.drivers.file_access.FileAccess.open", stale)
+    monkeypatch.setattr("sandbox_server.drivers.files.access.FileAccess.open", stale)
     with pytest.raises(Conflict, match="before its download began"):
         await transfer.download(FileDownloadRequest(path=f"{home}/f", change_policy="abort"))
     with pytest.raises(OSError, match="Bad file descriptor"):
