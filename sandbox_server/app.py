@@ -33,6 +33,7 @@ from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -58,9 +59,12 @@ from sandbox_server.features.file.transfer import FileTransfer
 from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.skills.feature import Skills
+from sandbox_server.features.skills.folders import SkillFolders
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -103,16 +107,19 @@ def compose(settings: Settings) -> Product:
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
     screen = BrowserScreen(desktop)
+    observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
         Doctor(processes, settings),
         Sandbox(Toolbox(processes), settings.agent, __version__),
+        observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
         Shell(sessions, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
         Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
@@ -122,7 +129,7 @@ def compose(settings: Settings) -> Product:
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 

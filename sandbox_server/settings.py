@@ -17,6 +17,7 @@ from sandbox_server.variables import (
     HTTP_URL,
     OPTIONAL_PATH,
     PATH,
+    PATHS,
     PORT,
     PUBLIC_KEY,
     SECRET,
@@ -199,6 +200,18 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
+class Skills:
+    """Skills"""
+
+    paths: tuple[str, ...] = variable(
+        "AIO_SKILLS_PATH",
+        PATHS,
+        (),
+        "Directories of skills, separated by colons, that are registered from the start; what they need has to be installed.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Display:
     """The desktop's display"""
 
@@ -302,6 +315,7 @@ class Settings:
     shell: Shell = field(default_factory=Shell)
     bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
+    skills: Skills = field(default_factory=Skills)
     display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)

@@ -26,20 +26,11 @@ NOT_BUILT = {
     "mcp": 3,
     "nodejs": 7,
     "proxy": 11,
-    "skills": 5,
     "util": 1,
 }
 """Tags of the contract that we do not have at all, and how many operations each has."""
 
 MISSING_OPERATIONS = {
-    "GET /v1/sandbox/observe/status",
-    "GET /v1/sandbox/observe/live",
-    "POST /v1/sandbox/observe/start",
-    "POST /v1/sandbox/observe/stop",
-    "POST /v1/sandbox/observe/export",
-    "GET /v1/sandbox/observe/reports",
-    "GET /v1/sandbox/observe/reports/{report_id}",
-    "DELETE /v1/sandbox/observe/reports/{report_id}",
     "GET /v1/browser/info",
     "POST /v1/browser/page/navigate",
     "POST /v1/browser/page/back",

@@ -51,7 +51,7 @@ class Renewal:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
 
-    async def renew(self, operation: str, **fields: object) -> dict[str, Any]:
+    async def renew(self, operation: str, **fields: Any) -> dict[str, Any]:
         """Do one of the keeper's operations that end the box; what it answers, and the sessions that are opened again as `reopened`."""
         async with self._lock:
             noted = await self._shells.note()
