@@ -18,18 +18,19 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && ln -s sandbox /usr/local/bin/aio \
     && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
-# --- desktop: an X server, a window manager, a message bus and fonts for Latin, CJK, emoji, Hebrew and Arabic ---------
-# What only loads GL drivers, PostScript, HEIF and JPEG XL is 250 MB that nothing here uses: a package says that it is there. `apt-get
-# install` of the real ones goes beside it.
+# --- desktop: an X server, a window manager, a message bus, a sound server and fonts for Latin, CJK, emoji, Hebrew and Arabic
+# What only loads GL drivers, PostScript, HEIF and JPEG XL, and takes sound from networks and microphones, is 390 MB that nothing here uses:
+# a package says that it is there. `apt-get install` of the real ones goes beside it.
 FROM system AS desktop
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     mkdir -p /tmp/omitted/DEBIAN && printf '%s\n' 'Package: tandem-omitted' 'Version: 1' 'Architecture: all' 'Maintainer: none <none@example.org>' \
-        'Provides: libglx-mesa0 (= 99), libspectre1 (= 99), libheif1 (= 99), libjxl0.11 (= 99)' \
+        'Provides: libglx-mesa0 (= 99), libspectre1 (= 99), libheif1 (= 99), libjxl0.11 (= 99), libasound2-plugins (= 99), libgstreamer1.0-0 (= 99), \
+ libgstreamer-plugins-base1.0-0 (= 99), libwebrtc-audio-processing-1-3 (= 99), libfftw3-single3 (= 99), libabsl20240722 (= 99)' \
         'Description: stands in for libraries that the desktop does without' >/tmp/omitted/DEBIAN/control \
     && dpkg-deb --build /tmp/omitted /tmp/omitted.deb && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install \
         --no-install-recommends /tmp/omitted.deb dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei \
-        openbox xvfb \
+        openbox pulseaudio xvfb \
     && fc-cache --system-only && rm -rf /tmp/omitted /tmp/omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
 
 # --- tools: what other stages build with -----------------------------------------------------------------------------

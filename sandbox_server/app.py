@@ -34,6 +34,7 @@ from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.skill_store import SkillStore
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -47,6 +48,7 @@ from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
+from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.file.archives import FileArchives
 from sandbox_server.features.file.changes import FileChanges
@@ -107,6 +109,7 @@ def compose(settings: Settings) -> Product:
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
     screen = BrowserScreen(desktop)
+    display = Display(desktop.screen, Sound(paths.sound), files)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
@@ -126,10 +129,11 @@ def compose(settings: Settings) -> Product:
         BoxRestart(renewal),
         CapabilityReport(box.isolation),
         screen,
+        display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, observe)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 

@@ -64,6 +64,11 @@ class Paths:
         return f"{self.desktop}/authority"
 
     @property
+    def sound(self) -> str:
+        """The socket of the sound server, for the desktop's user and control; where programs look below XDG_RUNTIME_DIR."""
+        return f"{self.desktop}/pulse/native"
+
+    @property
     def announcement(self) -> str:
         """An empty file while nobody has said yet, since the container started, where it is and how to sign in."""
         return f"{self.run}/announcement"
