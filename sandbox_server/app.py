@@ -43,6 +43,7 @@ from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.screen import BrowserScreen
@@ -107,7 +108,7 @@ def compose(settings: Settings) -> Product:
         evict_after=settings.shell.evict_after,
     )
     box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
-    checkpoints = Checkpoints(box, quota=settings.box.checkpoint_quota, reopen=sessions.reopen)
+    renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
     screen = BrowserScreen(desktop)
@@ -125,17 +126,17 @@ def compose(settings: Settings) -> Product:
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
-        checkpoints,
+        Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(box, reopen=sessions.reopen),
+        BoxRestart(renewal),
         CapabilityReport(box.isolation),
         screen,
         display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen, display, observe)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
