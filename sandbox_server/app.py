@@ -44,6 +44,7 @@ from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.screen import BrowserScreen
@@ -102,7 +103,7 @@ def compose(settings: Settings) -> Product:
         evict_after=settings.shell.evict_after,
     )
     box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
-    checkpoints = Checkpoints(box, quota=settings.box.checkpoint_quota, reopen=sessions.reopen)
+    renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
     screen = BrowserScreen(desktop)
@@ -120,10 +121,10 @@ def compose(settings: Settings) -> Product:
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
-        checkpoints,
+        Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(box, reopen=sessions.reopen),
+        BoxRestart(renewal),
         CapabilityReport(box.isolation),
         screen,
         Vnc(VncServer(paths.vnc), desktop),
@@ -131,7 +132,7 @@ def compose(settings: Settings) -> Product:
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen, display, observe)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
@@ -139,6 +140,7 @@ def component_sockets(settings: Settings) -> dict[str, str]:
     """The sockets on which the components answer once they are ready, except those that were left out."""
     paths = settings.paths
     parts = {
+        "browser": {"browser": paths.socket("cdp")},
         "desktop": {"desktop": settings.display.socket, "desktop-bus": paths.bus},
         "mcp": {"mcp": paths.socket("mcp")},
         "vnc": {"vnc": paths.vnc},

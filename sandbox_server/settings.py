@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
+from sandbox_server.auth_settings import Auth as Auth
+from sandbox_server.browser_settings import Browser
+from sandbox_server.desktop_settings import Display as Display
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,
-    HTTP_URL,
-    OPTIONAL_PATH,
     PATH,
     PATHS,
     PORT,
@@ -26,7 +27,6 @@ from sandbox_server.variables import (
     TIMEZONE,
     USER_ID,
     Kind,
-    Secret,
     Variable,
     account_name,
     address,
@@ -117,46 +117,6 @@ class Gateway:
 
 
 @dataclass(frozen=True, slots=True)
-class Auth:
-    """Who may come in"""
-
-    mode: Literal["on", "off"] = variable(
-        "AUTH",
-        choice("on", "off"),
-        "on",
-        "`off` serves everything to everyone who reaches the port.",
-    )
-    api_key: Secret | None = variable(
-        "SANDBOX_API_KEY",
-        SECRET,
-        None,
-        "A key that opens everything. With neither it nor a JWT key set, boot makes one.",
-    )
-    jwt_public_key: Secret | None = variable(
-        "JWT_PUBLIC_KEY",
-        PUBLIC_KEY,
-        None,
-        "Base64 of a PEM public key (RSA, EC or Ed25519): tokens it signed are accepted.",
-    )
-    jwks_url: str | None = variable("JWT_JWKS_URL", HTTP_URL, None, "Where to fetch a JWKS; the token's `kid` picks the key.")
-    jwks_file: str | None = variable("JWT_JWKS_FILE", OPTIONAL_PATH, None, "A JWKS in a file, read again when it changes.")
-    audience: str | None = variable("JWT_AUDIENCE", TEXT, None, "Required `aud` of a token.")
-    issuer: str | None = variable("JWT_ISSUER", TEXT, None, "Required `iss` of a token.")
-    ticket_ttl: float = variable(
-        "TICKET_TTL_SECONDS",
-        seconds(1, 86400),
-        30.0,
-        "How long a ticket from `POST /tickets` can be redeemed.",
-    )
-    session_ttl: float = variable(
-        "SESSION_TTL_SECONDS",
-        seconds(60, 31536000),
-        43200.0,
-        "How long a browser stays signed in; a session never outlives the token behind it.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Shell:
     """Shells"""
 
@@ -209,22 +169,6 @@ class Skills:
         (),
         "Directories of skills, separated by colons, that are registered from the start; what they need has to be installed.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Display:
-    """The desktop's display"""
-
-    width: int = variable("DISPLAY_WIDTH", integer(64, 3840), 1280, "Width of the screen in pixels.", inherited=True)
-    height: int = variable("DISPLAY_HEIGHT", integer(64, 2160), 1024, "Height of the screen in pixels.", inherited=True)
-    depth: int = variable("DISPLAY_DEPTH", integer(24, 24), 24, "Bits of a pixel's colour; 24 is the one that there is.", inherited=True)
-    name: str = ":99"
-    """What X clients call it."""
-
-    @property
-    def socket(self) -> str:
-        """Where the X server listens."""
-        return f"/tmp/.X11-unix/X{self.name.removeprefix(':')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,8 +275,14 @@ class Settings:
     logs: Logs = field(default_factory=Logs)
     box: Box = field(default_factory=Box)
     components: Components = field(default_factory=Components)
+    browser: Browser = field(default_factory=Browser)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
+
+    @property
+    def downloads(self) -> str:
+        """Where the browser puts what it downloads: the desktop user's to write, the agent's too."""
+        return self.browser.downloads or f"{self.agent.home}/Downloads"
 
 
 def load(environ: Mapping[str, str]) -> Settings:

@@ -47,5 +47,5 @@ def test_only_health_needs_nobody() -> None:
 
 
 def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
-    assert set(app.component_sockets(load({}))) == {"gateway", "spawner", "mcp", "desktop", "desktop-bus", "vnc"}
-    assert set(app.component_sockets(load({"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1"}))) == {"gateway", "spawner"}
+    assert set(app.component_sockets(load({}))) == {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "vnc"}
+    assert set(app.component_sockets(load({"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"}))) == {"gateway", "spawner"}

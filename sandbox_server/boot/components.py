@@ -26,7 +26,8 @@ def _added(paths: Paths) -> Sequence[str]:
 
 
 def _not_asked_for(settings: Settings) -> set[str]:
-    return set() if settings.hooks.post_ready else {"post-ready"}
+    unwanted = set() if settings.hooks.post_ready else {"post-ready"}
+    return unwanted | ({"cdp"} if "browser" in settings.components.disabled else set())
 
 
 def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> None:
