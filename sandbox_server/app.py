@@ -38,6 +38,7 @@ from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.auth import Auth, Credentials
@@ -45,6 +46,7 @@ from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.screen import BrowserScreen
@@ -69,6 +71,7 @@ from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -87,10 +90,6 @@ def compose(settings: Settings) -> Product:
     paths = settings.paths
     audit = Audit()
     processes = Processes(paths.socket("spawn"))
-    components = Components(
-        {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
-        | ({} if "mcp" in settings.components.disabled else {"mcp": paths.socket("mcp")})
-    )
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -108,7 +107,7 @@ def compose(settings: Settings) -> Product:
     )
     kernels, python = kernel_sessions(processes, settings)
     box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
-    checkpoints = Checkpoints(box, quota=settings.box.checkpoint_quota, reopen=sessions.reopen)
+    renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
     desktop = Desktop(settings.display.name)
     screen = BrowserScreen(desktop)
@@ -116,8 +115,8 @@ def compose(settings: Settings) -> Product:
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(components, audit),
-        Doctor(processes, settings),
+        Health(Components(component_sockets(settings)), audit),
+        Doctor(processes, settings, desktop),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
@@ -127,17 +126,18 @@ def compose(settings: Settings) -> Product:
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
-        checkpoints,
+        Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(box, reopen=sessions.reopen),
+        BoxRestart(renewal),
         CapabilityReport(box.isolation),
         screen,
+        Vnc(VncServer(paths.vnc), desktop),
         display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, kernels, python, checkpoints, suspension, desktop, screen, display, observe)
+    opened = (bash, files, watches, tmux, sessions, kernels, python, renewal, suspension, desktop, screen, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
@@ -153,6 +153,21 @@ def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, 
         enabled="jupyter" not in settings.components.disabled,
     )
     return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
+
+
+def component_sockets(settings: Settings) -> dict[str, str]:
+    """The sockets on which the components answer once they are ready, except those that were left out."""
+    paths = settings.paths
+    parts = {
+        "browser": {"browser": paths.socket("cdp")},
+        "desktop": {"desktop": settings.display.socket, "desktop-bus": paths.bus},
+        "mcp": {"mcp": paths.socket("mcp")},
+        "vnc": {"vnc": paths.vnc},
+    }
+    sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    for component in parts.keys() - settings.components.left_out:
+        sockets |= parts[component]
+    return sockets
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

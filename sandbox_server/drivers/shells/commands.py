@@ -2,7 +2,8 @@
 
 `<name>.command` holds the next command: token, how to follow links, directory, what to do without it, text, each ended by a NUL; before
 the first command it holds the nonce and a newline. `<name>.begun` holds the token of the command that began last, `<name>.status` token,
-exit code and directory of the one that ended last.
+exit code and directory of the one that ended last. `<name>.variables` holds the exported variables at the last prompt, as bash declares
+them; a new shell takes over those that it finds there.
 They are in a directory of the agent's, so they are made and read by file workers; the command file stays open here to be written at once.
 """
 
@@ -17,6 +18,8 @@ from sandbox_server.drivers.files.files import Files
 
 MAX_COMMAND = 4 << 20
 """Bytes of a command's text."""
+MAX_VARIABLES = 1 << 20
+"""Bytes of a shell's exported variables."""
 _INLINE = 64 << 10
 _CODE = re.compile("[0-9]{1,3}")
 
@@ -114,10 +117,18 @@ class CommandFile:
         begun = (await self._content("begun")).decode("ascii", "replace")
         return Recall(ShellCommand.decode(await self._content("command")), begun, ShellStatus.decode(await self._content("status")))
 
+    async def variables(self) -> bytes:
+        """Read what the shell exported at its last prompt; nothing where that is too much."""
+        return await self._content("variables", MAX_VARIABLES)
+
+    async def leave_variables(self, variables: bytes) -> None:
+        """Have the shell that is about to start export what another one did; raises FileError."""
+        await self._access.write(f"{self.path}.variables", variables, mode=0o600)
+
     async def remove(self) -> None:
         """Delete the files."""
         self.close()
-        for ending in ("command", "begun", "status"):
+        for ending in ("command", "begun", "status", "variables"):
             await self._access.delete(f"{self.path}.{ending}", missing_ok=True)
 
     def close(self) -> None:
@@ -134,9 +145,9 @@ class CommandFile:
         else:
             await asyncio.to_thread(_overwrite, self._fd, content)
 
-    async def _content(self, ending: str) -> bytes:
+    async def _content(self, ending: str, limit: int = 2 * MAX_COMMAND) -> bytes:
         try:
-            content, _ = await self._access.read(f"{self.path}.{ending}", limit=2 * MAX_COMMAND)
+            content, _ = await self._access.read(f"{self.path}.{ending}", limit=limit)
         except FileError:
             return b""
         return content
