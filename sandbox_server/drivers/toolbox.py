@@ -57,6 +57,10 @@ class Toolbox:
         listing = json.loads(await self._shell("npm ls --global --json --depth=0") or "{}")
         return [(name, entry.get("version", "")) for name, entry in sorted(listing.get("dependencies", {}).items())]
 
+    async def npm(self, question: str) -> str:
+        """What `npm` answers, such as `--version`; empty where there is no npm."""
+        return (await self._shell(f"command -v npm >/dev/null && npm {question}")).strip()
+
     async def _look(self, names: Sequence[str]) -> list[Interpreter]:
         script = "\n".join(
             f'p=$(command -v {name}) && printf "%s\\t%s\\t%s\\n" {name} "$(readlink -f "$p")" "$("$p" --version 2>&1)"' for name in names

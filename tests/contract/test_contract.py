@@ -20,9 +20,7 @@ PUBLISHED: dict[str, Any] = json.loads(Path(__file__).with_name("aio-openapi-1.9
 OURS: dict[str, Any] = json.loads(generate.openapi())
 
 NOT_BUILT = {
-    "code": 2,
     "mcp": 3,
-    "nodejs": 7,
     "proxy": 11,
     "util": 1,
 }
