@@ -81,13 +81,15 @@ from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
+type Opened = tuple[AbstractAsyncContextManager[Any], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Product:
     """Everything that was composed: the features, what has to be opened for them, and the guards that every call passes."""
 
     features: tuple[Feature, ...]
-    opened: tuple[AbstractAsyncContextManager[Any], ...]
+    opened: Opened
     guards: tuple[Guard, ...]
 
 
@@ -144,7 +146,7 @@ def compose(settings: Settings) -> Product:
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, *code.opened, renewal, suspension, desktop, screen, display, observe)
+    opened: Opened = (bash, files, watches, tmux, sessions, *code.opened, renewal, suspension, desktop, screen, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
@@ -153,7 +155,7 @@ class RunningCode:
     """What runs code: its features, what has to be opened for them, and the sessions that may be at work."""
 
     features: tuple[Feature, ...]
-    opened: tuple[AbstractAsyncContextManager[Any], ...]
+    opened: Opened
     sessions: tuple[KernelSessions, NodeSessions]
 
     @property

@@ -10,7 +10,7 @@ from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
 from sandbox_server.drivers.lines import Line, Lines
 from sandbox_server.drivers.nodes import outcome
 from sandbox_server.drivers.nodes.nodes import SETUP, Node
-from sandbox_server.drivers.nodes.outcome import LATE_CODE, UNSEEN_CODE, Outcome
+from sandbox_server.drivers.nodes.outcome import LATE_CODE, UNSEEN_CODE, Outcome, Status
 from sandbox_server.drivers.nodes.script import Limits
 from sandbox_server.drivers.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.process import Process, Processes, put_down
@@ -183,12 +183,15 @@ class Session:
             await running.__aexit__(None, None, None)
 
 
+_ENDS: dict[str, tuple[Status, int]] = {"ok": ("ok", 0), "error": ("error", 1), "timeout": ("timeout", LATE_CODE)}
+
+
 def _answered(answer: Line, out: Capture, err: Capture, notes: tuple[str, ...]) -> Outcome:
-    status, result = answer.get("status"), answer.get("text")
-    known = status if status in ("ok", "timeout") else "error"
+    result = answer.get("text")
+    status, exit_code = _ENDS.get(str(answer.get("status")), _ENDS["error"])
     return Outcome(
-        known,
-        {"ok": 0, "timeout": LATE_CODE}.get(known, 1),
+        status,
+        exit_code,
         outcome.text(out),
         outcome.text(err),
         outcome.thrown(answer.get("error")),

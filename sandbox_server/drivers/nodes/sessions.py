@@ -15,16 +15,13 @@ from sandbox_server.drivers.process import Processes
 MAX_ID = 128
 MAX_IDLE = 86400
 """Seconds without use after which a session is closed, unless it is said."""
-CHECK_SECONDS = 5.0
 RETRY_AFTER = 5.0
 
 
 class Sessions:
     """The sessions; an asynchronous context manager, which ends them all. `check` is how often idle ones are looked for, in seconds."""
 
-    def __init__(
-        self, processes: Processes, nodes: Nodes, *, workspace: str, limit: int, memory: int, check: float = CHECK_SECONDS
-    ) -> None:
+    def __init__(self, processes: Processes, nodes: Nodes, *, workspace: str, limit: int, memory: int, check: float = 5.0) -> None:
         self.nodes = nodes
         self._processes = processes
         self._workspace = workspace

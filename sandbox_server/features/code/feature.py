@@ -4,7 +4,7 @@ from sandbox_server.core import InvalidArgument, Reply, operation
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.nodes.nodes import STRIPS_TYPES, Nodes
 from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
-from sandbox_server.features.code.wire import CodeExecuteRequest, CodeExecuteResponse, CodeInfoResponse, CodeLanguage
+from sandbox_server.features.code.wire import CodeExecuteRequest, CodeExecuteResponse, CodeInfoResponse, CodeLanguage, Language
 
 
 class Code:
@@ -15,7 +15,12 @@ class Code:
     def __init__(self, kernels: Kernels, nodes: Nodes, python: PythonRunner, node: NodeRunner, bash: BashRunner) -> None:
         self._kernels = kernels
         self._nodes = nodes
-        self._runners = {"python": python, "javascript": node, "typescript": node, "bash": bash}
+        self._runners: dict[Language, PythonRunner | NodeRunner | BashRunner] = {
+            "python": python,
+            "javascript": node,
+            "typescript": node,
+            "bash": bash,
+        }
 
     @operation("POST /v1/code/execute", scope="code", tool="sandbox_execute_code")
     async def execute_code(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
@@ -42,7 +47,7 @@ class Code:
                 typed = "JavaScript with types, which are stripped and not checked"
                 languages.insert(1, CodeLanguage(language="typescript", description=typed, runtime_version=node.version, details=details))
         if python := pythons.get(self._kernels.default):
-            details = {"kernel_name": self._kernels.default, "available_kernels": list(pythons)}
+            known = {"kernel_name": self._kernels.default, "available_kernels": list(pythons)}
             cell = "A notebook's cell, with `stateful` in a session that remembers"
-            languages.insert(0, CodeLanguage(language="python", description=cell, runtime_version=python.version, details=details))
+            languages.insert(0, CodeLanguage(language="python", description=cell, runtime_version=python.version, details=known))
         return CodeInfoResponse(languages=languages)
