@@ -174,6 +174,9 @@ class Session:
         except NotFound as error:
             await running.__aexit__(None, None, None)
             raise InvalidArgument(error.message) from error
+        if self.closed:  # meanwhile
+            await running.__aexit__(None, None, None)
+            raise NotFound("Session not found", session_id=self.id)
         self._running = running
         return ("this ran in a new process, without the variables of before",) if renewed else ()
 

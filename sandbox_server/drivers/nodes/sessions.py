@@ -93,5 +93,5 @@ class Sessions:
         while True:
             await asyncio.sleep(self._check)
             for session in self:
-                if session.idle_seconds >= session.max_idle:
+                if not session.busy and session.idle_seconds >= session.max_idle:
                     await self.remove(session)
