@@ -1,7 +1,7 @@
 """The composition root: settings make drivers, drivers make features, features make the application."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,8 @@ from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
@@ -86,7 +88,8 @@ def compose(settings: Settings) -> Product:
     """Build every driver and feature; nothing is opened or started yet, and only what boot found out is read."""
     paths = settings.paths
     audit = Audit()
-    processes = Processes(paths.socket("spawn"))
+    found = isolation.read(paths.isolation)
+    processes = Processes(paths.socket("spawn"), RESTART_SECONDS)
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -102,7 +105,7 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
-    box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
+    box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
@@ -111,7 +114,7 @@ def compose(settings: Settings) -> Product:
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(Components(component_sockets(settings)), audit),
+        Health(Components(component_sockets(settings, found)), audit),
         Doctor(processes, settings, desktop),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
@@ -136,7 +139,7 @@ def compose(settings: Settings) -> Product:
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
-def component_sockets(settings: Settings) -> dict[str, str]:
+def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
     """The sockets on which the components answer once they are ready, except those that were left out."""
     paths = settings.paths
     parts = {
@@ -146,6 +149,8 @@ def component_sockets(settings: Settings) -> dict[str, str]:
         "vnc": {"vnc": paths.vnc},
     }
     sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    if found.rung == "box":
+        sockets["box"] = paths.socket("box")
     for component in parts.keys() - settings.components.left_out:
         sockets |= parts[component]
     return sockets
@@ -211,7 +216,7 @@ def create(settings: Settings) -> Starlette:
     return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan)
 
 
-def serve(settings: Settings) -> None:
-    """Serve on the API's socket until told to stop."""
+def serve(settings: Settings, *, started: Callable[[], None]) -> None:
+    """Serve on the API's socket until told to stop; `started` is called once it listens."""
     logs.configure(settings.logs.level)
-    serve_on(settings.paths.socket("api"), create(settings))
+    serve_on(settings.paths.socket("api"), create(settings), started=started)
