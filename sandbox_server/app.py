@@ -39,6 +39,7 @@ from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
@@ -47,6 +48,8 @@ from sandbox_server.features.box.checkpoints import Checkpoints
 from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.elements import ScreenElements
+from sandbox_server.features.browser.pictures import Pictures
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
@@ -106,7 +109,7 @@ def compose(settings: Settings) -> Product:
     renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
-    screen = BrowserScreen(desktop)
+    turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
@@ -126,13 +129,15 @@ def compose(settings: Settings) -> Product:
         suspension,
         BoxRestart(renewal),
         CapabilityReport(box.isolation),
-        screen,
+        Pictures(desktop),
+        BrowserScreen(desktop, turns),
+        ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, turns, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
