@@ -16,7 +16,7 @@ from sandbox_server.core.dispatch import Dispatcher, Guard, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
-from sandbox_server.drivers import isolation
+from sandbox_server.drivers import isolation, system
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
@@ -27,6 +27,8 @@ from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
@@ -65,6 +67,7 @@ from sandbox_server.features.file.transfer import FileTransfer
 from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.jupyter.feature import Jupyter
 from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
@@ -105,9 +108,10 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
+    kernels, python = kernel_sessions(processes, settings)
     box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
     renewal = Renewal(box, sessions)
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
@@ -121,6 +125,7 @@ def compose(settings: Settings) -> Product:
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
         Shell(sessions, workspace=settings.agent.workspace),
+        Jupyter(python, output_bytes=settings.code.output_bytes),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
@@ -137,8 +142,22 @@ def compose(settings: Settings) -> Product:
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, turns, display, observe)
+    opened = (bash, files, watches, tmux, sessions, kernels, python, renewal, suspension, desktop, turns, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+
+
+def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, KernelSessions]:
+    """What runs Python code."""
+    code = settings.code
+    kernels = Kernels(
+        processes,
+        folder=settings.paths.kernels,
+        default=code.python,
+        memory=code.memory_bytes or system.memory_bytes() * 3 // 4,
+        warm=code.warm,
+        enabled="jupyter" not in settings.components.disabled,
+    )
+    return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
 
 
 def component_sockets(settings: Settings) -> dict[str, str]:
