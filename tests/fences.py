@@ -24,9 +24,10 @@ class Ended:
 
 @dataclass(frozen=True)
 class Fences:
-    """Runs programs of the agent through the spawner that listens on `path`."""
+    """Runs programs of the agent through the spawner that listens on `path`; `private` is what no isolated one may see."""
 
     path: str
+    private: str
 
     def run(self, script: str, isolation: Message | None = None, **more: Any) -> Ended:
         """Run a shell script to its end."""

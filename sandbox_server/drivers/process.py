@@ -294,7 +294,7 @@ def _accepted(reply: Message | None, body: Message) -> Message:
         return reply
     number, subject = int(reply["error"]), reply["subject"]
     if subject == "isolation":
-        raise _not_isolated(number, str(reply["field"]), str(reply["message"]))
+        raise not_isolated(number, str(reply["field"]), str(reply["message"]))
     named = {"cwd": body.get("cwd"), "program": (body.get("argv") or [None])[0]}.get(subject)
     label = "working directory" if subject == "cwd" else subject
     kind = _KINDS.get(number, InvalidArgument)
@@ -302,7 +302,8 @@ def _accepted(reply: Message | None, body: Message) -> Message:
     raise kind(f"cannot start: {what}: {reply['message']}", subject=subject, errno=number)
 
 
-def _not_isolated(number: int, field: str, reason: str) -> Failure:
+def not_isolated(number: int, field: str, reason: str) -> Failure:
+    """The failure that says why a part of an isolation policy was refused: InvalidArgument for a path that is wrong, else Conflict."""
     name = field if field == "isolation" else f"isolation.{field}"
     if number in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENAMETOOLONG):
         return InvalidArgument(f"{name} is wrong: {reason}", field=name, errno=number)

@@ -18,22 +18,15 @@ def fences(request: pytest.FixtureRequest) -> Iterator[Fences]:
     """The agent in a box, then the agent as a user of the container. `~/work` is an empty directory."""
     if request.param == "box":
         box: BoxDaemons = request.getfixturevalue("shared_box")
-        made = Fences(box.spawn_socket)
+        made = Fences(box.spawn_socket, str(box.agent_run))
     else:
         spawner: SpawnerDaemon = request.getfixturevalue("spawner")
-        made = Fences(spawner.socket)
+        made = Fences(spawner.socket, "/run/sandbox-agent")
+        Path(made.private).mkdir(exist_ok=True)
     made.out("rm -rf ~/work ~/secret; mkdir ~/work ~/secret && echo hidden > ~/secret/key && echo shown > ~/secret/public")
-    yield made
-    made.out("rm -rf ~/work ~/secret")
-
-
-@pytest.fixture
-def private() -> Iterator[Path]:
-    """The directory that is out of sight of every isolated process, with a token in it as boot writes it."""
-    folder = Path("/run/sandbox-agent")
-    folder.mkdir(exist_ok=True)
-    token = folder / "token"
+    token = Path(made.private, "token")  # as boot writes it
     token.write_text("secret-token")
     token.chmod(0o644)
-    yield folder
+    yield made
     token.unlink()
+    made.out("rm -rf ~/work ~/secret")

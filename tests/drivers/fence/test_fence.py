@@ -3,12 +3,12 @@
 import socket
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sandbox_server.drivers.wire_fds import Message
-from tests.fences import Fences
+from tests.conftest import until
+from tests.fences import SECONDS, Fences
 
 NOTHING_WRITTEN: Message = {"write": {"allow": []}}
 NO_NETWORK: Message = {"network": {}}
@@ -139,15 +139,10 @@ def _answer_once(listening: socket.socket) -> None:
 
 
 def test_the_proxy_ends_with_the_program(fences: Fences) -> None:
-    listening = "ss -xH 2>/dev/null | wc -l"
     count = "ls -d /proc/[0-9]* | wc -l"
-    fences.out(listening)
     before = fences.out(count)
     fences.out("true", {"network": {"allowed_domains": ["example.com"]}})
-    for _ in range(200):
-        if fences.out(count) == before:
-            return
-    pytest.fail("a process is left")
+    until(lambda: fences.out(count) == before, SECONDS)
 
 
 def test_only_the_named_variables_are_passed_on(fences: Fences) -> None:
@@ -171,41 +166,54 @@ def test_processes_are_counted_for_the_execution_alone(fences: Fences) -> None:
     assert fences.out("echo $(echo here)", {"limits": {"processes": 6}}) == "here"
 
 
-ESCAPES = {
+ALLOWED_OUTSIDE = {
+    "read another process's environment": "cat /proc/{pid}/environ",
+    "look through another process's root": "cat /proc/{pid}/root$HOME/secret/key",
+    "signal a process outside": "kill -0 {pid}",
+    "use a Unix socket": "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'",
+    "make a directory beside": "mkdir -p ~/secret/d",
+    "read the sandbox's token": "cat {private}/token",
+    "list where it is": "ls {private}",
+}
+"""What an ordinary process of the agent may do."""
+NEVER_ALLOWED = {
     "become root": "sudo -n true",
     "become root by another program": "su -c true </dev/null",
-    "look through another process's root": "for p in /proc/[0-9]*/root; do cat $p$HOME/secret/key && exit 0; done; false",
-    "read another process's environment": "n=0; for p in /proc/[0-9]*; do [ $p = /proc/$$ ] || cat $p/environ && exit 0; done; false",
-    "trace its parent": "python3 -c 'import ctypes, os; exit(ctypes.CDLL(None).ptrace(16, {pid}, 0, 0) != 0)'",
-    "signal a process outside": "kill -0 {pid}",
+    "trace a process outside": "python3 -c 'import ctypes; exit(ctypes.CDLL(None).ptrace(16, {pid}, 0, 0) != 0)'",
     "mount": "mount -t tmpfs t /mnt",
     "take a mount away": "umount ~/secret",
     "take a mount away as root of a user namespace": "unshare -Urm umount ~/secret",
     "mount as root of a user namespace": "unshare -Urm mount -t tmpfs t /mnt",
-    "type into a terminal": "python3 -c 'import fcntl, os, pty; m, s = os.openpty(); fcntl.ioctl(s, 0x5412, b\"x\")'",
-    "use a Unix socket": "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'",
-    "make an io_uring": "python3 -c 'import ctypes, os; exit(ctypes.CDLL(None).syscall(425, 1, bytes(120)) < 0)'",
+    "enter another process's namespaces": "nsenter -t {pid} -m -U --preserve-credentials true",
+    "type into a terminal": "python3 -c 'import fcntl, os; m, s = os.openpty(); fcntl.ioctl(s, 0x5412, b\"x\")'",
+    "make an io_uring": "python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(425, 1, bytes(120)) < 0)'",
     "use the user's keyring": "python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(250, 0, -4, 0) < 0)'",
-    "read the sandbox's token": "cat /run/sandbox-agent/token",
-    "write it": "echo x > /run/sandbox-agent/token",
+    "write the sandbox's token": "echo x > {private}/token",
 }
 
 
-@pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES)
-def test_there_is_no_way_round(fences: Fences, private: Path, script: str) -> None:
+@pytest.mark.parametrize("script", (ALLOWED_OUTSIDE | NEVER_ALLOWED).values(), ids=ALLOWED_OUTSIDE | NEVER_ALLOWED)
+def test_there_is_no_way_round(fences: Fences, script: str) -> None:
     policy = {"read": {"deny": ["~/secret"]}, "write": {"allow": ["~/work"]}}
-    outside = "sleep 60 & echo $!; exec >&- 2>&-; wait"
-    assert private.is_dir()
-    with fences.background(outside) as pid:
-        ended = fences.run(script.replace("{pid}", pid), policy)
+    with fences.background("sleep 60 & echo $!; exec >&- 2>&-; wait") as pid:
+        command = script.replace("{pid}", pid).replace("{private}", fences.private)
+        if script in ALLOWED_OUTSIDE.values():
+            assert fences.run(command).code == 0
+        ended = fences.run(command, policy)
     assert ended.code not in (0, None), ended
 
 
-def test_even_an_empty_policy_keeps_from_rights_and_tokens(fences: Fences, private: Path) -> None:
-    assert private.is_dir()
+def test_even_an_empty_policy_keeps_from_rights_and_tokens(fences: Fences) -> None:
     assert fences.run("sudo -n true", {}).code == 1
-    assert fences.run("cat /run/sandbox-agent/token", {}).code == 1
-    assert fences.out("grep -c NoNewPrivs:.1 /proc/self/status; ls -l /proc/self/fd | grep -c -v -e pipe -e null -e total -e /proc", {}) == "1\n0"
+    assert fences.run(f"cat {fences.private}/token", {}).code == 1
+    assert fences.run(f"cat {fences.private}/token", {"read": {"deny": ["/run"], "allow": [f"{fences.private}/token"]}}).code == 1
+    assert fences.out("grep -c NoNewPrivs:.1 /proc/self/status", {}) == "1"
+
+
+def test_no_descriptor_is_inherited_but_the_streams(fences: Fences) -> None:
+    listed = "import os; print(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:-1])"
+    policy = {"network": {"allowed_domains": ["example.com"]}, "write": {"allow": ["~/work"]}}
+    assert fences.out(f'exec python3 -c "{listed}"', policy) == "[0, 1, 2]"
 
 
 def test_unix_sockets_can_be_asked_for(fences: Fences) -> None:

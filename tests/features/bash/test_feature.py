@@ -256,3 +256,16 @@ async def test_leaving_ends_every_command_and_closes_every_descriptor(spawner: "
     until(lambda: not is_running(int(begun.stdout or 0)))
     os.kill(int(left.stdout or 0), signal.SIGKILL)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_an_isolated_command_is_kept_from_what_it_is_not_allowed(bash: Bash) -> None:
+    isolated = {"write": {"allow": []}, "env": {"allow": []}}
+    done = await run(bash, "echo x > made; ls; echo ${GIVEN-none}", isolation=isolated, env={"GIVEN": "given"})
+    assert (done.stdout, done.exit_code) == ("given\n", 0)
+    assert "Permission denied" in (done.stderr or "")
+
+
+async def test_a_policy_with_a_path_that_is_missing_is_refused_and_no_session_is_left(bash: Bash) -> None:
+    with pytest.raises(InvalidArgument, match=r"isolation\.write\.allow"):
+        await run(bash, "true", isolation={"write": {"allow": ["missing"]}})
+    assert await bash.sessions() == []
