@@ -56,7 +56,7 @@ def spawn(_: argparse.Namespace) -> None:
 
     settings = load(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
-    arguments += ["--agent", settings.agent.user, "--client", settings.users.control]
+    arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
     found = isolation.read(settings.paths.isolation)
     arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
     spawner.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
@@ -88,6 +88,13 @@ def mcp(_: argparse.Namespace) -> None:
         version=__version__,
         log_level=settings.logs.level,
     )
+
+
+def cdp(_: argparse.Namespace) -> None:
+    """Own the browser, and let many DevTools clients drive it."""
+    from sandbox_server.cdp import app as cdp_app
+
+    cdp_app.serve(load())
 
 
 def desktop(_: argparse.Namespace) -> None:
@@ -144,6 +151,7 @@ def parser() -> argparse.ArgumentParser:
     add("box", box)
     add("spawn", spawn)
     add("mcp", mcp)
+    add("cdp", cdp)
     add("desktop", desktop)
     add("post-ready", post_ready)
     add("shutdown", shutdown)

@@ -35,7 +35,9 @@ from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.skill_store import SkillStore
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.auth import Auth, Credentials
@@ -43,10 +45,12 @@ from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
+from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.file.archives import FileArchives
 from sandbox_server.features.file.changes import FileChanges
@@ -65,6 +69,7 @@ from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -83,10 +88,6 @@ def compose(settings: Settings) -> Product:
     paths = settings.paths
     audit = Audit()
     processes = Processes(paths.socket("spawn"))
-    components = Components(
-        {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
-        | ({} if "mcp" in settings.components.disabled else {"mcp": paths.socket("mcp")})
-    )
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -103,15 +104,16 @@ def compose(settings: Settings) -> Product:
         evict_after=settings.shell.evict_after,
     )
     box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
-    checkpoints = Checkpoints(box, quota=settings.box.checkpoint_quota, reopen=sessions.reopen)
+    renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
     screen = BrowserScreen(desktop)
+    display = Display(desktop.screen, Sound(paths.sound), files)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(components, audit),
-        Doctor(processes, settings),
+        Health(Components(component_sockets(settings)), audit),
+        Doctor(processes, settings, desktop),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
@@ -120,17 +122,34 @@ def compose(settings: Settings) -> Product:
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
-        checkpoints,
+        Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(box, reopen=sessions.reopen),
+        BoxRestart(renewal),
         CapabilityReport(box.isolation),
         screen,
+        Vnc(VncServer(paths.vnc), desktop),
+        display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, checkpoints, suspension, desktop, screen, observe)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+
+
+def component_sockets(settings: Settings) -> dict[str, str]:
+    """The sockets on which the components answer once they are ready, except those that were left out."""
+    paths = settings.paths
+    parts = {
+        "browser": {"browser": paths.socket("cdp")},
+        "desktop": {"desktop": settings.display.socket, "desktop-bus": paths.bus},
+        "mcp": {"mcp": paths.socket("mcp")},
+        "vnc": {"vnc": paths.vnc},
+    }
+    sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    for component in parts.keys() - settings.components.left_out:
+        sockets |= parts[component]
+    return sockets
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

@@ -4,6 +4,7 @@ Only the standard library, and as little of it as possible: the smaller the spaw
 """
 
 import errno
+import fcntl
 import json
 import os
 import pwd
@@ -22,6 +23,9 @@ from sandbox_server.drivers.fence.fence import Fence, FenceError
 OOM_SCORE = 500
 """Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
 UMASK = 0o022
+STANDARD = 3
+FIRST_FREE = 16
+"""A program is given descriptors below this."""
 
 LIMITS = {
     "nproc": resource.RLIMIT_NPROC,
@@ -65,12 +69,12 @@ class Account:
 
 @dataclass(frozen=True)
 class Program:
-    """What to execute: `cwd` None is the workspace; `fds` are standard input, output and error."""
+    """What to execute: `cwd` None is the workspace; `fds` become descriptors 0, 1, 2 and so on."""
 
     argv: Sequence[str]
     cwd: str | None
     environment: Mapping[str, str]
-    fds: tuple[int, int, int]
+    fds: tuple[int, ...]
     limits: Mapping[str, int]
     fence: Fence | None = None
 
@@ -109,8 +113,10 @@ def run_program(program: Program, account: Account, place: Place | None, report:
     subject = "process"
     try:
         _leave_the_spawner(program.limits)
-        for target, fd in enumerate(program.fds):
+        report, *sources = (_out_of_the_way(fd) for fd in (report, *program.fds))
+        for fd in program.fds[:STANDARD]:
             _let_open(fd, account)
+        for target, fd in enumerate(sources):
             os.dup2(fd, target)
         become(account, place, program.fence)
         subject = "cwd"
@@ -165,6 +171,11 @@ def _leave_the_spawner(limits: Mapping[str, int]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
     for name, value in limits.items():
         resource.setrlimit(LIMITS[name], (value, value))
+
+
+def _out_of_the_way(fd: int) -> int:
+    """Copy a descriptor to where no other is about to be put."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
 
 
 def _let_open(fd: int, account: Account) -> None:

@@ -37,10 +37,11 @@ RETRY_AFTER = 1.0
 """Seconds after which a spawner that is down is expected back."""
 
 NEEDED_FOR_ISOLATION = (
-    "needs a kernel with Landlock, and user namespaces: --security-opt seccomp=deploy/seccomp/tandem.json; GET /v1/doctor tells which is missing"
+    "needs a kernel with Landlock, and user namespaces: --security-opt seccomp=deploy/seccomp/tandem.json; "
+    "GET /v1/doctor tells which is missing"
 )
 
-User = Literal["agent", "root"]
+User = Literal["agent", "desktop", "root"]
 _FULL_QUEUE_PAUSE = 0.01
 
 _KINDS: dict[int, type[Failure]] = {
@@ -137,6 +138,7 @@ class Processes:
         stdin: int | None = None,
         stdout: int | None = None,
         stderr: int | None = None,
+        pipe: tuple[int, int] | None = None,
         on_disconnect: Literal["kill", "keep"] = "kill",
         limits: Mapping[str, int] | None = None,
         isolation: IsolationPolicy | None = None,
@@ -144,14 +146,16 @@ class Processes:
         """Start a program in a session and process group of its own.
 
         `env` is added to the agent's clean environment, None takes a variable away; `cwd` None is the workspace. The descriptors stay
-        the caller's; None is /dev/null. `on_disconnect` says what becomes of the process when this server dies. `limits` are rlimits:
-        nproc, nofile, as, core. `isolation` is what the program is kept from, before it is executed.
+        the caller's; None is /dev/null. `pipe` is what the process reads as descriptor 3 and what it writes as 4. `on_disconnect` says
+        what becomes of the process when this server dies. `limits` are rlimits: nproc, nofile, as, core. `isolation` is what the program
+        is kept from, before it is executed.
 
         Raises NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and
         environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down), Conflict (this host cannot
         enforce what `isolation` asks for).
         """
-        streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        reads, writes = pipe or (None, None)
+        streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "reads": reads, "writes": writes}
         given = {name: fd for name, fd in streams.items() if fd is not None}
         body: Message = {
             "argv": list(argv),

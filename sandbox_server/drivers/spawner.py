@@ -38,6 +38,8 @@ from sandbox_server.paths import Paths
 MAX_TRIES = 20
 """To start a process in a box that is ending; one every `RETRY_SECONDS`."""
 _STREAMS = ("stdin", "stdout", "stderr")
+_PIPE = ("reads", "writes")
+"""Names of descriptors 3 and 4, which Chromium's DevTools pipe uses."""
 
 type FileServer = Callable[[socket.socket], None]
 
@@ -205,16 +207,17 @@ class Spawner:
         self._reply(connection, {"error": number, "message": message, "subject": "request"})
 
     def _fork(self, connection: _Connection, request: Message, fds: list[int]) -> None:
-        account = self._account(request.get("user", "agent"))
+        user = request.get("user", "agent")
+        account, place = self._account(user), None if user == "desktop" else self._seat
         if request.get("worker"):
             connection.kept = True  # ends with its own socket, not with this connection
             connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             own = connection.worker[1]
-            enter = partial(child.run_worker, self._serve_files, own, account, self._seat)
+            enter = partial(child.run_worker, self._serve_files, own, account, place)
         else:
             connection.kept = request.get("on_disconnect", "kill") == "keep"
             program = self._program(request, account, fds)
-            enter = partial(child.run_program, program, account, self._seat)
+            enter = partial(child.run_program, program, account, place)
         readable, writable = os.pipe()
         try:
             pid = os.fork()
@@ -241,7 +244,7 @@ class Spawner:
         if not isinstance(argv, list) or not argv or not limits.keys() <= child.LIMITS.keys():
             raise MalformedMessageError("argv is a list of strings, limits are known by name")
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
-        stdin, stdout, stderr = (streams.get(name, self._null) for name in _STREAMS)
+        standard = [streams.get(name, self._null) for name in _STREAMS]
         own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
         cwd, base = request.get("cwd"), {**self._environment, **own}
         fence = self._fence(request, account, cwd or base.get("WORKSPACE") or account.home)
@@ -250,7 +253,7 @@ class Spawner:
             argv=argv,
             cwd=cwd,
             environment={name: value for name, value in environment.items() if value is not None},
-            fds=(stdin, stdout, stderr),
+            fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
             limits={name: int(value) for name, value in limits.items()},
             fence=fence,
         )
@@ -356,6 +359,8 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
     agent = Account.named(options.agent) if root else Account.current()
     client = Account.named(options.client) if root else Account.current()
     accounts = {"agent": agent}
+    if options.desktop:
+        accounts["desktop"] = Account.named(options.desktop) if root else agent
     if options.allow_root:
         accounts["root"] = Account.named("root") if root else agent
     child.allow_many_descriptors()
@@ -385,6 +390,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--environment", required=True, help="JSON file: the agent's base environment")
     parser.add_argument("--agent", default="gem", help="user that the agent's processes run as")
     parser.add_argument("--client", default="control", help="user that may ask for processes")
+    parser.add_argument("--desktop", help='user that the display and the browser run as, asked for as "desktop"')
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
     parser.add_argument("--box", default=None, help="socket of the keeper of the box that everything starts in")
     parser.add_argument("--private", default=Paths().agent_run, help="directory that no isolated process may see")

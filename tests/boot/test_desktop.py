@@ -28,6 +28,7 @@ def access(path: Path) -> tuple[int, int, int]:
 def test_only_the_desktop_and_control_read_the_cookie(settings: Settings, tmp_path: Path) -> None:
     prepare(settings, tmp_path / "sockets")
     assert access(tmp_path / "desktop") == (991, 990, 0o750)
+    assert access(tmp_path / "desktop/pulse") == (991, 990, 0o750)
     assert access(tmp_path / "desktop/authority") == (991, 990, 0o440)
     assert access(tmp_path / "sockets") == (0, 991, 0o1775)
 

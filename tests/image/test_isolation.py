@@ -70,7 +70,8 @@ def test_an_isolated_command_cannot(rung: Sandbox, run: Callable[..., dict[str, 
 
 @pytest.mark.parametrize("run", [bash, shell])
 def test_an_isolated_command_can_do_what_it_is_allowed(rung: Sandbox, run: Callable[..., dict[str, Any]]) -> None:
-    assert run(rung, "echo x > ~/work/x && grep -q x ~/work/x && git init -q ~/work/repo && rm -r ~/work/repo", isolation=WRITE_WORK)["exit_code"] == 0
+    done = run(rung, "echo x > ~/work/x && grep -q x ~/work/x && git init -q ~/work/repo && rm -r ~/work/repo", isolation=WRITE_WORK)
+    assert done["exit_code"] == 0, done
 
 
 def test_a_wrong_policy_is_422_and_a_missing_path_400(rung: Sandbox) -> None:

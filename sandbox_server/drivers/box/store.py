@@ -14,7 +14,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -223,13 +222,12 @@ class BoxStore:
     def prepare_mounts(self, parts: Sequence[Layered]) -> list[str]:
         """Make what overlayfs needs for each part, and give the mount options of each, relative to the store."""
         chain = self.chain(self.head)
-        shutil.rmtree(self._path("work"), ignore_errors=True)
         options = []
         for number, part in enumerate(parts):
             layers = [f"l/{layer}{part.path.rstrip('/')}" for layer in chain]
             lowers = [layer for layer in layers if os.path.isdir(self._path(layer))]
             self._prepare_upper(part, lowers)
-            os.makedirs(self._path("work", str(number)))
+            os.makedirs(self._path("work", str(number)), exist_ok=True)  # overlayfs empties what it finds there
             lower = ":".join([*lowers, part.lower])
             options.append(f"lowerdir={lower},upperdir=up{part.path.rstrip('/')},workdir=work/{number},userxattr")
         return options

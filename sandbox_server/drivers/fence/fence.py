@@ -66,7 +66,7 @@ class Fence:
         return {**kept, **(network.environment() if proxied else {})}
 
     def separate(self, become: Callable[[], None]) -> None:
-        """Give this process namespaces of its own as far as the policy needs them, and put the proxy, which is to `become` the agent, outside."""
+        """Give this process namespaces of its own, where they can be had; the proxy, which is to `become` the agent, stays outside."""
         proxy = self._fork_proxy(become)
         try:
             own_namespace()

@@ -30,5 +30,5 @@ def environment() -> dict[str, str]:
     """What tells programs of the proxy, in the words of those that are known."""
     url = f"http://127.0.0.1:{PORT}"
     proxies = {name: url for upper in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") for name in (upper, upper.lower())}
-    nearby = {name: "localhost,127.0.0.1,::1" for name in ("NO_PROXY", "no_proxy")}
+    nearby = dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1")
     return {**proxies, **nearby, "NODE_USE_ENV_PROXY": "1"}

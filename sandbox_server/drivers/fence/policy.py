@@ -135,9 +135,9 @@ class LimitsPolicy:
 
 @dataclass(frozen=True)
 class IsolationPolicy:
-    """What one execution is kept from. Whatever is in it, even nothing: no rights can be gained (`sudo` does not work), no process outside can
-    be traced or signalled, no Unix socket be used, and the sandbox's own token and terminals are out of sight. What cannot be enforced on
-    this host is refused with 409, and nothing runs."""
+    """What one execution is kept from. Whatever is in it, even nothing: no rights can be gained (`sudo` does not work), no process outside
+    can be traced or signalled, no Unix socket be used, and the sandbox's own token and terminals are out of sight. What cannot be enforced
+    on this host is refused with 409, and nothing runs."""
 
     __pydantic_config__: ClassVar[dict[str, object]] = _STRICT
 

@@ -1,8 +1,8 @@
 """The proxy of a fence: HTTP and CONNECT to the hosts that a policy allows, and to no others.
 
-It is a process of the agent's outside the fence, so that whatever rules there are for the agent's network hold for it too. It connects to the
-name that was checked and to nothing else, whatever address the program found. It ends with the program that it was made for. Threads and
-the standard library only: it is forked from the spawner and executes nothing.
+It is a process of the agent's outside the fence, so that whatever rules there are for the agent's network hold for it too. It connects to
+the name that was checked and to nothing else, whatever address the program found. It ends with the program that it was made for. Threads
+and the standard library only: it is forked from the spawner and executes nothing.
 """
 
 import ipaddress

@@ -1,8 +1,9 @@
 """The files by which a shell is told what to run and says how it ended.
 
 `<name>.command` holds the next command: token, how to follow links, directory, what to do without it, text, and what is run in place of
-the text where that is shown only, each ended by a NUL; before the first command it holds the nonce and a newline. `<name>.begun` holds the token of the command that began last, `<name>.status` token,
-exit code and directory of the one that ended last.
+the text where that is only shown, each ended by a NUL; before the first command it holds the nonce and a newline. `<name>.begun` holds the
+token of the command that began last, `<name>.status` token, exit code and directory of the one that ended last. `<name>.variables` holds
+the exported variables at the last prompt, as bash declares them; a new shell takes over those that it finds there.
 They are in a directory of the agent's, so they are made and read by file workers; the command file stays open here to be written at once.
 """
 
@@ -17,14 +18,16 @@ from sandbox_server.drivers.files.files import Files
 
 MAX_COMMAND = 4 << 20
 """Bytes of a command's text."""
+MAX_VARIABLES = 1 << 20
+"""Bytes of a shell's exported variables."""
 _INLINE = 64 << 10
 _CODE = re.compile("[0-9]{1,3}")
 
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """What a shell is to run. `directory` empty is where it is; `strict` does not run the text when there is no such directory; where there is
-    a `line`, that is run, and the text is what people see."""
+    """What a shell is to run. `directory` empty is where it is; `strict` does not run the text when there is no such directory; where there
+    is a `line`, that is run, and the text is what people see."""
 
     token: str
     text: str
@@ -116,10 +119,18 @@ class CommandFile:
         begun = (await self._content("begun")).decode("ascii", "replace")
         return Recall(ShellCommand.decode(await self._content("command")), begun, ShellStatus.decode(await self._content("status")))
 
+    async def variables(self) -> bytes:
+        """Read what the shell exported at its last prompt; nothing where that is too much."""
+        return await self._content("variables", MAX_VARIABLES)
+
+    async def leave_variables(self, variables: bytes) -> None:
+        """Have the shell that is about to start export what another one did; raises FileError."""
+        await self._access.write(f"{self.path}.variables", variables, mode=0o600)
+
     async def remove(self) -> None:
         """Delete the files."""
         self.close()
-        for ending in ("command", "begun", "status"):
+        for ending in ("command", "begun", "status", "variables"):
             await self._access.delete(f"{self.path}.{ending}", missing_ok=True)
 
     def close(self) -> None:
@@ -136,9 +147,9 @@ class CommandFile:
         else:
             await asyncio.to_thread(_overwrite, self._fd, content)
 
-    async def _content(self, ending: str) -> bytes:
+    async def _content(self, ending: str, limit: int = 2 * MAX_COMMAND) -> bytes:
         try:
-            content, _ = await self._access.read(f"{self.path}.{ending}", limit=2 * MAX_COMMAND)
+            content, _ = await self._access.read(f"{self.path}.{ending}", limit=limit)
         except FileError:
             return b""
         return content

@@ -71,11 +71,15 @@ class ShellKey:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a shell starts, how a link in that path is taken, and what is added to its environment."""
+    """Where a shell starts, how a link in that path is taken, and what is added to its environment.
+
+    `variables` are what another shell exported, as `Shell.variables` gave them.
+    """
 
     directory: str
     links: Literal["follow", "keep"] = "follow"
     environment: Mapping[str, str] | None = None
+    variables: bytes = b""
 
 
 class Shell:
@@ -141,6 +145,10 @@ class Shell:
     async def recall(self) -> Recall:
         """Read what the shell has written down."""
         return await self._file.recall()
+
+    async def variables(self) -> bytes:
+        """Read what the shell exported when it was last at its prompt, to be declared by another."""
+        return await self._file.variables()
 
     async def signal(self, number: signals.Signals | None) -> Foreground:
         """Signal who has the terminal, with None nobody; tells who that is.
@@ -218,7 +226,7 @@ class Shells:
 
     async def open(self, listener: ShellListener, start: Start) -> Shell:
         """Open a shell; its first `ready` mark says that it takes commands. Raises Unavailable."""
-        shell = await self._prepare(listener)
+        shell = await self._prepare(listener, start.variables)
         shell.pane = await self._tmux.open(self._spawn(shell, start), shell)
         return shell
 
@@ -230,14 +238,20 @@ class Shells:
         await ended.discard()
         return shell
 
+    def ended(self) -> None:
+        """Take the end of every shell: they ended with their box."""
+        self._tmux.ended()
+
     async def adopt(self, key: ShellKey, listener: ShellListener) -> Shell | None:
         """Take over a shell that an earlier process opened; None when its terminal is gone."""
         shell = self._make(key.name, key.nonce, listener)
         shell.pane = await self._tmux.adopt(key.pane, key.pid, shell)
         return shell if shell.pane else None
 
-    async def _prepare(self, listener: ShellListener) -> Shell:
+    async def _prepare(self, listener: ShellListener, variables: bytes) -> Shell:
         shell = self._make(secrets.token_hex(8), secrets.token_hex(16), listener)
+        if variables:
+            await shell._file.leave_variables(variables)
         await shell._file.create(shell._nonce.encode() + b"\n")
         return shell
 

@@ -181,6 +181,13 @@ class Tmux:
         pane.closed = True
         self._panes.pop(pane.id, None)
 
+    def ended(self) -> None:
+        """Take the end of the server with all its terminals, where that is known before it is heard: it ends with its box."""
+        if self._connection:
+            self._connection.forsake()
+        for pane, listener in list(self._panes.values()):
+            self._gone(pane, listener)
+
     async def ask(self, command: str, answered: Callable[[ControlReply], None] = lambda _: None) -> list[bytes]:
         """Run one tmux command and give the lines it prints.
 
@@ -336,6 +343,13 @@ class _Connection(asyncio.Protocol):
     def close(self) -> None:
         if self._transport:
             self._transport.close()
+
+    def forsake(self) -> None:
+        """Close at once, and have nobody hear of it."""
+        self.closed = True
+        self._hear, self._lost = lambda _: None, lambda: None
+        if self._transport:
+            self._transport.abort()
 
     async def finish(self) -> None:
         """Close when everything was said, and wait until the client is gone."""

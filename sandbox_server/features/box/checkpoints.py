@@ -1,22 +1,18 @@
 """Checkpoints: states of the box's files to come back to, whatever was done since."""
 
-from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Call, Model, ResourceExhausted, Tasks, operation
+from sandbox_server.core import Call, Model, ResourceExhausted, operation
 from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
+from sandbox_server.features.box.renewal import NOT_KEPT, Renewal, Stopped
 
 CURRENT = "current"
 IMAGE = "image"
 MAX_LABEL = 200
 DEFAULT_DIFFERENCES = 1000
 MAX_DIFFERENCES = 10_000
-NOT_KEPT = "A checkpoint holds files, not processes or memory: what ran was stopped, and is named in `stopped`. Volumes are not in it."
-
-type Reopen = Callable[[], Awaitable[list[str]]]
-"""Opens again what a new box can have again, and names it."""
 
 
 class Checkpoint(Model):
@@ -40,17 +36,6 @@ class Checkpoint(Model):
     """Disk that it takes, beside its parent's; null until it is counted."""
 
 
-class Stopped(Model):
-    """A process that ended with the box that it was in."""
-
-    pid: int
-    """Its number in the box."""
-    uid: int
-    """Its user."""
-    command: str
-    """What it was started as, at most 200 characters."""
-
-
 class CheckpointCreateRequest(Model):
     """What to call it."""
 
@@ -67,9 +52,9 @@ class CheckpointCreated(Model):
     stopped: list[Stopped]
     """What ran in the box, at most 100."""
     reopened: list[str]
-    """Shell sessions that were opened again where they were."""
+    """Shell sessions that are opened again where they were; who needs one waits until it is."""
     not_kept: str = NOT_KEPT
-    """What a checkpoint does not hold."""
+    """What does not come back."""
 
 
 class CheckpointList(Model):
@@ -105,9 +90,9 @@ class CheckpointRestored(Model):
     stopped: list[Stopped]
     """What ran in the box, at most 100."""
     reopened: list[str]
-    """Shell sessions that were opened again where they were."""
+    """Shell sessions that are opened again where they were; who needs one waits until it is."""
     not_kept: str = NOT_KEPT
-    """What a checkpoint does not hold."""
+    """What does not come back."""
 
 
 class CheckpointDiffRequest(CheckpointRef):
@@ -154,21 +139,14 @@ class Pruned(Model):
 
 
 class Checkpoints:
-    """Makes checkpoints and goes back to them; an asynchronous context manager, for what it counts in the background."""
+    """Makes checkpoints and goes back to them; `quota` is how many bytes they may take together."""
 
     tag = "checkpoints"
 
-    def __init__(self, box: BoxClient, *, quota: int, reopen: Reopen) -> None:
+    def __init__(self, box: BoxClient, renewal: Renewal, *, quota: int) -> None:
         self._box = box
+        self._renewal = renewal
         self._quota = quota
-        self._reopen = reopen
-        self._tasks = Tasks()
-
-    async def __aenter__(self) -> "Checkpoints":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._tasks.close()
 
     @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create")
     async def create_checkpoint(self, request: CheckpointCreateRequest, call: Call) -> CheckpointCreated:
@@ -177,9 +155,8 @@ class Checkpoints:
         Takes milliseconds, however many files there are, and stops every process in the box. Raises 429 where the quota is used up.
         """
         await self._check_quota()
-        made = await self._box.ask("checkpoint", label=request.label, parent=request.parent, who=call.caller.name)
-        self._tasks.start(self._box.ask("usage", timeout=LONG_SECONDS), name="count a checkpoint")
-        return CheckpointCreated.model_validate(made | {"reopened": await self._reopen()})
+        made = await self._renewal.renew("checkpoint", label=request.label, parent=request.parent, who=call.caller.name)
+        return CheckpointCreated.model_validate(made)
 
     @operation("GET /v1/checkpoints", scope="view", tool="checkpoint_list")
     async def list_checkpoints(self) -> CheckpointList:
@@ -201,9 +178,8 @@ class Checkpoints:
         from here. Stops every process in the box.
         """
         target = None if request.checkpoint_id == IMAGE else request.checkpoint_id
-        done = await self._box.ask("restore", checkpoint=target, keep=request.keep, who=call.caller.name)
-        self._tasks.start(self._box.ask("usage", timeout=LONG_SECONDS), name="count a checkpoint")
-        return CheckpointRestored.model_validate(done | {"reopened": await self._reopen()})
+        done = await self._renewal.renew("restore", checkpoint=target, keep=request.keep, who=call.caller.name)
+        return CheckpointRestored.model_validate(done)
 
     @operation("POST /v1/checkpoints/{checkpoint_id}/squash", scope="shell")
     async def squash_checkpoint(self, request: CheckpointRef) -> Checkpoint:

@@ -1,8 +1,7 @@
 """Restarting the box: whatever runs in it ends at once, its files stay."""
 
 from sandbox_server.core import Model, operation
-from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.features.box.checkpoints import Reopen, Stopped
+from sandbox_server.features.box.renewal import NOT_KEPT, Renewal, Stopped
 
 
 class BoxRestarted(Model):
@@ -11,7 +10,9 @@ class BoxRestarted(Model):
     stopped: list[Stopped]
     """What ran in the box, at most 100."""
     reopened: list[str]
-    """Shell sessions that were opened again where they were."""
+    """Shell sessions that are opened again where they were; who needs one waits until it is."""
+    not_kept: str = NOT_KEPT
+    """What does not come back."""
 
 
 class BoxRestart:
@@ -19,12 +20,10 @@ class BoxRestart:
 
     tag = "box"
 
-    def __init__(self, box: BoxClient, *, reopen: Reopen) -> None:
-        self._box = box
-        self._reopen = reopen
+    def __init__(self, renewal: Renewal) -> None:
+        self._renewal = renewal
 
     @operation("POST /v1/box/restart", scope="shell", destructive=True)
     async def restart_box(self) -> BoxRestarted:
         """End every process in the box at once, however many there are, and start it again with the same files."""
-        done = await self._box.ask("replace")
-        return BoxRestarted.model_validate(done | {"reopened": await self._reopen()})
+        return BoxRestarted.model_validate(await self._renewal.renew("replace"))

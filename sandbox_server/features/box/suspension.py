@@ -16,8 +16,10 @@ from sandbox_server.drivers.box.client import BoxClient
 CHECKS = 10
 """How often in the idle time it is looked whether there was any activity."""
 MIN_CHECK_SECONDS = 0.2
-_SLEEPING_TAGS = frozenset({"suspension", "capabilities", "checkpoints", "box", "health"})
+_SLEEPING_TAGS = frozenset({"suspension", "capabilities", "health"})
 """Features that do not need the box's processes."""
+_LOOKING_TAGS = frozenset({"checkpoints", "box"})
+"""Features that need them only to change something."""
 
 
 class SuspendState(Model):
@@ -79,7 +81,7 @@ class Suspension:
 
     async def guard(self, called: Operation, _: BaseModel | None, __: Call, proceed: Proceed) -> object:
         """Guard: resume the box for whoever needs it, and note that somebody does."""
-        if called.tag in _SLEEPING_TAGS or called.spec.scope in ("any", "public"):
+        if not _needs_box(called):
             return await proceed()
         self._calls += 1
         try:
@@ -103,3 +105,8 @@ class Suspension:
             elif not self._suspended and time.monotonic() - self._active_at >= self._idle_seconds:
                 with suppress(Failure):  # the keeper is starting anew: the next look tries again
                     await self.suspend()
+
+
+def _needs_box(called: Operation) -> bool:
+    looks = called.tag in _LOOKING_TAGS and called.spec.read_only
+    return not (looks or called.tag in _SLEEPING_TAGS or called.spec.scope in ("any", "public"))

@@ -4,7 +4,7 @@ import asyncio
 import signal as signals
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
@@ -61,6 +61,8 @@ class Session:
         self.reserved = False
         """Whether a command is on its way to this session."""
         self.closed = False
+        self.inherited = b""
+        """What the next shell exports, as `variables` gave it."""
         self._shells = shells
         self._tasks = tasks
         self._changed = changed
@@ -115,7 +117,8 @@ class Session:
             if over is None:
                 return None
             self.state.over = None
-            start = self._adapted(Start(self.state.directory or "/", "keep"))
+            variables, self.inherited = self.inherited, b""
+            start = self._adapted(Start(self.state.directory or "/", "keep", variables=variables))
             try:
                 self.shell = await (self._shells.reopen(self.shell, self, start) if self.shell else self._shells.open(self, start))
                 await self._until_prompt()
@@ -124,8 +127,17 @@ class Session:
                 raise
         return (
             f"the session's shell had ended ({told(over)}): a new one was opened in {self.state.directory}, "
-            "without the variables and jobs of the old one"
+            f"{'with the exported variables and without the jobs' if variables else 'without the variables and jobs'} of the old one"
         )
+
+    async def variables(self) -> bytes:
+        """Read what the shell exports, for the one that takes its place; nothing where it has ended.
+
+        While a command runs, that is what the shell exported before it.
+        """
+        if not self.state.busy:
+            await self.state.until_ready(PROMPT_SECONDS)  # it writes that down before its prompt
+        return await self.shell.variables() if self.shell and not self.state.over else b""
 
     async def adopt(self, shell: Shell | None, directory: str) -> None:
         """Go on with a shell that an earlier process opened; None when that is gone."""
@@ -265,7 +277,7 @@ class Session:
         self._changed()
 
     def _adapted(self, start: Start) -> Start:
-        return start if self.profile.personal else Start(start.directory, start.links, AGENT_ENVIRONMENT)
+        return start if self.profile.personal else replace(start, environment=AGENT_ENVIRONMENT)
 
     def _busy(self, what: str, hint: str = _WAIT) -> Conflict:
         return Conflict(f"session {self.id!r} {what}", hint=hint, session_id=self.id)

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
@@ -19,8 +21,8 @@ MAX_ID = 128
 RETRY_AFTER = 5.0
 RESTORE_TRIES = 20
 RESTORE_PAUSE = 0.5
-END_SECONDS = 2.0
-"""How long it may take to hear that a shell ended with its box."""
+NOTE_SECONDS = 0.5
+"""How long it may take to note what all shells export, and before that to open them: their box may be too busy for either."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +39,7 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
         self._gone: deque[str] = deque(maxlen=MAX_GONE)
         self._tasks = Tasks()
+        self._reopening: set[asyncio.Task[None]] = set()
         self._restored = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -62,11 +65,31 @@ class Sessions:
         """Whether a command runs in any of them, or a person looks at one."""
         return any(session.state.busy or session.state.viewers for session in self._sessions.values())
 
-    async def reopen(self) -> list[str]:
-        """Open the shell of every session again where it was, after all of them ended with their box; gives the ids."""
+    async def note(self) -> Mapping[str, bytes]:
+        """Note what every shell exports, before all of them end with their box; those that are just being opened are waited for."""
         await self._restored.wait()
-        found = await asyncio.gather(*map(_reopened, self._sessions.values()))
-        return [session.id for session in found if session]
+        if self._reopening:
+            _, late = await asyncio.wait(self._reopening, timeout=NOTE_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        noted = dict[str, bytes]()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(NOTE_SECONDS):
+                await asyncio.gather(*(_note(session, noted) for session in self._sessions.values()))
+        return noted
+
+    def reopen(self, noted: Mapping[str, bytes]) -> list[str]:
+        """Open the shell of every session again where it was, with what it exported, after all of them ended with their box.
+
+        Gives their ids at once: who needs one of them meanwhile waits until it is open.
+        """
+        self._shells.ended()
+        ended = [session for session in self._sessions.values() if session.state.over]
+        for session in ended:
+            session.inherited = noted.get(session.id, b"")
+        self._reopening = {self._tasks.start(_reopen(session), name=f"opening session {session.id} again") for session in ended}
+        return [session.id for session in ended]
 
     async def get(self, session_id: str) -> Session:
         """The session of that id; raises NotFound with the contract's message."""
@@ -191,13 +214,18 @@ class Sessions:
                 return
 
 
-async def _reopened(session: Session) -> Session | None:
-    await session.state.until(lambda: session.state.over is not None, END_SECONDS)
+async def _note(session: Session, noted: dict[str, bytes]) -> None:
+    with suppress(Failure):
+        noted[session.id] = await session.variables()
+
+
+async def _reopen(session: Session) -> None:
     try:
-        return session if await session.reopen() else None
+        await session.reopen()
+    except NotFound:
+        return  # it was closed meanwhile
     except Failure:
-        _log.exception("session %s cannot be opened again", session.id)
-        return None
+        _log.exception("session %s cannot be opened again now; its next command tries it once more", session.id)
 
 
 def _stored(session: Session) -> StoredSession:

@@ -103,7 +103,7 @@ def test_without_hosts_there_is_no_network_but_loopback_of_its_own(fences: Fence
     assert fences.run(reach, NO_NETWORK).code == 1
     assert fences.out("tail -n +3 /proc/self/net/dev | cut -d: -f1", NO_NETWORK) == "lo"
     assert fences.run("getent ahosts example.com", NO_NETWORK).code not in (0, None)
-    serve = "python3 -c 'import socket; s = socket.create_server((\"127.0.0.1\", 8000)); socket.create_connection((\"127.0.0.1\", 8000))'"
+    serve = 'python3 -c \'import socket; s = socket.create_server(("127.0.0.1", 8000)); socket.create_connection(("127.0.0.1", 8000))\''
     assert fences.run(serve, NO_NETWORK).code == 0
 
 

@@ -23,7 +23,9 @@ def test_its_status_is_the_command_s(fences: Fences) -> None:
     assert fenced(fences, {}, "exit 7").code == 7
 
 
-@pytest.mark.parametrize("text", ["cat {private}/token", "cat ~/secret/key", "exec 3<>/dev/tcp/127.0.0.1/22", "echo x > ~/x", "sudo -n true"])
+@pytest.mark.parametrize(
+    "text", ["cat {private}/token", "cat ~/secret/key", "exec 3<>/dev/tcp/127.0.0.1/22", "echo x > ~/x", "sudo -n true"]
+)
 def test_the_policy_holds(fences: Fences, text: str) -> None:
     policy = {"read": {"deny": ["~/secret"]}, "write": {"allow": ["~/work"]}, "network": {}}
     assert fenced(fences, policy, text.replace("{private}", fences.private)).code == 1

@@ -19,7 +19,9 @@ def test_what_is_listed_is_allowed(host: str) -> None:
     assert allows(POLICY, host)
 
 
-@pytest.mark.parametrize("host", ["gist.github.com", "example.com", "xexample.com", "bad.example.com", "a.bad.example.com", "140.82.121.4", ""])
+@pytest.mark.parametrize(
+    "host", ["gist.github.com", "example.com", "xexample.com", "bad.example.com", "a.bad.example.com", "140.82.121.4", ""]
+)
 def test_everything_else_is_not(host: str) -> None:
     assert not allows(POLICY, host)
 
@@ -28,7 +30,9 @@ def test_a_name_that_points_at_this_machine_is_not_followed_unless_it_is_its_own
     def at(address: str) -> tuple[int, int, int, tuple[object, ...]]:
         return (socket.AF_INET, socket.SOCK_STREAM, 0, (address, 80))
 
-    places = [at(address) for address in ("127.0.0.1", "::1", "169.254.169.254", "0.0.0.0", "fe80::1%eth0", "::ffff:127.0.0.1", "203.0.113.5")]
+    places = [
+        at(address) for address in ("127.0.0.1", "::1", "169.254.169.254", "0.0.0.0", "fe80::1%eth0", "::ffff:127.0.0.1", "203.0.113.5")
+    ]
     assert usable(places, "example.com", ["example.com"]) == [at("203.0.113.5")]
     assert usable([at("127.0.0.1")], "localhost", ["*.com"]) == []
     assert usable([at("127.0.0.1")], "localhost", ["localhost"]) == [at("127.0.0.1")]

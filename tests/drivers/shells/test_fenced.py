@@ -18,7 +18,7 @@ def fenced(processes: Processes) -> FencedShells:
 
 
 async def test_the_line_runs_the_text_whatever_is_in_it(fenced: FencedShells, processes: Processes) -> None:
-    line = await fenced.line("echo \"it's\" $((6 * 7))\ntrue", IsolationPolicy(), "/")
+    line = await fenced.line('echo "it\'s" $((6 * 7))\ntrue', IsolationPolicy(), "/")
     done = await processes.run(["bash", "-c", line], cwd="/", timeout=10, max_output=1000)
     assert (done.exit.code, done.stdout) == (0, b"it's 42\n")
 
@@ -36,7 +36,7 @@ async def test_a_command_that_is_too_long_for_one_argument_is_refused(fenced: Fe
 
 async def test_what_this_host_cannot_enforce_is_a_conflict(processes: Processes) -> None:
     class Elsewhere(Processes):
-        async def run(self, argv, **more):  # type: ignore[no-untyped-def,override]
+        async def run(self, argv, **more):  # type: ignore[no-untyped-def]
             refusal = shlex.quote('{"error": 1, "field": "network", "message": "no namespaces"}')
             return await super().run(["sh", "-c", f"printf %s {refusal}; exit 125"], **more)
 

@@ -339,3 +339,15 @@ async def test_a_program_cannot_speak_for_tmux(tmux: Tmux, ear: Ear) -> None:
     shown = [line for line in (await pane.capture()).lines if line]
     assert shown == [b"%end 1 2 1", b"%window-renamed @1 ended", b"%output %0 x"]
     assert ear.exits == []
+
+
+async def test_an_end_that_is_known_beforehand_is_told_at_once_and_new_terminals_open(tmux: Tmux, ear: Ear) -> None:
+    await tmux.open(Spawn(["sleep", "60"], "/", {}), ear)
+    server = int((await tmux.ask("display-message -p '#{pid}'"))[0])
+    os.kill(server, signal.SIGKILL)
+    tmux.ended()
+    assert ear.exits == [LOST]
+    again = Ear()
+    await tmux.open(Spawn(["echo", "here"], "/", {}), again)
+    await again.hears(b"here")
+    assert ear.gaps == 0

@@ -259,7 +259,7 @@ async def test_leaving_ends_every_command_and_closes_every_descriptor(spawner: "
 
 
 async def test_an_isolated_command_is_kept_from_what_it_is_not_allowed(bash: Bash) -> None:
-    isolated = {"write": {"allow": []}, "env": {"allow": []}}
+    isolated: dict[str, object] = {"write": {"allow": []}, "env": {"allow": []}}
     done = await run(bash, "echo x > made; ls; echo ${GIVEN-none}", isolation=isolated, env={"GIVEN": "given"})
     assert (done.stdout, done.exit_code) == ("given\n", 0)
     assert "Permission denied" in (done.stderr or "")

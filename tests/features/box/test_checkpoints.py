@@ -1,5 +1,3 @@
-from collections.abc import AsyncIterator
-
 import pytest
 
 from sandbox_server.core import ResourceExhausted
@@ -11,6 +9,7 @@ from sandbox_server.features.box.checkpoints import (
     Checkpoints,
     PruneRequest,
 )
+from sandbox_server.features.box.renewal import Renewal
 from tests.features.box.conftest import CALL, FakeBox
 
 pytestmark = pytest.mark.anyio
@@ -20,23 +19,18 @@ def record(name: str, parent: str | None = None, why: str = "asked", size: int |
     return {"id": name, "parent": parent, "label": name, "who": "me", "why": why, "created": 1.0, "files": 1, "bytes": size}
 
 
-async def reopen() -> list[str]:
-    return ["s1"]
-
-
 @pytest.fixture
-async def checkpoints(keeper: FakeBox) -> AsyncIterator[Checkpoints]:
+async def checkpoints(keeper: FakeBox, renewal: Renewal) -> Checkpoints:
     keeper.answers["list"] = {"head": "b", "checkpoints": [record("a"), record("b", "a", size=None)]}
     keeper.answers["checkpoint"] = {"checkpoint": record("c", "b"), "stopped": [{"pid": 7, "uid": 1000, "command": "sleep 9"}]}
     keeper.answers["restore"] = {"head": "a", "kept": None, "stopped": []}
-    async with Checkpoints(keeper, quota=20, reopen=reopen) as feature:
-        yield feature
+    return Checkpoints(keeper, renewal, quota=20)
 
 
 async def test_a_checkpoint_says_what_it_stopped_and_what_was_opened_again(checkpoints: Checkpoints, keeper: FakeBox) -> None:
     made = await checkpoints.create_checkpoint(CheckpointCreateRequest(label="x", parent="b"), CALL)
     assert (made.checkpoint.id, made.stopped[0].command, made.reopened) == ("c", "sleep 9", ["s1"])
-    assert "not processes" in made.not_kept
+    assert "Processes and memory are not kept" in made.not_kept
     assert ("checkpoint", {"label": "x", "parent": "b", "who": "someone"}) in keeper.asked
 
 

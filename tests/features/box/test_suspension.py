@@ -25,7 +25,22 @@ class Work:
         """Look at something."""
 
 
+class Files:
+    """A feature on the box's files that needs its processes only to change something."""
+
+    tag = "checkpoints"
+
+    @operation("GET /v1/list", scope="view")
+    async def look_up(self) -> None:
+        """List."""
+
+    @operation("POST /v1/make", scope="shell")
+    async def make(self) -> None:
+        """Make one."""
+
+
 WORK, LOOK = operations(Work())
+LOOK_UP, MAKE = operations(Files())
 
 
 async def call(suspension: Suspension, called: Operation, run: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0)) -> None:
@@ -53,6 +68,15 @@ async def test_whoever_does_not_need_the_box_leaves_it_suspended(keeper: FakeBox
     await call(suspension, asking)
     assert (await suspension.suspension_state()).state == "suspended"
     assert "thaw" not in keeper.operations()
+
+
+async def test_looking_at_checkpoints_leaves_the_box_suspended_and_making_one_does_not(keeper: FakeBox) -> None:
+    suspension = made(keeper)
+    await suspension.suspend()
+    await call(suspension, LOOK_UP)
+    assert "thaw" not in keeper.operations()
+    await call(suspension, MAKE)
+    assert "thaw" in keeper.operations()
 
 
 async def test_the_first_caller_of_a_new_server_resumes_what_an_old_one_left(keeper: FakeBox) -> None:

@@ -1,9 +1,9 @@
 """Isolated commands of a shell session."""
 
+import pytest
+
 from sandbox_server.core import InvalidArgument
 from tests.features.shell.conftest import Runner
-
-import pytest
 
 pytestmark = pytest.mark.anyio
 

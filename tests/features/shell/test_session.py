@@ -157,6 +157,13 @@ async def test_a_shell_that_ended_is_opened_again_where_it_was(session: Session)
     assert await ended(session, "pwd") == "/usr\n"
 
 
+async def test_a_shell_that_exported_too_much_is_opened_again_without_it(session: Session) -> None:
+    await ended(session, "export MARK=$(head -c 100000 /dev/zero | tr '\\0' x) A1=$MARK A2=$MARK")
+    assert await session.variables()
+    await ended(session, "for n in {1..12}; do export B$n=$MARK; done")
+    assert await session.variables() == b""
+
+
 async def test_an_ended_shell_takes_no_keys(session: Session) -> None:
     await ended(session, "exit")
     assert await session.state.until(lambda: session.state.over, 10)

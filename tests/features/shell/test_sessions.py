@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -313,3 +314,33 @@ async def _status_file(server: Server) -> bytes:
 
 async def _running_command(session: Session) -> Command | None:
     return session.state.running
+
+
+async def end_terminals(server: Server) -> None:
+    """End the tmux server as the end of a box does: nothing of it is left."""
+    pid = os.pidfd_open(int((await server.tmux.ask("display-message -p '#{pid}'"))[0]))
+    signal.pidfd_send_signal(pid, signal.SIGKILL)
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(pid, ended.set)
+    await asyncio.wait_for(ended.wait(), 10)
+    asyncio.get_running_loop().remove_reader(pid)
+    os.close(pid)
+
+
+async def test_shells_that_ended_with_their_box_come_back_with_what_they_exported(shell: Shell, server: Server) -> None:
+    runner = Runner(shell, "kept")
+    await runner("cd /usr; export MARK='a\nb'; other=1")
+    noted = await server.sessions.note()
+    assert b"MARK=" in noted["kept"]
+    await end_terminals(server)
+    assert server.sessions.reopen(noted) == ["kept"]
+    assert (await runner('echo "$MARK,$other,$PWD"')).output == "a\nb,,/usr\n"
+
+
+async def test_a_shell_that_is_being_opened_again_is_waited_for_before_its_variables_are_noted(shell: Shell, server: Server) -> None:
+    runner = Runner(shell, "kept")
+    await runner("export MARK=1")
+    noted = await server.sessions.note()
+    await end_terminals(server)
+    server.sessions.reopen(noted)
+    assert b"MARK=" in (await server.sessions.note())["kept"]
