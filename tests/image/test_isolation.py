@@ -58,7 +58,7 @@ FORBIDDEN = {
     "read the sandbox's token": "cat /run/sandbox-agent/token",
     "use the terminals' socket": "tmux -S /run/sandbox-agent/shells/tmux.sock list-sessions",
     "become root": "sudo -n true",
-    "look into a terminal's shell": "for p in $(pgrep -u gem); do [ $p = $$ ] || head -c 1 /proc/$p/environ && exit 0; done; exit 1",
+    "look into a terminal's shell": "for p in $(pgrep -u gem); do [ $p = $$ ] || ! head -c 1 /proc/$p/environ || exit 0; done; exit 1",
 }
 
 
