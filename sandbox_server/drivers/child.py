@@ -31,6 +31,7 @@ LIMITS = {
     "nproc": resource.RLIMIT_NPROC,
     "nofile": resource.RLIMIT_NOFILE,
     "as": resource.RLIMIT_AS,
+    "data": resource.RLIMIT_DATA,
     "core": resource.RLIMIT_CORE,
 }
 _DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
