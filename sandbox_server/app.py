@@ -125,12 +125,8 @@ def compose(settings: Settings) -> Product:
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-<<<<<<< HEAD
         Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
-=======
-        Shell(sessions, workspace=settings.agent.workspace),
         Jupyter(python, output_bytes=settings.code.output_bytes),
->>>>>>> main
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
