@@ -147,8 +147,8 @@ class Processes:
 
         `env` is added to the agent's clean environment, None takes a variable away; `cwd` None is the workspace. The descriptors stay
         the caller's; None is /dev/null. `pipe` is what the process reads as descriptor 3 and what it writes as 4. `on_disconnect` says
-        what becomes of the process when this server dies. `limits` are rlimits: nproc, nofile, as, data, core. `isolation` is what the program
-        is kept from, before it is executed.
+        what becomes of the process when this server dies. `limits` are rlimits: nproc, nofile, as, data, core. `isolation` is what the
+        program is kept from, before it is executed.
 
         Raises NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and
         environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down), Conflict (this host cannot
