@@ -76,7 +76,7 @@ async def test_after_a_soft_timeout_the_command_goes_on_and_its_output_is_read_o
 async def test_an_asynchronous_command_is_answered_at_once(bash: Bash) -> None:
     begun = await run(bash, "echo hello; sleep 60", async_mode=True)
     assert (begun.status, begun.stdout, begun.offset) == ("running", "", 0)
-    got = await read(bash, begun.session_id, wait=True, wait_timeout=5)
+    got = await read(bash, begun.session_id, wait=True, wait_timeout=30)
     assert (got.stdout, got.offset) == ("hello\n", 6)
 
 
@@ -147,12 +147,12 @@ async def test_while_no_process_can_start_a_session_stays_usable(bash: Bash, spa
 
 async def test_characters_are_never_torn_between_two_reads(bash: Bash) -> None:
     begun = await run(bash, r"printf 'a\303'; read; printf '\244b\377'; read", async_mode=True)
-    first = await read(bash, begun.session_id, wait=True, wait_timeout=5)
+    first = await read(bash, begun.session_id, wait=True, wait_timeout=30)
     assert (first.stdout, first.offset) == ("a", 1)
     nothing = await read(bash, begun.session_id, offset=1, wait=True, wait_timeout=0.1)
     assert (nothing.stdout, nothing.offset) == ("", 1)
     await bash.write(BashWriteRequest(session_id=begun.session_id, input="\n"))
-    second = await read(bash, begun.session_id, offset=1, wait=True, wait_timeout=5)
+    second = await read(bash, begun.session_id, offset=1, wait=True, wait_timeout=30)
     assert (second.stdout, second.offset) == ("äb�", 5)
 
 

@@ -86,7 +86,7 @@ class Runner:
         return result
 
 
-async def eventually[T](asked: Callable[[], Awaitable[T]], true: Callable[[T], object] = bool, within: float = 10.0) -> T:
+async def eventually[T](asked: Callable[[], Awaitable[T]], true: Callable[[T], object] = bool, within: float = 30.0) -> T:
     """Ask until the answer is true, and give it; fail after `within` seconds."""
     deadline = time.monotonic() + within
     while not true(answer := await asked()):
