@@ -32,6 +32,7 @@ from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
@@ -124,7 +125,7 @@ def compose(settings: Settings) -> Product:
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, workspace=settings.agent.workspace),
+        Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
         Jupyter(python, output_bytes=settings.code.output_bytes),
         *file_features(files, processes, settings),
         FileWatch(files, watches),

@@ -22,7 +22,7 @@ _NAMED = {0xFF0D: "\n", 0xFF09: "\t"}
 
 async def eventually[T](look: Callable[[], Awaitable[T]], wanted: Callable[[T], object]) -> T:
     """What `look()` gives once it is as wanted; fails after five seconds."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not wanted(found := await look()):  # noqa: ASYNC110 - nobody tells when it is
             await asyncio.sleep(0.01)
     return found
@@ -77,13 +77,15 @@ def window_manager(xserver: XServer) -> Iterator[None]:
     """openbox, once it manages the windows."""
     process = subprocess.Popen(["openbox", "--sm-disable"], env=os.environ | {"DISPLAY": xserver.name}, stderr=subprocess.DEVNULL)
     display = xlib.Display(xserver.name)
-    supported = display.intern_atom("_NET_SUPPORTING_WM_CHECK")
-    until(lambda: display.screen().root.get_full_property(supported, X.AnyPropertyType))
-    until(lambda: _shows_windows(display))
-    yield
-    display.close()
-    process.terminate()
-    process.wait(5)
+    try:
+        supported = display.intern_atom("_NET_SUPPORTING_WM_CHECK")
+        until(lambda: display.screen().root.get_full_property(supported, X.AnyPropertyType))
+        until(lambda: _shows_windows(display))
+        yield
+    finally:
+        display.close()
+        process.terminate()
+        process.wait(30)
 
 
 def _shows_windows(display: xlib.Display) -> bool:

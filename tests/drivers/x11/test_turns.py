@@ -42,7 +42,7 @@ async def test_what_a_turn_may_hold_is_released_when_nobody_does(
     async with Turns(desktop) as turns:
         async with turns.take(hold=True):
             await desktop.keyboard.press(CONTROL)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while desktop.holds:  # noqa: ASYNC110 - nobody tells when it is
                 await asyncio.sleep(0.01)
     until(lambda: program.kinds() == ["down", "up"])
