@@ -16,7 +16,7 @@ from sandbox_server.core.dispatch import Dispatcher, Guard, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
-from sandbox_server.drivers import isolation
+from sandbox_server.drivers import isolation, system
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
@@ -28,10 +28,13 @@ from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
 from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
@@ -41,6 +44,7 @@ from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
@@ -49,6 +53,8 @@ from sandbox_server.features.box.checkpoints import Checkpoints
 from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.elements import ScreenElements
+from sandbox_server.features.browser.pictures import Pictures
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
@@ -64,6 +70,7 @@ from sandbox_server.features.file.transfer import FileTransfer
 from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.jupyter.feature import Jupyter
 from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
@@ -105,11 +112,12 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
+    kernels, python = kernel_sessions(processes, settings)
     box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
     desktop = Desktop(settings.display.name)
-    screen = BrowserScreen(desktop)
+    turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
@@ -120,7 +128,8 @@ def compose(settings: Settings) -> Product:
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, workspace=settings.agent.workspace),
+        Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
+        Jupyter(python, output_bytes=settings.code.output_bytes),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
@@ -129,14 +138,30 @@ def compose(settings: Settings) -> Product:
         suspension,
         BoxRestart(renewal),
         CapabilityReport(box.isolation),
-        screen,
+        Pictures(desktop),
+        BrowserScreen(desktop, turns),
+        ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
+    opened = (bash, files, watches, tmux, sessions, kernels, python, renewal, suspension, desktop, turns, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+
+
+def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, KernelSessions]:
+    """What runs Python code."""
+    code = settings.code
+    kernels = Kernels(
+        processes,
+        folder=settings.paths.kernels,
+        default=code.python,
+        memory=code.memory_bytes or system.memory_bytes() * 3 // 4,
+        warm=code.warm,
+        enabled="jupyter" not in settings.components.disabled,
+    )
+    return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
 
 
 def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:

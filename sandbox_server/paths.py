@@ -37,6 +37,11 @@ class Paths:
         return f"{self.agent_run}/shells"
 
     @property
+    def kernels(self) -> str:
+        """Where Jupyter kernels have their sockets, 0700 of the agent."""
+        return f"{self.agent_run}/kernels"
+
+    @property
     def tabs(self) -> str:
         """The addresses of the browser's tabs, for the next process that owns it."""
         return f"{self.run}/tabs.json"

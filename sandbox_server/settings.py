@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from sandbox_server.auth_settings import Auth as Auth
 from sandbox_server.browser_settings import Browser
+from sandbox_server.code_settings import Code
 from sandbox_server.desktop_settings import Display as Display
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
@@ -269,6 +270,7 @@ class Settings:
     shell: Shell = field(default_factory=Shell)
     bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
+    code: Code = field(default_factory=Code)
     skills: Skills = field(default_factory=Skills)
     display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
@@ -320,11 +322,12 @@ def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, s
     own = [known for _, known in variables() if not known.inherited]
     passed = {name: value for name, value in environ.items() if not any(known.matches(name) for known in own)}
     agent = settings.agent
+    path = passed.pop("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     return {
-        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
         **passed,
+        "PATH": f"{agent.home}/.local/bin:{path}",  # where pip and npm put what the agent installs
         "HOME": agent.home,
         "USER": agent.user,
         "LOGNAME": agent.user,

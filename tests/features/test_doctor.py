@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sandbox_server.core import Unavailable
+from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.drivers.process import Completed, Exit
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.doctor import Check, Doctor
@@ -31,14 +31,14 @@ class FakeProcesses:
     def __init__(self, codes: dict[str, int]) -> None:
         self._codes = codes
 
-    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int) -> Completed:
+    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int, **_: object) -> Completed:
         return Completed(Exit(self._codes.get(argv[0], 0), None), b"1000\n", b"", False)
 
 
 class NoProcesses:
     """A spawner that is down."""
 
-    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int) -> Completed:
+    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int, **_: object) -> Completed:
         raise Unavailable("processes cannot be started now")
 
 
@@ -72,6 +72,24 @@ async def test_a_probe_that_cannot_look_is_unknown_and_not_lost() -> None:
 
     assert found.status == "unknown"
     assert "processes cannot be started" in found.detail
+
+
+class Refusing(FakeProcesses):
+    """A host that enforces no policy."""
+
+    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int, **more: object) -> Completed:
+        if "isolation" in more:
+            raise Conflict("isolation.network cannot be enforced here")
+        return await super().run(argv, timeout=timeout, max_output=max_output)
+
+
+async def test_a_policy_that_is_refused_is_a_lost_guarantee_and_the_field_is_named() -> None:
+    found = (await checks(Refusing({})))["isolation"]
+
+    assert found.status == "lost"
+    assert "isolation.network" in found.detail
+    assert found.hint is not None
+    assert (await checks(FakeProcesses({})))["isolation"].status == "holds"
 
 
 async def test_the_lost_ones_are_listed_by_name() -> None:
