@@ -2,15 +2,16 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from typing import Any
 
 
-async def eventually[T](look: Callable[[], T | Awaitable[T]], within: float = 20.0) -> T:
-    """What `look()` gives once it gives something; fails after `within` seconds."""
+async def eventually(look: Callable[[], Any], within: float = 20.0) -> Any:
+    """What `look()` gives, or what it gives awaited, once that is something; fails after `within` seconds."""
     async with asyncio.timeout(within):
         while True:
             found = look()
             value = await found if inspect.isawaitable(found) else found
             if value:
-                return value  # type: ignore[no-any-return] # `isawaitable` does not tell mypy
+                return value
             await asyncio.sleep(0.01)

@@ -59,7 +59,8 @@ class Connection:
         if self.ended.is_set():
             raise _lost()
         number = self.post(method, params, session)
-        reply = self._waiting[number] = asyncio.get_running_loop().create_future()
+        reply: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = reply
         try:
             async with asyncio.timeout(timeout):
                 return await reply

@@ -37,7 +37,7 @@ async def test_a_tab_is_opened_in_front_brought_back_and_closed(owner: Owner) ->
     await eventually(lambda: shows(owner, first, "data:text/html,first"))
     for page in (first, second):
         await owner.close(page)
-        await eventually(lambda page=page: is_closed(owner, page))  # type: ignore[misc] # a lambda
+        await eventually(lambda page=page: is_closed(owner, page))
     with pytest.raises(NotFound):
         await owner.activate(first)
 

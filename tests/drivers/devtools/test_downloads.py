@@ -58,7 +58,13 @@ def save(folder: Path, name: str, content: str = "whole") -> None:
 
 
 async def ended(downloads: Downloads, count: int = 1) -> list[Download]:
-    return await eventually(lambda: len(found := [each for each in downloads.all if each.state != "in_progress"]) >= count and found) or []
+    """The downloads that have ended, once there are so many."""
+    await eventually(lambda: len(done(downloads)) >= count)
+    return done(downloads)
+
+
+def done(downloads: Downloads) -> list[Download]:
+    return [each for each in downloads.all if each.state != "in_progress"]
 
 
 async def test_a_download_is_followed_and_handed_over(downloads: Downloads, told: Told, folder: Path, home: Path) -> None:
