@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import jsonschema
 import pytest
 from agent_sandbox import AsyncSandbox
@@ -126,15 +127,17 @@ def downloads(browser: Browser) -> list[dict[str, Any]]:
 
 
 def test_a_page_is_recorded_once_or_until_it_is_stopped(browser: Browser, tmp_path: Path) -> None:
-    browser.open(f"{SITE}/page")
-    until(lambda: browser.titles()[0] == "answered", 20)
+    browser.serve("/film", "<!doctype html><title>Film</title><style>body { background: blue }</style>")
+    browser.open(f"{SITE}/film")
+    until(lambda: "Film" in browser.titles(), 20)
     once = browser.client.browser_page.record(action="once", duration=1.5, fps=10, save_path="/home/gem/once.mp4").data or {}
     assert (once["status"], once["duration"], once["error"]) == ("stopped", 1.5, None)
     assert colours(browser.download("/home/gem/once.mp4", tmp_path)) == ["blue"]
 
     async def in_steps() -> list[str]:
-        client = AsyncSandbox(base_url=browser.sandbox.base_url, headers=browser.sandbox.headers)
-        answers = [await client.browser_page.record(action=action) for action in ("start", "pause", "resume", "status", "stop")]
+        async with httpx.AsyncClient(timeout=60, trust_env=False) as connections:
+            client = AsyncSandbox(base_url=browser.sandbox.base_url, headers=browser.sandbox.headers, httpx_client=connections)
+            answers = [await client.browser_page.record(action=action) for action in ("start", "pause", "resume", "status", "stop")]
         return [(answer.data or {})["status"] for answer in answers]
 
     assert asyncio.run(in_steps()) == ["recording", "paused", "recording", "recording", "stopped"]
