@@ -43,8 +43,9 @@ from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.checks import BoxChecks
+from sandbox_server.features.box.itself import BoxItself
 from sandbox_server.features.box.renewal import Renewal
-from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
@@ -114,7 +115,7 @@ def compose(settings: Settings) -> Product:
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
-        Doctor(processes, settings),
+        Doctor(processes, settings, BoxChecks(box, quota=settings.box.checkpoint_quota).probes()),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
@@ -126,7 +127,7 @@ def compose(settings: Settings) -> Product:
         Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(renewal),
+        BoxItself(box, renewal),
         CapabilityReport(box.isolation),
         screen,
         display,

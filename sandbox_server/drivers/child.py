@@ -20,12 +20,15 @@ from typing import NoReturn, Protocol
 OOM_SCORE = 500
 """Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
 UMASK = 0o022
+SESSION = "TANDEM_SESSION"
+"""The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
 
 LIMITS = {
     "nproc": resource.RLIMIT_NPROC,
     "nofile": resource.RLIMIT_NOFILE,
     "as": resource.RLIMIT_AS,
     "core": resource.RLIMIT_CORE,
+    "data": resource.RLIMIT_DATA,
 }
 _DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
 # Python ignores SIGPIPE and SIGXFSZ, and a supervisor may ignore others; exec would hand that on.

@@ -20,12 +20,13 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sandbox_server.drivers import child, wire_fds
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.box.seat import RETRY_SECONDS, Seat
+from sandbox_server.drivers.box.suspects import NOBODY, Culprit, Use, bytes_written
 from sandbox_server.drivers.child import Account, Program
 from sandbox_server.drivers.files import worker
 from sandbox_server.drivers.listening import listen, peer_uid
@@ -34,6 +35,7 @@ from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
 MAX_TRIES = 20
 """To start a process in a box that is ending; one every `RETRY_SECONDS`."""
+MAX_COMMAND = 200
 _STREAMS = ("stdin", "stdout", "stderr")
 
 type FileServer = Callable[[socket.socket], None]
@@ -54,6 +56,10 @@ class _Connection:
     """How often the box ended while the process was about to start in it."""
     kept: bool = False
     """The process outlives its client."""
+    signalled: bool = False
+    """Its client has sent it a signal, or has gone."""
+    culprit: Culprit = NOBODY
+    """Who it is, for the keeper."""
     failed: bool = False
 
 
@@ -61,7 +67,7 @@ class Spawner:
     """Forks what clients of `listener` ask for, in one thread.
 
     `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask. With a `seat` every process
-    starts in the box, and requests wait while there is none.
+    starts in the box, and requests wait while there is none. `limits` are for every program (`child.LIMITS`).
     """
 
     def __init__(
@@ -73,6 +79,7 @@ class Spawner:
         peers: frozenset[int],
         serve_files: FileServer,
         seat: Seat | None = None,
+        limits: Mapping[str, int] | None = None,
     ) -> None:
         self._listener = listener
         self._accounts = accounts
@@ -80,6 +87,7 @@ class Spawner:
         self._peers = peers
         self._serve_files = serve_files
         self._seat = seat
+        self._limits = limits or {}
         self._waiting: list[tuple[_Connection, list[int]]] = []
         self._poller = Poller()
         self._children: dict[int, _Connection] = {}
@@ -209,6 +217,8 @@ class Spawner:
         else:
             connection.kept = request.get("on_disconnect", "kill") == "keep"
             program = self._program(request, account, fds)
+            command, session = " ".join(program.argv)[:MAX_COMMAND], program.environment.get(child.SESSION)
+            connection.culprit = Culprit(session, command, 0, account.uid)
             enter = partial(child.run_program, program, account, self._seat)
         readable, writable = os.pipe()
         try:
@@ -244,7 +254,7 @@ class Spawner:
             cwd=request.get("cwd"),
             environment={name: value for name, value in environment.items() if value is not None},
             fds=(stdin, stdout, stderr),
-            limits={name: int(value) for name, value in limits.items()},
+            limits={**self._limits, **{name: int(value) for name, value in limits.items()}},
         )
 
     def _on_report(self, connection: _Connection) -> None:
@@ -259,7 +269,8 @@ class Spawner:
         elif connection.worker:
             self._hand_over(connection, *connection.worker)
         else:
-            self._reply(connection, {"pid": child.own_pid(connection.pid)})
+            connection.culprit = replace(connection.culprit, pid=child.own_pid(connection.pid))
+            self._reply(connection, {"pid": connection.culprit.pid})
 
     def _hand_over(self, connection: _Connection, theirs: socket.socket, own: socket.socket) -> None:
         self._reply(connection, {"pid": child.own_pid(connection.pid)}, [theirs.fileno()])
@@ -280,6 +291,7 @@ class Spawner:
     def _signal(self, connection: _Connection, number: int, *, group: bool = True) -> None:
         if not connection.pid:
             return
+        connection.signalled = True
         try:
             (os.killpg if group else os.kill)(connection.pid, number)
         except ProcessLookupError:  # it has no group yet
@@ -300,10 +312,17 @@ class Spawner:
     def _reap(self) -> None:
         with suppress(ChildProcessError):
             while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if ended is None:
                     return
-                self._finish(self._children.pop(pid), status)
+                written = bytes_written(ended.si_pid) if self._seat else 0
+                pid, status, used = os.wait4(ended.si_pid, 0)
+                connection = self._children.pop(pid)
+                self._finish(connection, status)
+                if self._seat:
+                    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and not connection.signalled
+                    use = Use(memory=used.ru_maxrss << 10, written=written, system=used.ru_stime)
+                    self._seat.tell(connection.culprit, use, killed=killed)
 
     def _finish(self, connection: _Connection, status: int) -> None:
         if connection.report >= 0:
@@ -354,6 +373,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         peers=frozenset({0, client.uid}),
         serve_files=serve_files,
         seat=seat,
+        limits={"data": options.max_memory} if options.max_memory else {},
     ).run()
 
 
@@ -368,6 +388,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--environment", required=True, help="JSON file: the agent's base environment")
     parser.add_argument("--agent", default="gem", help="user that the agent's processes run as")
     parser.add_argument("--client", default="control", help="user that may ask for processes")
+    parser.add_argument("--max-memory", type=int, default=0, help="bytes of memory that one process may use; 0: no limit of its own")
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
     parser.add_argument("--box", default=None, help="socket of the keeper of the box that everything starts in")
     return parser.parse_args(arguments)
