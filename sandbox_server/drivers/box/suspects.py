@@ -93,7 +93,7 @@ class Suspects:
         before, self._counts = self._counts, {}
         self._processes = list(self._read(before))
         large, self._large = self._large, {one.outer: self._as_ended(one) for one in self._processes if one.use.memory >= LARGE_BYTES}
-        for pid in large.keys() - self._counts.keys():
+        for pid in large.keys() - self._large.keys():
             self.note(replace(large[pid], at=time.monotonic()))
 
     def _as_ended(self, one: _Process) -> "Ended":
