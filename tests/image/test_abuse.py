@@ -38,8 +38,8 @@ ABUSES = {
     ),
     "signals to everybody": Abuse("sudo bash -c 'kill -9 -1'", "killed"),
     "mischief in /proc and /sys": Abuse(
-        'for f in $(find /proc/sys /proc/sysrq-trigger /sys -type f 2>/dev/null | head -3000); do sudo sh -c "echo 1 > $f" && echo wrote $f; '
-        "[ $((n += 1)) -lt 40 ] || break; done; sudo sh -c 'echo c > /proc/sysrq-trigger; echo 1 > /proc/sys/kernel/core_pattern'; echo done",
+        "sudo sh -c 'for f in $(find /proc/sys /sys -type f 2>/dev/null); do echo 1 > $f && echo wrote $f; done; echo b > /proc/sysrq-trigger'; "
+        "echo done",
         None,
         "done",
     ),
@@ -54,7 +54,9 @@ def abused() -> Iterator[Sandbox]:
     """A container whose box is on a small filesystem."""
     launcher = new_launcher("abused")
     try:
-        yield launcher.start(args=["--memory=1g", "--tmpfs=/sandbox:size=128m,nr_inodes=20k,mode=700,exec"])
+        sandbox = launcher.start(args=["--memory=1g", "--tmpfs=/sandbox:size=128m,nr_inodes=20k,mode=700,exec"])
+        assert sandbox.request("POST", "/v1/shell/exec", json={"id": "bystander", "command": "true"}).status_code == 200
+        yield sandbox
     finally:
         launcher.remove()
 

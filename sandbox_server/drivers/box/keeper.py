@@ -170,6 +170,7 @@ class Keeper:
         _answer(client.sock, lambda: self._operation(name)(request), self._have_box)
         if box and self._care.box is box:
             self._poller.watch(watched, partial(self._on_end, box))
+            self._clear_away()
 
     def _operation(self, name: str) -> Callable[[Message], Answer]:
         if name not in self._care.operations:

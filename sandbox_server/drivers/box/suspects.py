@@ -190,9 +190,9 @@ def bytes_written(pid: int) -> int:
 
 
 def _system_time(pid: int) -> float:
-    """Seconds that the kernel has spent for a process (proc_pid_stat(5))."""
+    """Seconds that the kernel has spent for a process, and for the children that it has waited for (proc_pid_stat(5))."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return int(fields[12]) / _TICKS
+    return (int(fields[12]) + int(fields[14])) / _TICKS
