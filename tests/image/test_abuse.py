@@ -38,8 +38,8 @@ ABUSES = {
     ),
     "signals to everybody": Abuse("sudo bash -c 'kill -9 -1'", "killed"),
     "mischief in /proc and /sys": Abuse(
-        "sudo sh -c 'for f in $(find /proc/sys /sys -type f 2>/dev/null); do echo 1 > $f && echo wrote $f; done; echo b > /proc/sysrq-trigger'; "
-        "echo done",
+        "sudo sh -c 'for f in $(find /proc/sys /sys -type f 2>/dev/null); do echo 1 > $f && echo wrote $f; done'; "
+        "sudo sh -c 'echo b > /proc/sysrq-trigger'; echo done",
         None,
         "done",
     ),
@@ -94,6 +94,11 @@ def incidents(sandbox: Sandbox, kind: str, session: str) -> list[dict[str, Any]]
     return [one for one in found if one["culprit"]["session"] == f"bash:{session}"]
 
 
+def incident_check(sandbox: Sandbox) -> dict[str, Any]:
+    """What the doctor says of incidents."""
+    return next(check for check in get(sandbox, "/v1/doctor")["checks"] if check["name"] == "box_incidents")
+
+
 @pytest.mark.parametrize("name", ABUSES)
 def test_the_api_answers_within_a_second_the_culprit_is_named_and_the_box_is_usable_again(abused: Sandbox, name: str) -> None:
     abuse, session = ABUSES[name], name.replace(" ", "-").replace("/", "")
@@ -130,12 +135,10 @@ def test_on_a_full_disk_a_checkpoint_is_made_and_gone_back_to(abused: Sandbox) -
 
 def test_what_lasts_is_told_by_the_doctor(abused: Sandbox) -> None:
     abused.request("POST", "/v1/bash/exec", json={"command": "cat /dev/zero > ~/big; sleep 60", "async_mode": True})
-    until(lambda: "box_incidents" in abused.request("GET", "/v1/doctor").json()["data"]["lost"], NAMED_SECONDS)
-    checks = {check["name"]: check for check in abused.request("GET", "/v1/doctor").json()["data"]["checks"]}
-    assert "disk: " in checks["box_incidents"]["detail"]
-    assert checks["box_incidents"]["hint"]
+    until(lambda: "disk: " in incident_check(abused)["detail"], NAMED_SECONDS)
+    assert (incident_check(abused)["status"], incident_check(abused)["hint"] is None) == ("lost", False)
     abused.request("POST", "/v1/checkpoints/image/restore", json={"keep": False})
-    until(lambda: "box_incidents" not in abused.request("GET", "/v1/doctor").json()["data"]["lost"], NAMED_SECONDS)
+    until(lambda: incident_check(abused)["status"] == "holds", NAMED_SECONDS)
 
 
 def test_memory_has_a_limit_of_the_agents_own(abused: Sandbox) -> None:

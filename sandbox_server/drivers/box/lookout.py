@@ -81,6 +81,8 @@ class Lookout:
         self._memory = cgroup.snapshot(control)
         self._killed: list[Ended] = []
         self._due = 0.0
+        self._short_until = 0.0
+        self._init: int | None = None
         self._count = 0
 
     def wait(self) -> float:
@@ -91,12 +93,21 @@ class Lookout:
         """Look, where it is time to; `init` is the box's first process."""
         if self.wait() > 0 or init is None:
             return
+        if self._init not in (None, init):
+            self._begin_anew()
+        self._init = init
         self.suspects.look()
         seen = {kind: detail for kind, detail in self._see(init) if detail}
         used = self.suspects.total.memory if self._limits.enforced else self._memory.mem_current_bytes
         hurries = used > MEMORY_HURRY * (self._limits.memory or sys.maxsize)
         self._due = time.monotonic() + (HURRY_SECONDS if hurries else LOOK_SECONDS)
         self._update(seen)
+
+    def _begin_anew(self) -> None:
+        """Blame nobody of an earlier box for what is seen of this one, nor the other way round."""
+        self._short_until = 0.0
+        self._update({})
+        self.suspects.forget()
 
     def _see(self, init: int) -> Iterator[tuple[Kind, str | None]]:
         total = self.suspects.total
@@ -117,6 +128,8 @@ class Lookout:
     def _see_memory(self) -> str | None:
         before, self._memory = self._memory, cgroup.snapshot(self._control)
         if (self._memory.oom_kill or 0) > (before.oom_kill or 0):
+            self._short_until = time.monotonic() + RECENT_SECONDS
+        if time.monotonic() < self._short_until:  # its session may say only now what it had used
             return "the kernel ended a process, because there was no memory left"
         held = (self._memory.memory_anon_bytes or 0) + (self._memory.memory_shmem_bytes or 0)
         if self._limits.enforced:

@@ -85,6 +85,10 @@ class Suspects:
         """Remember a command that has ended."""
         self._ended = [*self._ended, ended][-MAX_ENDED:]
 
+    def forget(self) -> None:
+        """Forget those that have ended: they were of another box."""
+        self._ended, self._large = [], {}
+
     def look(self) -> None:
         """Look at every process: some thirty microseconds each.
 

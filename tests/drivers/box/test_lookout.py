@@ -78,7 +78,19 @@ def test_an_end_by_the_kernel_for_want_of_memory_names_what_was_large(box: BoxDa
     (control / "memory.events").write_text("oom 1\noom_kill 1")
     [seen] = look(at, box)
     assert (seen.kind, seen.culprit) == ("memory", ME)
+    box.ask("replace")
     assert look(at, box)[0].ended is not None
+
+
+def test_nobody_of_a_new_box_is_blamed_for_what_was_done_to_the_last(box: BoxDaemons, control: Path) -> None:
+    at = lookout(box, control)
+    look(at, box)
+    (control / "memory.events").write_text("oom 1\noom_kill 1")
+    assert look(at, box)[0].culprit is None
+    box.ask("replace")
+    at.suspects.note(Ended(ME, Use(memory=1 << 30), killed=False))
+    [over] = look(at, box)
+    assert (over.culprit, over.ended is None) == (None, False)
 
 
 def test_who_it_was_may_show_later_but_not_once_it_is_over(box: BoxDaemons, control: Path) -> None:
