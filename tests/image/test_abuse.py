@@ -54,9 +54,7 @@ def abused() -> Iterator[Sandbox]:
     """A container whose box is on a small filesystem."""
     launcher = new_launcher("abused")
     try:
-        sandbox = launcher.start(args=["--memory=1g", "--tmpfs=/sandbox:size=128m,nr_inodes=20k,mode=700,exec"])
-        assert sandbox.request("POST", "/v1/shell/exec", json={"id": "bystander", "command": "true"}).status_code == 200
-        yield sandbox
+        yield launcher.start(args=["--memory=1g", "--tmpfs=/sandbox:size=128m,nr_inodes=20k,mode=700,exec"])
     finally:
         launcher.remove()
 
@@ -104,6 +102,7 @@ def test_the_api_answers_within_a_second_the_culprit_is_named_and_the_box_is_usa
     abuse, session = ABUSES[name], name.replace(" ", "-").replace("/", "")
     made = abused.request("POST", "/v1/bash/sessions/create", json={"session_id": session})
     assert made.status_code == 200, made.text
+    assert abused.request("POST", "/v1/shell/exec", json={"id": "bystander", "command": "true"}).status_code == 200
     with watched(abused) as seconds:
         begun = abused.request("POST", "/v1/bash/exec", json={"session_id": session, "command": abuse.command, "async_mode": True})
         assert begun.status_code == 200, begun.text

@@ -70,6 +70,7 @@ class BoxCare:
     def adopt(self, box: Box) -> None:
         """Take care of a box that runs."""
         self.box, self.failure, self._frozen, self.made = box, None, False, self.made + 1
+        self.lookout.begin_anew()
         self._write_record(box)
 
     def take_over(self, box: Box) -> None:

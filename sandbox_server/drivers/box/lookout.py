@@ -82,7 +82,6 @@ class Lookout:
         self._killed: list[Ended] = []
         self._due = 0.0
         self._short_until = 0.0
-        self._init: int | None = None
         self._count = 0
 
     def wait(self) -> float:
@@ -93,9 +92,6 @@ class Lookout:
         """Look, where it is time to; `init` is the box's first process."""
         if self.wait() > 0 or init is None:
             return
-        if self._init not in (None, init):
-            self._begin_anew()
-        self._init = init
         self.suspects.look()
         seen = {kind: detail for kind, detail in self._see(init) if detail}
         used = self.suspects.total.memory if self._limits.enforced else self._memory.mem_current_bytes
@@ -103,8 +99,8 @@ class Lookout:
         self._due = time.monotonic() + (HURRY_SECONDS if hurries else LOOK_SECONDS)
         self._update(seen)
 
-    def _begin_anew(self) -> None:
-        """Blame nobody of an earlier box for what is seen of this one, nor the other way round."""
+    def begin_anew(self) -> None:
+        """Take note of a new box: nobody of an earlier one is to blame for what is seen of this, nor the other way round."""
         self._short_until = 0.0
         self._update({})
         self.suspects.forget()
@@ -135,6 +131,7 @@ class Lookout:
         if self._limits.enforced:
             held = self.suspects.total.memory
             if held > (self._limits.memory or sys.maxsize):
+                self._end("memory")  # that a process is ended is an incident of its own
                 return f"{held} of {self._limits.memory} bytes of memory; the largest process was ended: {self.suspects.end_largest()}"
         return self._over("memory", held, self._limits.memory, "bytes of memory")
 
@@ -153,11 +150,15 @@ class Lookout:
 
     def _update(self, seen: dict[Kind, str]) -> None:
         now = time.time()
-        self.incidents = [replace(one, ended=now) if one.ended is None and one.kind not in seen else one for one in self.incidents]
+        self._end(*{one.kind for one in self.incidents} - seen.keys())
         self.incidents = [self._named(one, now) for one in self.incidents]
         for kind, detail in seen.items():
             if not self._lasting(kind):
                 self._begin(kind, detail, now)
+
+    def _end(self, *kinds: Kind) -> None:
+        now = time.time()
+        self.incidents = [replace(one, ended=now) if one.ended is None and one.kind in kinds else one for one in self.incidents]
 
     def _named(self, incident: Incident, now: float) -> Incident:
         """Name who it was where that shows only now: a command tells what it used when it ends."""
