@@ -18,20 +18,20 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && ln -s sandbox /usr/local/bin/aio \
     && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
-# --- desktop: an X server, a window manager, a message bus, a sound server and fonts for Latin, CJK, emoji, Hebrew and Arabic
+# --- desktop: an X server, a window manager, a message bus, a sound and a VNC server, fonts for Latin, CJK, emoji, Hebrew and Arabic
 # What only loads GL drivers, PostScript, HEIF and JPEG XL, and takes sound from networks and microphones, is 390 MB that nothing here uses:
 # a package says that it is there. `apt-get install` of the real ones goes beside it.
 FROM system AS desktop
+COPY scripts/stand-in /usr/local/bin/
+WORKDIR /tmp
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    mkdir -p /tmp/omitted/DEBIAN && printf '%s\n' 'Package: tandem-omitted' 'Version: 1' 'Architecture: all' 'Maintainer: none <none@example.org>' \
-        'Provides: libglx-mesa0 (= 99), libspectre1 (= 99), libheif1 (= 99), libjxl0.11 (= 99), libasound2-plugins (= 99), libgstreamer1.0-0 (= 99), \
- libgstreamer-plugins-base1.0-0 (= 99), libwebrtc-audio-processing-1-3 (= 99), libfftw3-single3 (= 99), libabsl20240722 (= 99)' \
-        'Description: stands in for libraries that the desktop does without' >/tmp/omitted/DEBIAN/control \
-    && dpkg-deb --build /tmp/omitted /tmp/omitted.deb && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install \
-        --no-install-recommends /tmp/omitted.deb dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei \
-        openbox pulseaudio xvfb \
-    && fc-cache --system-only && rm -rf /tmp/omitted /tmp/omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
+    stand-in tandem-omitted libglx-mesa0=99 libspectre1=99 libheif1=99 libjxl0.11=99 libasound2-plugins=99 libgstreamer1.0-0=99 \
+        libgstreamer-plugins-base1.0-0=99 libwebrtc-audio-processing-1-3=99 libfftw3-single3=99 libabsl20240722=99 \
+    && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted.deb \
+        dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei openbox pulseaudio tigervnc-scraping-server \
+        xvfb \
+    && fc-cache --system-only && rm -rf tandem-omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
 
 # --- tools: what other stages build with -----------------------------------------------------------------------------
 FROM system AS tools
@@ -42,12 +42,13 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
 # `fetch COMMAND...` runs it with the certificate authorities of the machine that builds, where it has its own.
 COPY scripts/fetch /usr/local/bin/fetch
 
-# --- packages: the server's Python packages --------------------------------------------------------------------------
+# --- packages: the server's Python packages; Playwright's runs on the Node of this image, not on one of its own -------
 FROM tools AS packages
 ARG PIP_INDEX_URL
 COPY requirements/runtime.txt /requirements/
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
     fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/runtime.txt \
+    && rm "$(echo /opt/venv/lib/python3*/site-packages/playwright/driver/node)" \
     && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/venv/lib \
     && echo /opt/tandem >"$(echo /opt/venv/lib/python3*/site-packages)/tandem.pth"
 
@@ -57,7 +58,7 @@ COPY requirements/test.txt /requirements/
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
     fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/test.txt
 
-# --- node: to fetch from npm with; nothing of it is in the image -----------------------------------------------------
+# --- node: to fetch from npm with ------------------------------------------------------------------------------------
 FROM tools AS node
 ARG PIP_INDEX_URL
 COPY requirements/build.txt /requirements/
@@ -73,8 +74,41 @@ COPY requirements/package.json requirements/package-lock.json /requirements/
 WORKDIR /requirements
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund \
-    && mkdir -p /vendor && cd node_modules/@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
+    && mkdir -p /vendor/novnc && cd node_modules/@novnc/novnc && cp -r core vendor AUTHORS LICENSE.txt docs/LICENSE.MPL-2.0 /vendor/novnc/ \
+    && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
     && cp xterm/LICENSE /vendor/xterm.LICENSE
+
+# --- pythons: 3.10, 3.11 and 3.12 beside Debian's own, each as its distribution built it; one that cannot be had is said --
+FROM tools AS pythons
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends patchelf ubuntu-keyring
+COPY scripts/pythons /usr/local/bin/
+ARG PYTHON_VERSIONS="3.10 3.11 3.12"
+RUN pythons $PYTHON_VERSIONS
+
+# --- kernels: what runs a notebook's code, for each of those Pythons, and what such code imports -----------------------
+FROM node AS kernels
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    --mount=type=bind,source=requirements/build.txt,target=/build.txt fetch /opt/tools/bin/pip install --no-deps --require-hashes -r /build.txt
+ARG PIP_INDEX_URL
+COPY --from=pythons /opt/python /opt/python
+COPY scripts/kernels /usr/local/bin/
+COPY requirements/kernel.txt requirements/science.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=uv,target=/root/.cache/uv fetch kernels /requirements
+
+# --- nodes: Node.js in every version that a caller may ask for, at /opt/node/<major>/bin/node, and npm ----------------
+FROM node AS nodes
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils
+ARG NPM_CONFIG_REGISTRY
+ARG NODE_VERSIONS="20 22 24"
+COPY requirements/runtimes/package.json requirements/runtimes/package-lock.json /requirements/
+COPY scripts/nodes /usr/local/bin/
+WORKDIR /requirements
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund && nodes $NODE_VERSIONS
 
 # --- conformance: the protocol's own test suite, for the tests only --------------------------------------------------
 FROM node AS conformance
@@ -84,6 +118,22 @@ WORKDIR /opt/conformance
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund && cp "$(readlink -f /usr/local/bin/node)" node
 
+# --- clients: programs that drive the browser, for the tests only -----------------------------------------------------
+FROM node AS clients
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/clients /opt/clients
+WORKDIR /opt/clients
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund
+
+FROM tools AS browser-use
+ARG PIP_INDEX_URL
+COPY requirements/browser-use.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    python3 -m venv --without-pip /opt/browser-use \
+    && fetch /opt/tools/bin/pip --python /opt/browser-use/bin/python install --no-deps --require-hashes --no-compile -r /requirements/browser-use.txt \
+    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/browser-use/lib
+
 # --- code: ours, compiled. It changes most, so it comes last everywhere -----------------------------------------------
 FROM system AS code
 COPY custom_tools /opt/tandem/custom_tools
@@ -92,8 +142,41 @@ COPY supervisord /opt/tandem/supervisord
 COPY sandbox_server /opt/tandem/sandbox_server
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
 
+# --- browser: Chromium, on the desktop --------------------------------------------------------------------------------
+# It draws without a GPU, so the drivers of one (200 MB with their compiler) stay out, and so do the layers with which Vulkan is debugged. The
+# session's message bus is the desktop's own.
+FROM desktop AS browser
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && gbm=$(apt-cache show libgbm1 | sed -n 's/^Version: //p;/^Version/q') \
+    && stand-in tandem-omitted-drivers "mesa-libgallium=$gbm" default-dbus-session-bus=99 \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted-drivers.deb chromium \
+    && rm -rf tandem-omitted-drivers.deb /usr/lib/chromium/libVkLayer_khronos_validation.so /usr/lib/chromium/libVkICD_mock_icd.so \
+        /usr/lib/chromium/*.TOC /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+# Control writes the policies while the container runs; everybody reads them.
+RUN ln -s /usr/lib/chromium/chromium /usr/local/bin/browser && install -d -o control -g control /etc/chromium/policies/managed
+
+# --- protocol: what Chromium says of its DevTools, which it tells over HTTP alone --------------------------------------
+FROM browser AS protocol
+COPY scripts/devtools-protocol /usr/local/bin/
+RUN devtools-protocol /devtools-protocol.json
+
+# --- languages: the agent's Pythons and Nodes, with what installs their packages ---------------------------------------
+FROM browser AS languages
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends python3-pip python3-venv \
+    && rm -rf /usr/lib/python3*/EXTERNALLY-MANAGED /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+COPY --from=pythons /opt/python /opt/python
+COPY --from=kernels /opt/kernel /opt/kernel
+COPY --from=kernels /opt/science /usr/local/lib/python3.13/dist-packages
+COPY --from=nodes /opt/node /opt/node
+COPY scripts/languages /tmp/
+RUN /tmp/languages && rm /tmp/languages
+
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
-FROM desktop AS base
+FROM languages AS base
+WORKDIR /
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
       org.opencontainers.image.licenses="Apache-2.0"
@@ -109,11 +192,15 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli xterm
 COPY --from=conformance /opt/conformance /opt/conformance
+COPY --from=clients /opt/clients /opt/clients
+COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
+COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY . /opt/tandem
 WORKDIR /opt/tandem
+ENV PLAYWRIGHT_NODEJS_PATH=/opt/node/22/bin/node
 HEALTHCHECK NONE
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
@@ -122,3 +209,4 @@ FROM base AS runtime
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
+COPY --from=protocol /devtools-protocol.json /opt/tandem/

@@ -4,6 +4,7 @@ Each command imports what it needs when it runs: boot and the spawner must stay 
 """
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -42,12 +43,18 @@ def boot(_: argparse.Namespace) -> None:
 
 def serve(_: argparse.Namespace) -> None:
     """Serve the operations on the API's socket."""
+    gc.disable()  # what is imported stays: to look for garbage among it takes a tenth of the time
     from sandbox_server import app
+    from sandbox_server.gate import Gate
     from sandbox_server.sign_in import announce
 
+    gc.freeze()
+    gc.enable()
+    gate = Gate.inherited()
+    gate.wait()
     settings = load()
     announce(settings)
-    app.serve(settings)
+    app.serve(settings, started=gate.close)
 
 
 def spawn(_: argparse.Namespace) -> None:
@@ -56,7 +63,7 @@ def spawn(_: argparse.Namespace) -> None:
 
     settings = load(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
-    arguments += ["--agent", settings.agent.user, "--client", settings.users.control]
+    arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
     arguments += ["--max-memory", str(settings.box.max_memory)]
     found = isolation.read(settings.paths.isolation)
     arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
@@ -89,6 +96,13 @@ def mcp(_: argparse.Namespace) -> None:
         version=__version__,
         log_level=settings.logs.level,
     )
+
+
+def cdp(_: argparse.Namespace) -> None:
+    """Own the browser, and let many DevTools clients drive it."""
+    from sandbox_server.cdp import app as cdp_app
+
+    cdp_app.serve(load())
 
 
 def desktop(_: argparse.Namespace) -> None:
@@ -145,6 +159,7 @@ def parser() -> argparse.ArgumentParser:
     add("box", box)
     add("spawn", spawn)
     add("mcp", mcp)
+    add("cdp", cdp)
     add("desktop", desktop)
     add("post-ready", post_ready)
     add("shutdown", shutdown)

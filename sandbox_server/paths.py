@@ -22,6 +22,10 @@ class Paths:
     custom_tools: str = "/opt/tandem/custom_tools"
     spool: str = "/var/tmp"
     """Where output of commands is kept, in files without a name."""
+    browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
+    """Chromium's managed policies; control writes them."""
+    devtools_protocol: str = "/opt/tandem/devtools-protocol.json"
+    """What Chromium's own server answers to /json/protocol, asked when the image was built."""
 
     def socket(self, component: str) -> str:
         """Where a component listens: api, mcp, spawn, gateway or one that was added."""
@@ -31,6 +35,16 @@ class Paths:
     def shells(self) -> str:
         """Where shell sessions have their files and sockets, 0700 of the agent."""
         return f"{self.agent_run}/shells"
+
+    @property
+    def kernels(self) -> str:
+        """Where Jupyter kernels have their sockets, 0700 of the agent."""
+        return f"{self.agent_run}/kernels"
+
+    @property
+    def tabs(self) -> str:
+        """The addresses of the browser's tabs, for the next process that owns it."""
+        return f"{self.run}/tabs.json"
 
     @property
     def environ(self) -> str:
@@ -62,6 +76,16 @@ class Paths:
     def authority(self) -> str:
         """The cookie of the X server, for the desktop's user and control."""
         return f"{self.desktop}/authority"
+
+    @property
+    def bus(self) -> str:
+        """Where the message bus of the desktop's programs listens."""
+        return f"{self.desktop}/bus"
+
+    @property
+    def vnc(self) -> str:
+        """Where the VNC server listens, for the desktop's user and control."""
+        return f"{self.desktop}/vnc.sock"
 
     @property
     def sound(self) -> str:

@@ -1,7 +1,7 @@
 """Every environment variable of the container, once: name, type, default and meaning.
 
 Stdlib only, because `boot` imports this first and has milliseconds. An empty value means unset; a
-bad one raises `BadSettings`, which names the variable. The README's table comes from `table()`.
+bad one raises `BadSettings`, which names the variable. The README's table is made from it.
 """
 
 import json
@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
+from sandbox_server.auth_settings import Auth as Auth
+from sandbox_server.browser_settings import Browser
+from sandbox_server.code_settings import Code
+from sandbox_server.desktop_settings import Display as Display
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,
-    HTTP_URL,
-    OPTIONAL_PATH,
     PATH,
     PATHS,
     PORT,
@@ -26,7 +28,6 @@ from sandbox_server.variables import (
     TIMEZONE,
     USER_ID,
     Kind,
-    Secret,
     Variable,
     account_name,
     address,
@@ -117,46 +118,6 @@ class Gateway:
 
 
 @dataclass(frozen=True, slots=True)
-class Auth:
-    """Who may come in"""
-
-    mode: Literal["on", "off"] = variable(
-        "AUTH",
-        choice("on", "off"),
-        "on",
-        "`off` serves everything to everyone who reaches the port.",
-    )
-    api_key: Secret | None = variable(
-        "SANDBOX_API_KEY",
-        SECRET,
-        None,
-        "A key that opens everything. With neither it nor a JWT key set, boot makes one.",
-    )
-    jwt_public_key: Secret | None = variable(
-        "JWT_PUBLIC_KEY",
-        PUBLIC_KEY,
-        None,
-        "Base64 of a PEM public key (RSA, EC or Ed25519): tokens it signed are accepted.",
-    )
-    jwks_url: str | None = variable("JWT_JWKS_URL", HTTP_URL, None, "Where to fetch a JWKS; the token's `kid` picks the key.")
-    jwks_file: str | None = variable("JWT_JWKS_FILE", OPTIONAL_PATH, None, "A JWKS in a file, read again when it changes.")
-    audience: str | None = variable("JWT_AUDIENCE", TEXT, None, "Required `aud` of a token.")
-    issuer: str | None = variable("JWT_ISSUER", TEXT, None, "Required `iss` of a token.")
-    ticket_ttl: float = variable(
-        "TICKET_TTL_SECONDS",
-        seconds(1, 86400),
-        30.0,
-        "How long a ticket from `POST /tickets` can be redeemed.",
-    )
-    session_ttl: float = variable(
-        "SESSION_TTL_SECONDS",
-        seconds(60, 31536000),
-        43200.0,
-        "How long a browser stays signed in; a session never outlives the token behind it.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Shell:
     """Shells"""
 
@@ -209,17 +170,6 @@ class Skills:
         (),
         "Directories of skills, separated by colons, that are registered from the start; what they need has to be installed.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Display:
-    """The desktop's display"""
-
-    width: int = variable("DISPLAY_WIDTH", integer(64, 3840), 1280, "Width of the screen in pixels.", inherited=True)
-    height: int = variable("DISPLAY_HEIGHT", integer(64, 2160), 1024, "Height of the screen in pixels.", inherited=True)
-    depth: int = variable("DISPLAY_DEPTH", integer(24, 24), 24, "Bits of a pixel's colour; 24 is the one that there is.", inherited=True)
-    name: str = ":99"
-    """What X clients call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +260,11 @@ class Components:
         "`DISABLE_<COMPONENT>=true` leaves that component out, as in `DISABLE_MCP=true`.",
     )
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """What was disabled, and what has no use without it."""
+        return self.disabled | ({"vnc"} if "desktop" in self.disabled else set())
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -321,14 +276,21 @@ class Settings:
     shell: Shell = field(default_factory=Shell)
     bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
+    code: Code = field(default_factory=Code)
     skills: Skills = field(default_factory=Skills)
     display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
     box: Box = field(default_factory=Box)
     components: Components = field(default_factory=Components)
+    browser: Browser = field(default_factory=Browser)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
+
+    @property
+    def downloads(self) -> str:
+        """Where the browser puts what it downloads: the desktop user's to write, the agent's too."""
+        return self.browser.downloads or f"{self.agent.home}/Downloads"
 
 
 def load(environ: Mapping[str, str]) -> Settings:
@@ -366,34 +328,15 @@ def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, s
     own = [known for _, known in variables() if not known.inherited]
     passed = {name: value for name, value in environ.items() if not any(known.matches(name) for known in own)}
     agent = settings.agent
+    path = passed.pop("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     return {
-        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
         **passed,
+        "PATH": f"{agent.home}/.local/bin:{path}",  # where pip and npm put what the agent installs
         "HOME": agent.home,
         "USER": agent.user,
         "LOGNAME": agent.user,
         "SHELL": "/bin/bash",
         "WORKSPACE": agent.workspace,
     }
-
-
-def table() -> str:
-    """Give the Markdown table of every variable, grouped by section."""
-    lines = ["| variable | default | meaning |", "|---|---|---|"]
-    title = ""
-    for section, known in variables():
-        if section != title:
-            lines.append(f"| **{section}** | | |")
-            title = section
-        lines.append(f"| `{known.name}` | {_shown(known)} | {known.doc} |")
-    return "\n".join(lines) + "\n"
-
-
-def _shown(known: Variable) -> str:
-    if known.default in (None, "", (), frozenset()):
-        return known.kind.label
-    if isinstance(known.default, bool):
-        return f"`{str(known.default).lower()}`"
-    return f"`{known.default:g}`" if isinstance(known.default, float) else f"`{known.default}`"

@@ -38,7 +38,7 @@ def anyio_backend() -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": True}
 
 
-def until(true: Callable[[], object], within: float = 5.0) -> None:
+def until(true: Callable[[], object], within: float = 30.0) -> None:
     """Return once `true()` holds; fail after `within` seconds."""
     deadline = time.monotonic() + within
     while not true():
@@ -46,7 +46,7 @@ def until(true: Callable[[], object], within: float = 5.0) -> None:
         time.sleep(0.005)
 
 
-@pytest.fixture(name="until")
+@pytest.fixture(name="until", scope="session")
 def _until() -> Callable[..., None]:
     return until
 
@@ -83,6 +83,12 @@ class SpawnerDaemon:
             self._process.send_signal(number)
             self._process.wait(5)
             self._process = None
+
+
+@pytest.fixture(scope="session")
+def spawner_type() -> type[SpawnerDaemon]:
+    """For tests that need a spawner for longer than one test, or with other options."""
+    return SpawnerDaemon
 
 
 @pytest.fixture

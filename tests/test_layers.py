@@ -8,9 +8,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OURS = "sandbox_server"
-SETTINGS = (f"{OURS}.settings", f"{OURS}.paths", f"{OURS}.variables")
+SETTINGS = tuple(f"{OURS}.{name}" for name in ("settings", "auth_settings", "browser_settings", "desktop_settings", "paths", "variables"))
 
 ALLOWED = {
+    "cdp": (f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "cli": (f"{OURS}.cli",),
     "core": (f"{OURS}.core",),
     "drivers": (f"{OURS}.core.errors", f"{OURS}.core.tasks", f"{OURS}.core.events", f"{OURS}.drivers", *SETTINGS),

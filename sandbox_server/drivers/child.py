@@ -4,6 +4,7 @@ Only the standard library, and as little of it as possible: the smaller the spaw
 """
 
 import errno
+import fcntl
 import json
 import os
 import pwd
@@ -17,18 +18,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
+from sandbox_server.drivers.fence.fence import Fence, FenceError
+
 OOM_SCORE = 500
 """Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
 UMASK = 0o022
 SESSION = "TANDEM_SESSION"
 """The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
+STANDARD = 3
+FIRST_FREE = 16
+"""A program is given descriptors below this."""
 
 LIMITS = {
     "nproc": resource.RLIMIT_NPROC,
     "nofile": resource.RLIMIT_NOFILE,
     "as": resource.RLIMIT_AS,
-    "core": resource.RLIMIT_CORE,
     "data": resource.RLIMIT_DATA,
+    "core": resource.RLIMIT_CORE,
 }
 _DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
 # Python ignores SIGPIPE and SIGXFSZ, and a supervisor may ignore others; exec would hand that on.
@@ -66,13 +72,14 @@ class Account:
 
 @dataclass(frozen=True)
 class Program:
-    """What to execute: `cwd` None is the workspace; `fds` are standard input, output and error."""
+    """What to execute: `cwd` None is the workspace; `fds` become descriptors 0, 1, 2 and so on."""
 
     argv: Sequence[str]
     cwd: str | None
     environment: Mapping[str, str]
-    fds: tuple[int, int, int]
+    fds: tuple[int, ...]
     limits: Mapping[str, int]
+    fence: Fence | None = None
 
 
 class Place(Protocol):
@@ -82,13 +89,15 @@ class Place(Protocol):
         """Move this process there, for good."""
 
 
-def become(account: Account, place: Place | None = None) -> None:
-    """Turn this process into `account`, for good, in `place` where one is given.
+def become(account: Account, place: Place | None = None, fence: Fence | None = None) -> None:
+    """Turn this process into `account`, for good, in `place` where one is given; a `fence` gets its namespaces on the way.
 
     Without root there is nobody else to become, and the process stays who it is.
     """
     if place:
         place.enter()
+    if fence:
+        fence.separate(lambda: become(account))
     if os.geteuid() != 0:
         return
     os.setgroups(account.groups)
@@ -107,12 +116,16 @@ def run_program(program: Program, account: Account, place: Place | None, report:
     subject = "process"
     try:
         _leave_the_spawner(program.limits)
-        for target, fd in enumerate(program.fds):
+        report, *sources = (_out_of_the_way(fd) for fd in (report, *program.fds))
+        for fd in program.fds[:STANDARD]:
             _let_open(fd, account)
+        for target, fd in enumerate(sources):
             os.dup2(fd, target)
-        become(account, place)
+        become(account, place, program.fence)
         subject = "cwd"
         _enter(program.cwd, program.environment)
+        if program.fence:
+            program.fence.close()
         subject = "program"
         os.execvpe(program.argv[0], list(program.argv), dict(program.environment))
     except Exception as failure:
@@ -163,6 +176,11 @@ def _leave_the_spawner(limits: Mapping[str, int]) -> None:
         resource.setrlimit(LIMITS[name], (value, value))
 
 
+def _out_of_the_way(fd: int) -> int:
+    """Copy a descriptor to where no other is about to be put."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
+
+
 def _let_open(fd: int, account: Account) -> None:
     """Give a pipe to the account: a program that opens /dev/stdout opens the pipe anew, and needs the right to."""
     if os.geteuid() == 0 and stat.S_ISFIFO(os.fstat(fd).st_mode):
@@ -187,7 +205,9 @@ def _enter(cwd: str | None, environment: Mapping[str, str]) -> None:
 
 
 def _describe(failure: Exception, subject: str) -> bytes:
-    number, reason = errno.EINVAL, str(failure)
+    number, reason, more = errno.EINVAL, str(failure), {}
     if isinstance(failure, OSError):
         number, reason = failure.errno or errno.EIO, failure.strerror or reason
-    return json.dumps({"error": number, "message": reason[:500], "subject": subject}).encode()
+    if isinstance(failure, FenceError):
+        subject, more = "isolation", {"field": failure.field}
+    return json.dumps({"error": number, "message": reason[:500], "subject": subject, **more}).encode()

@@ -19,7 +19,7 @@ MAX_BODY = 4 << 20
 MAX_PACKET = 16 << 10
 """Bytes of any packet after the request."""
 MAX_FDS = 8
-"""Descriptors beside one packet: the body and three standard streams, or a box and its namespaces."""
+"""Descriptors beside one packet: the body, three standard streams and a pipe of two, or a box and its namespaces."""
 
 type Message = dict[str, Any]
 

@@ -48,6 +48,15 @@ def test_a_disabled_component_is_left_out_with_its_routes(settings: Settings, tm
     assert linked(tmp_path / "run/nginx/components") == set()
 
 
+def test_without_the_browser_nobody_owns_one(settings: Settings, tmp_path: Path) -> None:
+    folder = Path(settings.paths.code, "supervisord/components")
+    (folder / "cdp.conf").write_text("code/supervisord/components/cdp.conf")
+    link(settings)
+    assert "code/supervisord/components/cdp.conf" in linked(tmp_path / "boot/supervisord")
+    link(replace(settings, components=Components(frozenset({"browser"}))))
+    assert "code/supervisord/components/cdp.conf" not in linked(tmp_path / "boot/supervisord")
+
+
 def test_a_disabled_component_is_left_out_with_its_parts(settings: Settings, tmp_path: Path) -> None:
     for name in ("desktop", "desktop-bus", "desktopper"):
         (tmp_path / f"code/supervisord/components/{name}.conf").write_text(name)

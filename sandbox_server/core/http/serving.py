@@ -1,5 +1,9 @@
 """How a process of ours serves ASGI: on a Unix socket, behind the gateway."""
 
+import socket
+from collections.abc import Callable
+from typing import Any
+
 import uvicorn
 from starlette.applications import Starlette
 
@@ -11,20 +15,31 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """Largest WebSocket message that is taken."""
 
 
-def serve_on(socket_path: str, app: Starlette) -> None:
-    """Serve until told to stop. The gateway logs requests and says who asks, so neither is done again here."""
-    config = uvicorn.Config(
-        app,
-        uds=socket_path,
-        loop="uvloop",
-        http="httptools",
-        ws="websockets-sansio",
-        ws_max_size=MAX_MESSAGE_BYTES,
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-    )
-    uvicorn.Server(config).run()
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
+
+
+def serve_on(socket_path: str, app: Starlette, *, started: Callable[[], None] = lambda: None, **others: Any) -> None:
+    """Serve until told to stop. The gateway logs requests and says who asks, so neither is done again here.
+
+    `started` is called once it listens. `others` are options of uvicorn that this process needs otherwise.
+    """
+    options: dict[str, Any] = {
+        "loop": "uvloop",
+        "http": "httptools",
+        "ws": "websockets-sansio",
+        "ws_max_size": MAX_MESSAGE_BYTES,
+        "log_config": None,
+        "access_log": False,
+        "proxy_headers": False,
+        "server_header": False,
+        "timeout_keep_alive": IDLE_SECONDS,
+        "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
+    }
+    _Server(uvicorn.Config(app, uds=socket_path, **(options | others)), started).run()

@@ -48,9 +48,6 @@ class Culprit:
     uid: int
 
 
-NOBODY = Culprit(None, "", 0, 0)
-
-
 @dataclass(frozen=True)
 class _Process:
     outer: int

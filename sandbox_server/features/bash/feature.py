@@ -200,7 +200,7 @@ class Bash:
         try:
             with _directory_as_argument():
                 env = (request.env or {}) | {SESSION: f"bash:{session.id}"}
-                await command.start(self._processes, session.argv(request.command), cwd, env)
+                await command.start(self._processes, session.argv(request.command), cwd, env, request.isolation)
         except BaseException:
             session.withdraw(command)
             if session.temporary and not session.commands:

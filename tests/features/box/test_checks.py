@@ -23,7 +23,7 @@ STATUS: dict[str, Any] = {
 CULPRIT = {"session": "bash:b1", "command": "cat /dev/zero", "pid": 7, "uid": 1000}
 
 
-async def found(keeper: FakeBox, quota: int = 1 << 30, **changed: object) -> dict[str, Finding]:
+async def found(keeper: FakeBox, quota: int = 1 << 30, **changed: Any) -> dict[str, Finding]:
     keeper.answers |= {"status": STATUS | changed, "list": {"head": None, "checkpoints": [{"bytes": 1 << 29}, {"bytes": None}]}}
     return {probe.name: await probe.look() for probe in BoxChecks(keeper, quota=quota).probes()}
 
@@ -42,7 +42,7 @@ async def test_a_box_within_its_limits_holds_everything_that_a_volume_is_not_nee
         ({"incidents": [{"kind": "disk", "detail": "0 bytes free", "culprit": CULPRIT, "ended": None}]}, "box_incidents", "cat /dev/zero"),
     ],
 )
-async def test_what_is_lost_says_why(keeper: FakeBox, changed: dict[str, object], lost: str, detail: str) -> None:
+async def test_what_is_lost_says_why(keeper: FakeBox, changed: dict[str, Any], lost: str, detail: str) -> None:
     finding = (await found(keeper, **changed))[lost]
     assert finding.holds is False
     assert detail in finding.detail

@@ -1,0 +1,96 @@
+"""The composition root of the process that owns the browser."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.inside import Inside
+from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.pages import Pages, answered
+from sandbox_server.cdp.sessions import Sessions
+from sandbox_server.cdp.tabs import Tabs
+from sandbox_server.cdp.wire import MAX_FROM_BROWSER
+from sandbox_server.core import logs
+from sandbox_server.core.http.serving import serve_on
+from sandbox_server.drivers.chromium import Chromium, Place
+from sandbox_server.drivers.patience import RESTART_SECONDS
+from sandbox_server.drivers.process import Processes
+from sandbox_server.settings import Settings
+
+PING_SECONDS = 20.0
+"""Between two heartbeats, so that no gateway between us and a client takes an idle socket for a dead one."""
+PONG_SECONDS = 120.0
+"""A client that is busy with itself for so long is gone."""
+SHUTDOWN_SECONDS = 1
+
+
+def create(settings: Settings) -> Starlette:
+    """Make the application; its lifespan keeps the browser running."""
+    paths = settings.paths
+    place = Place(paths.desktop, paths.browser_policies, settings.downloads, settings.display.name)
+    chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
+
+    async def prepare(link: Link) -> None:
+        """Give a new profile the cookies it is to start with."""
+        cookies = [dict(cookie) for cookie in settings.browser.cookies]
+        if cookies and not (await link.command("Storage.getCookies"))["cookies"]:
+            await link.command("Storage.setCookies", cookies=cookies)
+
+    browser = Browser(
+        chromium,
+        Tabs(paths.tabs),
+        prepare,
+        eager=settings.browser.start == "eager",
+        homepage=settings.browser.homepage or "about:blank",
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with browser:
+            yield
+
+    pages = Pages(browser, paths.devtools_protocol)
+    return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium))), lifespan=lifespan)
+
+
+def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRoute]:
+    """Chromium's own paths, with and without `/cdp`, with and without a slash at the end; and our own for the API."""
+    listed = {"/json": pages.targets, "/json/list": pages.targets, "/json/version": pages.version, "/json/protocol": pages.protocol}
+    for prefix in ("", "/cdp"):
+        for path, endpoint in listed.items():
+            yield Route(f"{prefix}{path}", answered(endpoint))
+            yield Route(f"{prefix}{path}/", answered(endpoint))
+        yield Route(f"{prefix}/json/new", answered(pages.new), methods=["GET", "PUT"])
+        yield Route(f"{prefix}/json/activate/{{id}}", answered(pages.activate))
+        yield Route(f"{prefix}/json/close/{{id}}", answered(pages.close))
+        yield WebSocketRoute(f"{prefix}/devtools/browser/{{id}}", sessions.on_browser)
+        yield WebSocketRoute(f"{prefix}/devtools/browser", sessions.on_browser)
+        yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
+    yield Route("/browser", answered(inside.status))
+    yield Route("/browser/tabs", answered(inside.tabs))
+    yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
+    yield Route("/healthz", healthy)
+
+
+async def healthy(_: Request) -> Response:
+    """Say that this process serves, whatever the browser does."""
+    return JSONResponse({"status": "ok"})
+
+
+def serve(settings: Settings) -> None:
+    """Serve DevTools clients on the component's socket until told to stop."""
+    logs.configure(settings.logs.level)
+    serve_on(
+        settings.paths.socket("cdp"),
+        create(settings),
+        ws_max_size=MAX_FROM_BROWSER,
+        ws_per_message_deflate=False,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PONG_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )

@@ -1,0 +1,221 @@
+"""The browser as this process keeps it: started when wanted, started again when it dies, with the tabs it had."""
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Protocol, Self
+
+from sandbox_server.cdp.link import Link, Refused
+from sandbox_server.cdp.multiplexer import Notice
+from sandbox_server.cdp.tabs import Tabs
+from sandbox_server.core.errors import Failure, Unavailable
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.chromium import Running
+from sandbox_server.drivers.process import LOST, Exit, Process
+
+START_TIMEOUT = 20.0
+QUIT_TIMEOUT = 3.0
+PULSE = 10.0
+"""Seconds between two questions whether the browser still answers."""
+HUNG = 30.0
+"""Seconds without an answer after which it is killed."""
+EARLY = 10.0
+"""A browser that lives shorter than this died of how it was started."""
+EARLY_ENDS = 3
+"""So many in a row, and the next start gets a fresh profile."""
+PAUSES = (0.0, 0.2, 1.0, 5.0)
+"""Seconds before a start, by how many failures came right before it; the last holds for all that follow."""
+SAVE_DELAY = 0.2
+BLANK = "about:blank"
+KILLED = Exit(None, signal.SIGKILL)
+
+type Prepare = Callable[[Link], Awaitable[None]]
+
+log = logging.getLogger(__name__)
+
+
+class Launcher(Protocol):
+    """What starts browsers: `drivers.chromium`, or a test's own."""
+
+    async def start(self) -> Running: ...
+    async def set_profile_aside(self) -> None: ...
+
+
+class Browser:
+    """The one browser. The context keeps it running from its entry on, or from the first `link` unless `eager`.
+
+    `prepare` is given each new browser before its tabs are opened.
+    """
+
+    def __init__(self, launcher: Launcher, tabs: Tabs, prepare: Prepare, *, eager: bool, homepage: str) -> None:
+        self._launcher = launcher
+        self._tabs = tabs
+        self._prepare = prepare
+        self._eager = eager
+        self._homepage = homepage
+        self._wanted = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._link: Link | None = None
+        self.pid: int | None = None
+        """Chromium's pid while it runs."""
+        self._failure: Failure | None = None
+        self._failures = 0
+        self._early_ends = 0
+        self._dismissed = False
+        self._restore = tabs.saved()
+        self._saving: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        if self._eager:
+            self._wanted.set()
+        self._tasks.start(self._keep(), name="browser")
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+
+    async def link(self) -> Link:
+        """The connection to the running browser, which is started first where it has to be.
+
+        Raises Unavailable with the reason when it does not come up.
+        """
+        self._wanted.set()
+        try:
+            async with asyncio.timeout(START_TIMEOUT):
+                while self._link is None:
+                    if self._failure:
+                        raise self._failure
+                    await self._changed.wait()
+                return self._link
+        except TimeoutError:
+            raise Unavailable(f"the browser did not start within {START_TIMEOUT:g} s", retry_after=1.0) from None
+
+    async def restart(self) -> Link:
+        """Quit the browser, and return once the next one serves with the same tabs."""
+        if self._link:
+            self._dismissed = True
+            self._stop_serving("the browser is restarting")
+        return await self.link()
+
+    async def _keep(self) -> None:
+        await self._wanted.wait()
+        while True:
+            await asyncio.sleep(0 if self._early_ends == EARLY_ENDS else PAUSES[min(self._failures, len(PAUSES) - 1)])
+            try:
+                await self._run_once()
+            except Failure as failure:
+                self._fail(failure)
+            except Exception as error:
+                log.exception("keeping the browser failed")
+                self._fail(Unavailable(f"the browser cannot be started: {error}", retry_after=1.0))
+
+    def _fail(self, failure: Failure) -> None:
+        if str(failure) != str(self._failure):  # it is tried again and again
+            log.warning("the browser does not start: %s", failure)
+        self._failures += 1
+        self._failure = failure
+        self._notify()
+
+    async def _run_once(self) -> None:
+        if self._early_ends == EARLY_ENDS:
+            self._early_ends = self._failures = 0
+            await self._launcher.set_profile_aside()
+        running = await self._launcher.start()
+        self.pid = running.process.pid
+        began = time.monotonic()
+        link = Link(self._on_notice)
+        try:
+            await link.open(running.reads, running.writes)
+            await self._serve(link, running.process)
+        finally:
+            self._stop_serving("the browser ended")
+            link.close("the browser ended")
+            await _bury(running.process)
+            self.pid = None
+            self._judge(running.process.exit, time.monotonic() - began)
+        log.info("the browser ended: %s", running.process.exit)
+
+    async def _serve(self, link: Link, process: Process) -> None:
+        await self._prepare(link)
+        await self._open_tabs(link)
+        self._link, self._failure, self._failures = link, None, 0
+        self._notify()
+        self._save_soon()
+        async with Tasks() as tasks:
+            tasks.start(_feel_pulse(link, process), name="pulse")
+            await link.ended()  # not the process's end: that is lost when the spawner dies, and the browser lives on
+
+    async def _open_tabs(self, link: Link) -> None:
+        """Open what was open before; a browser that keeps dying of it starts with the first page alone."""
+        self._tabs.forget()
+        await link.command("Target.setDiscoverTargets", discover=True)
+        found = await link.command("Target.getBrowserContexts")
+        self._tabs.context = found.get("defaultBrowserContextId")
+        urls = self._restore if self._early_ends < EARLY_ENDS - 1 else []
+        for url in urls or [self._homepage]:
+            try:
+                await link.command("Target.createTarget", url=url)
+            except Refused as error:
+                log.warning("a tab was not opened again: %s", error)
+
+    def _stop_serving(self, reason: str) -> None:
+        link, self._link = self._link, None
+        if link:
+            self._restore = self._tabs.urls
+            link.close(reason)
+
+    def _judge(self, end: Exit | None, lived: float) -> None:
+        """Tell a browser that died of its profile or its tabs from one that was killed or told to quit."""
+        early = lived < EARLY and not self._dismissed and end not in (KILLED, LOST)
+        self._early_ends = self._early_ends + 1 if early else 0
+        self._failures += early
+        self._dismissed = False
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed.clear()
+
+    def _on_notice(self, notice: Notice) -> None:
+        if not self._tabs.take(notice.method, notice.params) or self._link is None:
+            return
+        if self._tabs.empty:
+            self._tasks.start(self._leave_a_tab(self._link), name="last tab")
+        self._save_soon()
+
+    def _save_soon(self) -> None:
+        if self._saving is None or self._saving.done():
+            self._saving = self._tasks.start(self._save(), name="save tabs")
+
+    async def _leave_a_tab(self, link: Link) -> None:
+        with suppress(Failure):  # the browser is on its way out
+            await link.command("Target.createTarget", url=BLANK)
+
+    async def _save(self) -> None:
+        await asyncio.sleep(SAVE_DELAY)
+        await asyncio.to_thread(self._tabs.save, self._tabs.urls)
+
+
+async def _feel_pulse(link: Link, process: Process) -> None:
+    """Kill a browser that does not answer any more."""
+    try:
+        while True:
+            await asyncio.sleep(PULSE)
+            await link.command("Browser.getVersion", timeout=HUNG)
+    except Failure as failure:
+        log.warning("the browser hangs: %s", failure)
+        await process.kill(signal.SIGKILL)
+
+
+async def _bury(process: Process) -> None:
+    """Wait for a browser that lost its pipe to quit, and kill it when it does not; its helpers too."""
+    try:
+        async with asyncio.timeout(QUIT_TIMEOUT):
+            await process.wait()
+    except TimeoutError:
+        await process.kill(signal.SIGKILL)
+        await process.wait()

@@ -1,0 +1,62 @@
+"""What the API asks of this process, on paths that the gateway does not pass on."""
+
+from dataclasses import asdict
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.strip import Strip
+from sandbox_server.core.errors import InvalidArgument
+from sandbox_server.core.results import Model
+from sandbox_server.drivers.chromium import Chromium
+
+
+class RestartRequest(Model):
+    """Fields that are left out stay as they are."""
+
+    url_blocklist: list[str] | None = None
+    url_allowlist: list[str] | None = None
+    allow_file_selection_dialogs: bool | None = None
+    """Null leaves the choice to Chromium again."""
+    locale: str | None = Field(default=None, max_length=200)
+
+
+class Inside:
+    """Looking at the browser, and restarting it with other policies."""
+
+    def __init__(self, browser: Browser, chromium: Chromium) -> None:
+        self._browser = browser
+        self._chromium = chromium
+        self._strip = Strip()
+
+    async def restart(self, request: Request) -> Response:
+        """Restart, and answer once the next browser serves."""
+        try:
+            wanted = RestartRequest.model_validate_json(await request.body() or b"{}")
+        except ValueError as error:
+            raise InvalidArgument(str(error)) from error
+        self._chromium.change(language=wanted.locale, **_policies(wanted))
+        await self._browser.restart()
+        return await self.status(request)
+
+    async def tabs(self, _: Request) -> Response:
+        """The tab strip."""
+        return JSONResponse([asdict(tab) for tab in await self._strip.tabs(await self._browser.link())])
+
+    async def status(self, _: Request) -> Response:
+        """How the browser runs."""
+        return JSONResponse({"pid": self._browser.pid, "sandboxed": self._chromium.sandboxed})
+
+
+def _policies(wanted: RestartRequest) -> dict[str, object]:
+    given = wanted.model_fields_set
+    policies: dict[str, object] = {}
+    if wanted.url_blocklist is not None:
+        policies["blocked_urls"] = tuple(wanted.url_blocklist)
+    if wanted.url_allowlist is not None:
+        policies["allowed_urls"] = tuple(wanted.url_allowlist)
+    if "allow_file_selection_dialogs" in given:
+        policies["file_dialogs"] = wanted.allow_file_selection_dialogs
+    return policies

@@ -1,0 +1,152 @@
+"""The live connection to one browser process: the multiplexer with its pipe, its clients and our own commands."""
+
+import asyncio
+from collections.abc import Callable
+
+from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
+from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.pipe import Pipe, open_pipe
+from sandbox_server.cdp.wire import Object
+from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
+from sandbox_server.core.results import Caller
+
+COMMAND_TIMEOUT = 10.0
+"""Seconds for a command of ours."""
+RETRY_AFTER = 1.0
+
+
+class Refused(InvalidArgument):
+    """Chromium answered a command of ours with an error."""
+
+
+class Link:
+    """One browser process, from its start to its end. `take` gets the events that are nobody's but ours."""
+
+    def __init__(self, take: Callable[[Notice], None]) -> None:
+        self._take = take
+        self._multiplexer = Multiplexer()
+        self._answers: dict[int, Callable[[Object], None]] = {}
+        self._outboxes: dict[Peer, Outbox] = {}
+        self._pipe: Pipe | None = None
+        self._end: str | None = None
+        self._ended = asyncio.Event()
+
+    async def open(self, readable: int, writable: int) -> None:
+        """Take over our ends of the browser's pipe."""
+        self._pipe = await open_pipe(readable, writable, self._on_message, lambda: self.close("the browser ended"))
+
+    async def ended(self) -> None:
+        """Wait until the pipe is closed, from whichever side."""
+        await self._ended.wait()
+
+    def close(self, reason: str) -> None:
+        """End every client, with a reason, and the pipe, upon which Chromium quits."""
+        if self._end is not None:
+            return
+        self._end = reason
+        self._ended.set()
+        for outbox in self._outboxes.values():
+            outbox.close(reason)
+        if self._pipe:
+            self._pipe.close()
+        for answered in list(self._answers.values()):
+            answered({"error": {"message": reason}})
+
+    async def command(self, method: str, timeout: float = COMMAND_TIMEOUT, **params: object) -> Object:
+        """Send a command of ours and return its result; raises Refused, and Unavailable when no answer comes."""
+        answer: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
+        return await self._answer(method, params, answer, answer.set_result, timeout)
+
+    async def attach(self, caller: Caller, page: str | None) -> tuple[Peer, Outbox]:
+        """Take in a client with a session of its own on the browser, or on one page.
+
+        Raises NotFound for a page that does not exist, Unavailable when Chromium does not answer.
+        """
+        admitted: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
+        taken: list[tuple[Peer, Outbox]] = []
+
+        def admit(reply: Object) -> None:  # at once, so that an end of the session that follows finds its client
+            if session := reply.get("result", {}).get("sessionId"):
+                taken.append(self._admit(caller, session))
+            admitted.set_result(reply)
+
+        method, params = ("Target.attachToTarget", {"targetId": page, "flatten": True}) if page else ("Target.attachToBrowserTarget", {})
+        try:
+            await self._answer(method, params, admitted, admit, COMMAND_TIMEOUT)
+        except Refused:
+            raise NotFound(f"No such target id: {page}") from None
+        except BaseException:
+            for peer, _ in taken:
+                self.detach(peer)
+            raise
+        return taken[0]
+
+    def send(self, peer: Peer, text: str | bytes) -> None:
+        """Pass on what a client sent."""
+        match self._multiplexer.from_peer(peer, text):
+            case ToBrowser(message):
+                self._write(message)
+            case ToPeer(_, message):
+                self._outboxes[peer].put(message)
+
+    async def writable(self) -> None:
+        """Wait until Chromium takes more."""
+        if self._pipe:
+            await self._pipe.writable()
+
+    def detach(self, peer: Peer) -> None:
+        """Let a client go, and end its session with all that was set up in it."""
+        if self._outboxes.pop(peer, None) is None:
+            return
+        self._multiplexer.remove(peer)
+        _, message = self._multiplexer.command("Target.detachFromTarget", {"sessionId": peer.base})
+        self._write(message)
+
+    async def _answer(
+        self, method: str, params: Object, answer: asyncio.Future[Object], answered: Callable[[Object], None], timeout: float
+    ) -> Object:
+        if self._end is not None:
+            raise Unavailable(self._end, retry_after=RETRY_AFTER)
+        number, message = self._multiplexer.command(method, params)
+        self._answers[number] = answered
+        self._write(message)
+        try:
+            async with asyncio.timeout(timeout):
+                reply = await asyncio.shield(answer)
+        except TimeoutError:
+            raise Unavailable(f"the browser did not answer {method} within {timeout:g} s", retry_after=RETRY_AFTER) from None
+        return self._result(reply)
+
+    def _result(self, reply: Object) -> Object:
+        if self._end is not None:
+            raise Unavailable(self._end, retry_after=RETRY_AFTER)
+        if "error" in reply:
+            raise Refused(str(reply["error"].get("message")))
+        result: Object = reply["result"]
+        return result
+
+    def _admit(self, caller: Caller, session: str) -> tuple[Peer, Outbox]:
+        peer, outbox = self._multiplexer.add(caller, session), Outbox()
+        self._outboxes[peer] = outbox
+        return peer, outbox
+
+    def _write(self, message: bytes) -> None:
+        if self._pipe:
+            self._pipe.send(message)
+
+    def _on_message(self, message: bytes) -> None:
+        if self._end is not None:
+            return
+        match self._multiplexer.from_browser(message):
+            case ToPeer(peer, addressed):
+                self._outboxes[peer].put(addressed)
+            case Answer(number, body):
+                self._on_answer(number, body)
+            case Ended(peer):
+                self._outboxes[peer].close("the page was closed")
+            case Notice() as notice:
+                self._take(notice)
+
+    def _on_answer(self, number: int, body: Object) -> None:
+        if answered := self._answers.pop(number, None):
+            answered(body)

@@ -1,0 +1,92 @@
+"""The WebSockets of DevTools clients: `/devtools/browser/{id}` and `/devtools/page/{id}`."""
+
+import asyncio
+from contextlib import suppress
+
+from starlette.requests import HTTPConnection
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.multiplexer import Peer
+from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.core.errors import Failure, PermissionDenied
+from sandbox_server.core.http.app import call_of
+from sandbox_server.core.http.encode import failure_response
+from sandbox_server.core.results import Caller
+from sandbox_server.core.tasks import Tasks
+
+GOING_AWAY = 1001
+TRY_AGAIN_LATER = 1013
+MAX_REASON = 120
+"""Bytes of a close frame's reason (RFC 6455, section 5.5)."""
+
+
+class Sessions:
+    """Lets clients in and carries their messages both ways."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+
+    async def on_browser(self, websocket: WebSocket) -> None:
+        """A client of the whole browser. There is one browser, so its id is not looked at: it may be from before a restart."""
+        await self._serve(websocket, None)
+
+    async def on_page(self, websocket: WebSocket) -> None:
+        """A client of one page, worker or frame."""
+        await self._serve(websocket, websocket.path_params["id"])
+
+    async def _serve(self, websocket: WebSocket, page: str | None) -> None:
+        try:
+            caller = caller_of(websocket)
+            link = await self._browser.link()
+            peer, outbox = await link.attach(caller, page)
+        except Failure as failure:
+            await websocket.send_denial_response(failure_response(failure))
+            return
+        try:
+            await websocket.accept()
+            await _carry(websocket, link, peer, outbox)
+        finally:
+            link.detach(peer)
+        await _say_goodbye(websocket, outbox)
+
+
+async def _carry(websocket: WebSocket, link: Link, peer: Peer, outbox: Outbox) -> None:
+    """Carry messages until either side ends or the client falls behind; one direction does not hold up the other."""
+    async with Tasks() as tasks:
+        ends = {
+            tasks.start(_to_browser(websocket, link, peer), name="client to browser"),
+            tasks.start(_to_client(websocket, outbox), name="browser to client"),
+            tasks.start(outbox.overflow(), name="client falls behind"),
+        }
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _to_browser(websocket: WebSocket, link: Link, peer: Peer) -> None:
+    while (message := await websocket.receive())["type"] != "websocket.disconnect":
+        text = message.get("text")
+        link.send(peer, message["bytes"] if text is None else text)
+        await link.writable()
+
+
+async def _to_client(websocket: WebSocket, outbox: Outbox) -> None:
+    with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
+        while (message := await outbox.get()) is not None:
+            await websocket.send_text(message.decode())
+
+
+async def _say_goodbye(websocket: WebSocket, outbox: Outbox) -> None:
+    """Tell a client why it is closed, once it reads; one that never does is let go by its gateway."""
+    if outbox.closed is None:
+        return
+    with suppress(WebSocketDisconnect, RuntimeError):
+        await websocket.close(TRY_AGAIN_LATER if outbox.overflowed else GOING_AWAY, outbox.closed[:MAX_REASON])
+
+
+def caller_of(connection: HTTPConnection) -> Caller:
+    """Who asks, as the gateway found out; raises Unauthenticated, and PermissionDenied without the scope `browser`."""
+    caller = call_of(connection).caller
+    if not caller.may("browser"):
+        raise PermissionDenied("this needs the scope browser", scope="browser")
+    return caller

@@ -1,0 +1,122 @@
+"""The tab strip as a person sees it: which tabs, in which order, and which of them is in front.
+
+Chromium tells that of its `tab` targets alone, while clients drive the `page` in each; a tab's page is learned by attaching to
+the tab for a moment.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link, Refused
+from sandbox_server.cdp.multiplexer import Peer
+from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.wire import Object, encode
+from sandbox_server.core.errors import NotFound, Unavailable
+from sandbox_server.core.results import Caller
+
+_SELF = Caller("owner")
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One tab of a window."""
+
+    page: str
+    """Target id of its page."""
+    url: str
+    title: str
+    index: int
+    """Its place in the strip."""
+    active: bool
+    """Whether it is the one in front in its window."""
+
+
+class Insider:
+    """A client of our own, for what needs a session: one command at a time, events kept until the next."""
+
+    def __init__(self, link: Link, peer: Peer, outbox: Outbox) -> None:
+        self.link = link
+        self.events: list[Object] = []
+        self._peer = peer
+        self._outbox = outbox
+        self._last = 0
+
+    @classmethod
+    async def of(cls, link: Link) -> "Insider":
+        """Attach to the browser."""
+        return cls(link, *await link.attach(_SELF, None))
+
+    async def command(self, method: str, session: str | None = None, **params: object) -> Object:
+        """Send a command and return its result; raises Refused, and Unavailable when no answer comes."""
+        self._last += 1
+        self.events.clear()
+        address = {"sessionId": session} if session else {}
+        self.link.send(self._peer, encode({"id": self._last, "method": method, "params": params, **address}))
+        try:
+            async with asyncio.timeout(COMMAND_TIMEOUT):
+                return await self._answer()
+        except TimeoutError:
+            raise Unavailable(f"the browser did not answer {method}", retry_after=1.0) from None
+
+    async def _answer(self) -> Object:
+        while (message := await self._outbox.get()) is not None:
+            parsed = orjson.loads(message)
+            if parsed.get("id") == self._last:
+                if "error" in parsed:
+                    raise Refused(str(parsed["error"]["message"]))
+                result: Object = parsed["result"]
+                return result
+            self.events.append(parsed)
+        raise Unavailable(self._outbox.closed or "the browser ended", retry_after=1.0)
+
+
+class Strip:
+    """Reads the tab strip of whichever browser runs."""
+
+    def __init__(self) -> None:
+        self._insider: Insider | None = None
+        self._pages: dict[str, str] = {}
+        self._lock = asyncio.Lock()
+
+    async def tabs(self, link: Link) -> list[Tab]:
+        """The tabs in the order of their windows and strips; raises Unavailable."""
+        async with self._lock:
+            insider = await self._enter(link)
+            found = (await insider.command("Target.getTargets", filter=[{}]))["targetInfos"]
+            pages = {info["targetId"] for info in found if info["type"] == "page"}
+            shown = [info for info in found if info["type"] == "tab" and info.get("embedderData")]
+            named = [(await self._page_of(insider, info["targetId"], pages), info) for info in shown]
+        return sorted((_tab(page, info) for page, info in named if page), key=lambda tab: tab.index)
+
+    async def _enter(self, link: Link) -> Insider:
+        if self._insider is None or self._insider.link is not link:
+            self._insider, self._pages = await Insider.of(link), {}
+        return self._insider
+
+    async def _page_of(self, insider: Insider, tab: str, pages: set[str]) -> str | None:
+        """The page in a tab, which is another after some navigations; None when the tab closes just now."""
+        if self._pages.get(tab) not in pages:
+            try:
+                self._pages[tab] = await _look(insider, tab)
+            except (NotFound, Refused):
+                self._pages.pop(tab, None)
+        return self._pages.get(tab)
+
+
+async def _look(insider: Insider, tab: str) -> str:
+    session = (await insider.command("Target.attachToTarget", targetId=tab, flatten=True))["sessionId"]
+    await insider.command("Target.setAutoAttach", session, autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
+    seen = [event["params"]["targetInfo"] for event in insider.events if event.get("method") == "Target.attachedToTarget"]
+    await insider.command("Target.detachFromTarget", sessionId=session)
+    for info in seen:
+        if info["type"] == "page" and info.get("subtype") != "prerender":
+            return str(info["targetId"])
+    raise NotFound(f"the tab {tab} has no page")
+
+
+def _tab(page: str, info: dict[str, Any]) -> Tab:
+    place = info["embedderData"]
+    return Tab(page, info["url"], info["title"], place["tabStripIndex"], place["tabActive"])

@@ -1,0 +1,65 @@
+"""The tabs that a person sees, as Chromium tells of them: what to open again after it died."""
+
+import json
+import os
+from typing import Any
+
+MAX_TABS = 50
+"""Tabs opened again; a page that opened thousands is what killed the browser."""
+_UNSHOWN = ("devtools://", "chrome-extension://", "chrome-untrusted://")
+_LOST_WITH_THE_PROCESS = ("blob:", "filesystem:")
+
+
+class Tabs:
+    """The pages of the browser's default context, in the order in which they appeared."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._pages: dict[str, str] = {}
+        self.context: str | None = None
+        """The default context; pages of others, such as a client's private one, are not a person's tabs."""
+
+    @property
+    def urls(self) -> list[str]:
+        """What to open again; a page that cannot be had again is a blank one."""
+        shown = list(self._pages.values())[-MAX_TABS:]
+        return ["about:blank" if url.startswith(_LOST_WITH_THE_PROCESS) else url for url in shown]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no tab."""
+        return not self._pages
+
+    def take(self, method: str, params: dict[str, Any]) -> bool:
+        """Follow an event of the Target domain; true when a tab was opened, closed or moved elsewhere."""
+        if method == "Target.targetDestroyed":
+            return self._pages.pop(params["targetId"], None) is not None
+        if method not in ("Target.targetCreated", "Target.targetInfoChanged"):
+            return False
+        info = params["targetInfo"]
+        if not self._is_tab(info) or self._pages.get(info["targetId"]) == info["url"]:
+            return False
+        self._pages[info["targetId"]] = info["url"]
+        return True
+
+    def forget(self) -> None:
+        """The browser is gone, and its tabs with it."""
+        self._pages.clear()
+
+    def save(self, urls: list[str]) -> None:
+        """Write down what to open again, should this process die with the browser."""
+        fresh = f"{self._path}.new"
+        with open(fresh, "w", encoding="utf-8") as file:
+            json.dump(urls, file)
+        os.rename(fresh, self._path)
+
+    def saved(self) -> list[str]:
+        """What was written down last; nothing where nothing readable was."""
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                return [str(url) for url in json.load(file)]
+        except (OSError, TypeError, ValueError):
+            return []
+
+    def _is_tab(self, info: dict[str, Any]) -> bool:
+        return info["type"] == "page" and info.get("browserContextId") == self.context and not info["url"].startswith(_UNSHOWN)

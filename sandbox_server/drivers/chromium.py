@@ -1,0 +1,228 @@
+"""Chromium: its command line, its policies, its profile, and how it is started.
+
+It runs as the desktop user, with its own sandbox, and its DevTools are a pipe: no port, so nobody reaches them but the one
+process that holds the other ends.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sandbox_server.browser_settings import Browser
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.process import Process, Processes
+
+COMMAND_TIMEOUT = 10.0
+KEPT_PROFILES = 2
+SMALL_SHM_BYTES = 256 << 20
+"""Chromium's renderers die of a full /dev/shm; below this size they use files instead."""
+RETRY_AFTER = 5.0
+
+_LAUNCH = str(Path(__file__).with_name("launch-chromium"))
+_PROBE = ("unshare", "--user", "--pid", "--net", "--map-root-user", "--fork", "true")
+"""What Chromium's sandbox does first (docs/linux/sandboxing.md in its source)."""
+_SET_ASIDE = """
+cd "$1" && [ -d "$2" ] && mv -T "$2" "$2.aside-$3"
+ls -d "$2".aside-* | sort | head -n "-$4" | while read -r old; do rm -rf -- "$old"; done
+"""
+_ALWAYS = (
+    "--remote-debugging-pipe",
+    "--no-startup-window",  # and none needed: Chromium stays when its last window closes
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--restore-last-session",  # keeps cookies without an expiry over a restart
+    "--hide-crash-restore-bubble",
+    "--password-store=basic",
+    "--disable-blink-features=AutomationControlled",  # pages meet the browser a person uses
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-breakpad",
+    "--disable-gpu",
+    "--enable-unsafe-swiftshader",
+    "--start-maximized",
+    "--window-position=0,0",
+    "--log-level=3",
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What a restart of the browser may change of its managed policies."""
+
+    blocked_urls: tuple[str, ...] = ()
+    allowed_urls: tuple[str, ...] = ()
+    file_dialogs: bool | None = None
+    """None leaves the choice to Chromium."""
+
+    def document(self, downloads: str, doh_templates: str | None) -> dict[str, Any]:
+        """The policy file (https://chromeenterprise.google/policies)."""
+        policies: dict[str, Any] = {
+            "BackgroundModeEnabled": False,
+            "BrowserSignin": 0,
+            "DefaultBrowserSettingEnabled": False,
+            "DownloadDirectory": downloads,
+            "MetricsReportingEnabled": False,
+            "PasswordManagerEnabled": False,
+            "PromptForDownloadLocation": False,
+            "SyncDisabled": True,
+            "TranslateEnabled": False,
+            "URLBlocklist": list(self.blocked_urls),
+            "URLAllowlist": list(self.allowed_urls),
+        }
+        if self.file_dialogs is not None:
+            policies["AllowFileSelectionDialogs"] = self.file_dialogs
+        if doh_templates:
+            policies |= {"DnsOverHttpsMode": "automatic", "DnsOverHttpsTemplates": doh_templates}
+        return policies
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the browser lives in the container."""
+
+    home: str
+    """The desktop user's home directory."""
+    policies: str
+    """The managed policy file; ours to write, everybody's to read."""
+    downloads: str
+    display: str
+
+    @property
+    def profile(self) -> str:
+        return f"{self.home}/chromium"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What lets the browser onto the display and the desktop's message bus."""
+        return {
+            "HOME": self.home,
+            "DISPLAY": self.display,
+            "XAUTHORITY": f"{self.home}/authority",
+            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.home}/bus",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A browser that was started, and our ends of its pipe, which the caller owns."""
+
+    process: Process
+    reads: int
+    writes: int
+
+
+class Chromium:
+    """Starts the one browser of the container. One start at a time."""
+
+    def __init__(self, processes: Processes, browser: Browser, place: Place) -> None:
+        self._processes = processes
+        self._browser = browser
+        self._place = place
+        self.policies = Policies(browser.blocked_urls, browser.allowed_urls, browser.file_dialogs)
+        self.language = browser.language
+        self.sandboxed = True
+
+    def change(self, *, language: str | None = None, **policies: Any) -> None:
+        """Change what the next start uses: the language and fields of `Policies`."""
+        self.policies = replace(self.policies, **policies)
+        self.language = language or self.language
+
+    async def start(self) -> Running:
+        """Write the policies and start Chromium on its profile, whatever an unclean end left there.
+
+        Raises Unavailable where it cannot run, with what to do about it, and as `Processes.start` does.
+        """
+        await self._check_display()
+        self.sandboxed = await self._may_sandbox()
+        self.write_policies()
+        theirs_in, ours_out = os.pipe()
+        ours_in, theirs_out = os.pipe()
+        try:
+            process = await self._launch(theirs_in, theirs_out)
+        except BaseException:
+            os.close(ours_in)
+            os.close(ours_out)
+            raise
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        return Running(process, ours_in, ours_out)
+
+    async def set_profile_aside(self) -> None:
+        """Move the profile out of the way, so that the next start makes a fresh one; the last few stay to be looked at."""
+        folder, name = os.path.split(self._place.profile)
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+        command = ["/bin/sh", "-eu", "-c", _SET_ASIDE, "sh", folder, name, stamp, str(KEPT_PROFILES)]
+        done = await self._processes.run(command, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
+        log.warning("set the browser's profile aside as %s.aside-%s: %s", name, stamp, done.stderr.decode() or "done")
+
+    def write_policies(self) -> None:
+        """Write the policy file; a running Chromium reads it by itself after a few seconds."""
+        document = self.policies.document(self._place.downloads, self._browser.doh_templates)
+        fresh = f"{self._place.policies}.new"
+        try:
+            Path(fresh).write_text(json.dumps(document, indent=1), encoding="utf-8")
+            os.rename(fresh, self._place.policies)
+        except OSError:
+            log.exception("the browser runs without its policies")
+
+    async def _launch(self, theirs_in: int, theirs_out: int) -> Process:
+        return await self._processes.start(
+            [_LAUNCH, self._place.profile, self._browser.executable, *self.arguments()],
+            user="desktop",
+            cwd="/",
+            env=self._place.environment,
+            stderr=2,
+            pipe=(theirs_in, theirs_out),
+        )
+
+    def arguments(self) -> Sequence[str]:
+        """Chromium's arguments, the caller's own last, so that they win."""
+        browser = self._browser
+        return (
+            *_ALWAYS,
+            f"--user-data-dir={self._place.profile}",
+            f"--accept-lang={self.language}",
+            f"--lang={browser.ui_language or self.language.partition(',')[0]}",
+            *([f"--user-agent={browser.user_agent}"] if browser.user_agent else []),
+            *(["--disable-dev-shm-usage"] if _shm_bytes() < SMALL_SHM_BYTES else []),
+            *([] if self.sandboxed else ["--no-sandbox"]),
+            *browser.extra_arguments,
+        )
+
+    async def _check_display(self) -> None:
+        """Without a display Chromium would end at once, and be taken for one whose profile is broken."""
+        try:
+            _, writer = await asyncio.open_unix_connection(f"/tmp/.X11-unix/X{self._place.display.removeprefix(':')}")
+        except OSError as error:
+            raise Unavailable(f"the browser cannot start: display {self._place.display} is not up", retry_after=1.0) from error
+        writer.close()
+
+    async def _may_sandbox(self) -> bool:
+        if self._browser.no_sandbox:
+            log.warning("Chromium runs without its sandbox: BROWSER_NO_SANDBOX=true")
+            return False
+        probe = await self._processes.run(_PROBE, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
+        if probe.exit.code != 0:
+            raise Unavailable(
+                "the browser cannot start: this host refuses the user namespaces that its sandbox is made of",
+                hint="run the container with --security-opt seccomp=deploy/seccomp/tandem.json, or set BROWSER_NO_SANDBOX=true",
+                retry_after=RETRY_AFTER,
+            )
+        return True
+
+
+def _shm_bytes() -> int:
+    try:
+        shm = os.statvfs("/dev/shm")
+    except OSError:
+        return 0
+    return shm.f_blocks * shm.f_frsize

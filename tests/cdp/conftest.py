@@ -1,0 +1,289 @@
+"""A display, a spawner and the process that owns the browser, all real."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, unix_connect
+
+import sandbox_server
+
+SCOPES = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
+_ROOT = str(Path(sandbox_server.__file__).parent.parent)
+_OWNER = """
+import json, sys
+from sandbox_server.browser_settings import Browser
+from sandbox_server.cdp import browser as kept
+from sandbox_server.cdp.app import serve
+from sandbox_server.settings import Display, Paths, Settings
+paths, display, browser, patience = json.loads(sys.argv[1])
+vars(kept).update(patience)
+serve(Settings(paths=Paths(**paths), display=Display(name=display), browser=Browser(**browser)))
+"""
+_RELAY = """
+import asyncio, sys
+
+async def carry(reader, writer):
+    try:
+        while chunk := await reader.read(1 << 18):
+            writer.write(chunk)
+            await writer.drain()
+    except OSError:
+        pass
+    writer.close()
+
+async def meet(reader, writer):
+    inner_reader, inner_writer = await asyncio.open_unix_connection(sys.argv[1])
+    await asyncio.gather(carry(reader, inner_writer), carry(inner_reader, writer))
+
+async def main():
+    server = await asyncio.start_server(meet, "127.0.0.1")
+    print(*server.sockets[0].getsockname(), sep=":", flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="session")
+def display() -> Iterator[str]:
+    """An X display of its own."""
+    if shutil.which("Xvfb") is None or not os.path.exists("/usr/lib/chromium/chromium"):
+        pytest.skip("Chromium and Xvfb are not installed here")
+    readable, writable = os.pipe()
+    argv = ["Xvfb", "-displayfd", str(writable), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
+    server = subprocess.Popen(argv, pass_fds=[writable], stderr=subprocess.DEVNULL)
+    os.close(writable)
+    with open(readable, encoding="ascii") as told:
+        number = told.readline().strip()
+    yield f":{number}"
+    server.terminate()
+    server.wait(5)
+
+
+class Session:
+    """A DevTools client: one command at a time, events kept until they are asked for."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.events: list[dict[str, Any]] = []
+        self._last = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def send(self, method: str, session: str | None = None, **params: Any) -> int:
+        """Send a command without waiting for its reply."""
+        self._last += 1
+        address = {"sessionId": session} if session else {}
+        self.socket.send(json.dumps({"id": self._last, "method": method, "params": params, **address}))
+        return self._last
+
+    def command(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
+        """Send a command and return its reply, result or error."""
+        number = self.send(method, session, **params)
+        while (message := self.receive()).get("id") != number:
+            self.events.append(message)
+        return message
+
+    def result(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
+        """Send a command that must succeed and return its result."""
+        reply = self.command(method, session, **params)
+        assert "result" in reply, reply
+        result: dict[str, Any] = reply["result"]
+        return result
+
+    def receive(self, timeout: float = 20.0) -> dict[str, Any]:
+        """The next message."""
+        message: dict[str, Any] = json.loads(self.socket.recv(timeout))
+        return message
+
+    def event(self, method: str) -> dict[str, Any]:
+        """The parameters of the next event of that name, which may have arrived already."""
+        for index, message in enumerate(self.events):
+            if message.get("method") == method:
+                return dict(self.events.pop(index)["params"])
+        while (message := self.receive()).get("method") != method:
+            self.events.append(message)
+        return dict(message["params"])
+
+    def until_closed(self) -> tuple[int, str]:
+        """Read until the other side closes, and return the code and the reason that it gave."""
+        with pytest.raises(ConnectionClosed) as closed:
+            self.event("never")
+        return (closed.value.rcvd.code, closed.value.rcvd.reason) if closed.value.rcvd else (1006, "")
+
+    def evaluate(self, expression: str, session: str | None = None) -> Any:
+        """The value of an expression in the page."""
+        return self.result("Runtime.evaluate", session, expression=expression, returnByValue=True, awaitPromise=True)["result"].get("value")
+
+    def attach(self, target: str) -> str:
+        """Attach to a target and return the session."""
+        return str(self.result("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
+
+    def pages(self) -> list[dict[str, Any]]:
+        """The tabs."""
+        return [info for info in self.result("Target.getTargets")["targetInfos"] if info["type"] == "page"]
+
+
+class Owner:
+    """The process that owns the browser, with a spawner, in a folder of its own."""
+
+    def __init__(self, folder: Path, display: str, spawner: Any, settings: dict[str, Any]) -> None:
+        self.folder = folder
+        self.spawner = spawner
+        self.home = folder / "desktop"
+        self.home.mkdir()
+        shutil.chown(self.home, "desktop", "desktop")
+        self.paths = {
+            "run": str(folder),
+            "desktop": str(self.home),
+            "devtools_protocol": str(folder / "protocol.json"),
+            "browser_policies": f"/etc/chromium/policies/managed/{folder.name}.json",
+        }
+        os.makedirs("/etc/chromium/policies/managed", exist_ok=True)
+        self.settings = {"executable": "/usr/lib/chromium/chromium", **settings}
+        self._display = display
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def socket(self) -> str:
+        return str(self.folder / "cdp.sock")
+
+    @property
+    def profile(self) -> Path:
+        return self.home / "chromium"
+
+    def start(self, **patience: float) -> None:
+        """Start the process; the browser follows by itself. `patience` replaces times by which it is kept."""
+        arguments = json.dumps([self.paths, self._display, self.settings, patience])
+        self._process = subprocess.Popen([sys.executable, "-c", _OWNER, arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]})
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End the process with a signal and wait for it."""
+        if self._process:
+            self._process.send_signal(number)
+            self._process.wait(10)
+            self._process = None
+
+    def request(self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
+        """A request over the component's socket, as the gateway makes it."""
+        with httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://sandbox.example:8080", timeout=30) as client:
+            return client.request(method, path, headers=SCOPES if headers is None else headers, **options)
+
+    def get(self, path: str) -> Any:
+        """The JSON of a GET that must succeed."""
+        response = self.request("GET", path)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def connect(self, path: str = "/devtools/browser/any", headers: dict[str, str] | None = None) -> Session:
+        """A client of the browser, or of what the path names."""
+        headers = SCOPES if headers is None else headers
+        uri = f"ws://sandbox.example{path}"
+        return Session(unix_connect(self.socket, uri, additional_headers=headers, max_size=None, compression=None, legacy=True))
+
+    @property
+    def pid(self) -> int | None:
+        """Chromium's pid while it runs."""
+        pid: int | None = self.get("/browser")["pid"]
+        return pid
+
+    def listens(self) -> bool:
+        """Whether the process takes connections."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(self.socket) == 0
+
+    def answers(self) -> bool:
+        """Whether the browser can be reached now."""
+        return self.listens() and self.request("GET", "/json/version").status_code == 200
+
+
+type MakeOwner = Callable[..., Owner]
+
+
+@contextmanager
+def _owner(display: str, spawner_type: type[Any], settings: dict[str, Any]) -> Iterator[Owner]:
+    with tempfile.TemporaryDirectory() as name:  # not pytest's, which the desktop user may not enter
+        folder = Path(name)
+        folder.chmod(0o755)
+        spawner = spawner_type(folder)
+        spawner.start("--desktop", "desktop")
+        owner = Owner(folder, display, spawner, settings)
+        try:
+            yield owner
+        finally:
+            owner.stop()
+            spawner.stop()
+            Path(owner.paths["browser_policies"]).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def make_owner(display: str, spawner_type: type[Any]) -> Iterator[MakeOwner]:
+    """Make owners that are not started yet, with settings of the browser and, where it is given, another display."""
+    with ExitStack() as stack:
+        yield lambda shown=display, **settings: stack.enter_context(_owner(shown, spawner_type, settings))
+
+
+@pytest.fixture(scope="module")
+def shared(display: str, spawner_type: type[Any], until: Callable[..., None]) -> Iterator[Owner]:
+    """One running browser for the tests of a module, which leave it as they found it."""
+    with _owner(display, spawner_type, {}) as owner:
+        owner.start()
+        until(owner.answers, within=20)
+        yield owner
+
+
+@pytest.fixture(scope="module")
+def relay() -> Iterator[Callable[[str], str]]:
+    """Make a socket reachable over TCP, for clients that know nothing else; the result is host and port."""
+    with ExitStack() as stack:
+
+        def open_relay(path: str) -> str:
+            relay = stack.enter_context(subprocess.Popen([sys.executable, "-c", _RELAY, path], stdout=subprocess.PIPE, text=True))
+            stack.callback(relay.terminate)
+            assert relay.stdout
+            return relay.stdout.readline().strip()
+
+        yield open_relay
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = b"<!doctype html><title>Hello</title><button>Press me</button>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of a site of one page: the title Hello, and a button."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Page) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join(5)

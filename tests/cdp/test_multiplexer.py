@@ -1,0 +1,156 @@
+"""Who owns which session, and which reply goes to whom."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sandbox_server.cdp import multiplexer
+from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
+from sandbox_server.core.results import Caller
+
+ANN, BOB = "A" * 32, "B" * 32
+CHILD, GRANDCHILD = "C" * 32, "D" * 32
+
+
+@pytest.fixture
+def mux() -> Multiplexer:
+    return Multiplexer()
+
+
+@pytest.fixture
+def ann(mux: Multiplexer) -> Peer:
+    return mux.add(Caller("ann"), ANN)
+
+
+@pytest.fixture
+def bob(mux: Multiplexer) -> Peer:
+    return mux.add(Caller("bob"), BOB)
+
+
+def written(**message: object) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def forwarded(mux: Multiplexer, peer: Peer, **command: object) -> dict[str, Any]:
+    """What the browser gets to read of a command."""
+    sent = mux.from_peer(peer, json.dumps(command))
+    assert isinstance(sent, ToBrowser)
+    message: dict[str, Any] = json.loads(sent.message)
+    return message
+
+
+def refused(mux: Multiplexer, peer: Peer, **command: object) -> dict[str, Any]:
+    """The error that a command gets at once."""
+    sent = mux.from_peer(peer, json.dumps(command))
+    assert isinstance(sent, ToPeer)
+    assert sent.peer is peer
+    message: dict[str, Any] = json.loads(sent.message)
+    return message
+
+
+def received(mux: Multiplexer, **message: object) -> tuple[Peer, dict[str, Any]] | None:
+    """Who gets what Chromium sent, and how it reads there."""
+    effect = mux.from_browser(written(**message))
+    if effect is None:
+        return None
+    assert isinstance(effect, ToPeer)
+    return effect.peer, json.loads(effect.message)
+
+
+def attach(mux: Multiplexer, session: str, below: str) -> None:
+    mux.from_browser(written(method="Target.attachedToTarget", params={"sessionId": session}, sessionId=below))
+
+
+def test_two_clients_with_the_same_id_each_get_their_own_reply(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+    first = forwarded(mux, ann, id=1, method="A.b")
+    second = forwarded(mux, bob, id=1, method="A.b")
+    assert (first["sessionId"], second["sessionId"]) == (ANN, BOB)
+    assert received(mux, id=second["id"], result={"for": "bob"}, sessionId=BOB) == (bob, {"id": 1, "result": {"for": "bob"}})
+    assert received(mux, id=first["id"], result={"for": "ann"}, sessionId=ANN) == (ann, {"id": 1, "result": {"for": "ann"}})
+
+
+def test_an_event_goes_to_the_owner_of_its_session_alone(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+    assert received(mux, method="Target.targetCreated", params={}, sessionId=BOB) == (bob, {"method": "Target.targetCreated", "params": {}})
+
+
+def test_a_session_below_the_base_is_its_client_s_and_keeps_its_name(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+    attach(mux, CHILD, below=ANN)
+    command = forwarded(mux, ann, id=4, method="Page.enable", sessionId=CHILD)
+    assert command["sessionId"] == CHILD
+    assert received(mux, id=command["id"], result={}, sessionId=CHILD) == (ann, {"id": 4, "result": {}, "sessionId": CHILD})
+
+
+@pytest.mark.parametrize("session", [BOB, CHILD, "nonsense"])
+def test_a_session_of_somebody_else_does_not_exist_for_a_client(mux: Multiplexer, ann: Peer, bob: Peer, session: str) -> None:
+    attach(mux, CHILD, below=BOB)
+    assert refused(mux, ann, id=4, method="Page.enable", sessionId=session) == {
+        "id": 4,
+        "error": {"code": -32001, "message": "Session with given id not found."},
+    }
+
+
+def test_what_hangs_below_a_session_ends_with_it(mux: Multiplexer, ann: Peer) -> None:
+    attach(mux, CHILD, below=ANN)
+    attach(mux, GRANDCHILD, below=CHILD)
+    mux.from_browser(written(method="Target.detachedFromTarget", params={"sessionId": CHILD}, sessionId=ANN))
+    assert refused(mux, ann, id=1, method="A.b", sessionId=GRANDCHILD)["error"]["code"] == -32001
+    assert ann.sessions.keys() == {ANN}
+
+
+def test_what_arrives_for_a_client_that_has_gone_is_dropped(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+    attach(mux, CHILD, below=ANN)
+    command = forwarded(mux, ann, id=1, method="A.b")
+    mux.remove(ann)
+    assert received(mux, id=command["id"], result={}, sessionId=ANN) is None
+    assert received(mux, method="A.c", params={}, sessionId=CHILD) is None
+    assert forwarded(mux, bob, id=1, method="A.b")["sessionId"] == BOB
+
+
+def test_the_end_of_a_base_ends_its_client(mux: Multiplexer, ann: Peer) -> None:
+    assert mux.from_browser(written(method="Target.detachedFromTarget", params={"sessionId": ANN})) == Ended(ann)
+
+
+def test_commands_and_events_of_our_own_reach_no_client(mux: Multiplexer, ann: Peer) -> None:
+    number, message = mux.command("Browser.getVersion", {})
+    assert json.loads(message) == {"id": number, "method": "Browser.getVersion", "params": {}}
+    assert mux.from_browser(written(id=number, result={"x": 1})) == Answer(number, {"id": number, "result": {"x": 1}})
+    assert mux.from_browser(written(method="Target.targetCreated", params={"y": 2})) == Notice("Target.targetCreated", {"y": 2})
+
+
+def test_an_error_without_a_session_still_finds_the_client_that_waits(mux: Multiplexer, ann: Peer) -> None:
+    command = forwarded(mux, ann, id=6, method="A.b")
+    error = {"code": -32001, "message": "Session with given id not found."}
+    assert received(mux, id=command["id"], error=error) == (ann, {"id": 6, "error": error})
+    assert ann.pending == 0
+
+
+def test_a_client_that_sends_and_sends_is_held_to_a_bound(mux: Multiplexer, ann: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiplexer, "MAX_PENDING", 2)
+    first = forwarded(mux, ann, id=1, method="A.b")
+    forwarded(mux, ann, id=2, method="A.b")
+    assert "wait" in refused(mux, ann, id=3, method="A.b")["error"]["message"]
+    received(mux, id=first["id"], result={}, sessionId=ANN)
+    forwarded(mux, ann, id=3, method="A.b")
+
+
+def test_a_message_that_chromium_would_choke_on_is_refused(mux: Multiplexer, ann: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiplexer, "MAX_TO_BROWSER", 1000)
+    assert "1000 bytes" in refused(mux, ann, id=1, method="A.b", params={"x": "é" * 500})["error"]["message"]
+    assert ann.pending == 0
+
+
+def test_nonsense_is_answered_to_its_sender(mux: Multiplexer, ann: Peer) -> None:
+    effect = mux.from_peer(ann, "{")
+    assert isinstance(effect, ToPeer)
+    assert json.loads(effect.message)["error"]["code"] == -32700
+
+
+@pytest.mark.parametrize("method", ["Target.exposeDevToolsProtocol", "Target.sendMessageToTarget"])
+def test_a_command_that_would_carry_others_unseen_is_refused(mux: Multiplexer, ann: Peer, method: str) -> None:
+    assert method in refused(mux, ann, id=1, method=method)["error"]["message"]
+
+
+def test_a_caller_without_the_scope_may_send_nothing(mux: Multiplexer) -> None:
+    viewer = mux.add(Caller("eve", frozenset({"view"})), ANN)
+    assert "scope" in refused(mux, viewer, id=1, method="Browser.getVersion")["error"]["message"]

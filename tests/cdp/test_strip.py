@@ -1,0 +1,34 @@
+"""The tab strip as a person sees it."""
+
+from collections.abc import Callable
+from typing import Any
+
+Owner = Any
+
+
+def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: Owner, until: Callable[..., None]) -> None:
+    def strip() -> list[tuple[str, bool]]:
+        return [(tab["page"], tab["active"]) for tab in shared.get("/browser/tabs")]
+
+    with shared.connect() as client:
+        first = client.pages()[0]["targetId"]
+        second = client.result("Target.createTarget", url="about:blank#second")["targetId"]
+        until(lambda: strip() == [(first, False), (second, True)])
+        client.result("Target.activateTarget", targetId=first)
+        until(lambda: strip() == [(first, True), (second, False)])
+        client.result("Target.closeTarget", targetId=second)
+        until(lambda: strip() == [(first, True)])
+
+
+def test_the_strip_is_read_anew_after_a_restart(shared: Owner) -> None:
+    before = shared.get("/browser/tabs")
+    assert shared.request("POST", "/browser/restart").status_code == 200
+    after = shared.get("/browser/tabs")
+    assert [tab["url"] for tab in after] == [tab["url"] for tab in before]
+    assert [tab["page"] for tab in after] != [tab["page"] for tab in before]
+
+
+def test_looking_at_the_strip_leaves_no_session_behind(shared: Owner) -> None:
+    shared.get("/browser/tabs")
+    with shared.connect() as client:
+        assert not [info for info in client.result("Target.getTargets", filter=[{}])["targetInfos"] if info["attached"]]
