@@ -28,6 +28,7 @@ from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
 from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.patience import RESTART_SECONDS
@@ -38,7 +39,6 @@ from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
-from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.vnc.server import VncServer
@@ -132,7 +132,7 @@ def compose(settings: Settings) -> Product:
         Jupyter(python, output_bytes=settings.code.output_bytes),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
-        Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
+        Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
         Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
