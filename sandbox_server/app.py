@@ -50,8 +50,9 @@ from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.checks import BoxChecks
+from sandbox_server.features.box.itself import BoxItself
 from sandbox_server.features.box.renewal import Renewal
-from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.pictures import Pictures
@@ -123,7 +124,7 @@ def compose(settings: Settings) -> Product:
     features: list[Feature] = [
         authentication(settings),
         Health(Components(component_sockets(settings, found)), audit),
-        Doctor(processes, settings, desktop),
+        Doctor(processes, settings, desktop, BoxChecks(box, quota=settings.box.checkpoint_quota).probes()),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
@@ -136,7 +137,7 @@ def compose(settings: Settings) -> Product:
         Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(renewal),
+        BoxItself(box, renewal),
         CapabilityReport(box.isolation),
         Pictures(desktop),
         BrowserScreen(desktop, turns),

@@ -53,10 +53,20 @@ def keep_mounts_private() -> None:
 
 
 def mount_memory(path: str) -> None:
-    """Give this process and its children a filesystem in memory at `path`, in a mount namespace of their own."""
+    """Give this process and its children a filesystem in memory at `path`, in a mount namespace of their own.
+
+    It has the size of the one in memory that is mounted there, where one is: that is how whoever runs the container limits it.
+    """
+    size = _memory_size(path)
     os.unshare(os.CLONE_NEWNS)
     keep_mounts_private()
-    mount("box", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700")
+    mount("box", path, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=700{size}")
+
+
+def _memory_size(path: str) -> str:
+    room, most = os.statvfs(path), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    size = room.f_blocks * room.f_frsize
+    return f",size={size},nr_inodes={room.f_files}" if os.path.ismount(path) and 0 < size < most else ""
 
 
 def enter_root(path: str) -> None:
