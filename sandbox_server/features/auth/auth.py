@@ -15,6 +15,7 @@ from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials
 from sandbox_server.features.auth.origin import is_own
 from sandbox_server.features.auth.original import Original
 from sandbox_server.features.auth.paths import OPEN, scope_for
+from sandbox_server.features.auth.previews import own_address, shares_origin
 from sandbox_server.settings import Auth as AuthSettings
 
 MAX_TICKET_SECONDS = 3600.0
@@ -96,6 +97,8 @@ class Auth:
         """Answer for one request; raises Unauthenticated, PermissionDenied or InvalidArgument."""
         identity = await self._identify(original)
         _check_path(identity, original)
+        if shares_origin(original, self._cookies_of(identity, original)):
+            return await self._preview_elsewhere(identity, original)
         signs_in = identity.via == "ticket" or (identity.via == "query" and original.is_page)
         headers = self._sign_in(identity, original) if signs_in else {}
         if signs_in and original.is_page:
@@ -113,6 +116,23 @@ class Auth:
             if original.path in OPEN and original.port is None:
                 return NOBODY
             raise
+
+    def _cookies_of(self, identity: Identity, original: Original) -> list[Grant]:
+        """What the browser may do by itself on this origin, once this request is answered. A program that sends a key is no browser."""
+        if identity.via in ("bearer", "key", "nothing"):
+            return []
+        return [identity.grant, *self._credentials.sessions(original)]
+
+    async def _preview_elsewhere(self, identity: Identity, original: Original) -> Reply[dict[str, str]]:
+        """Lead a page to an address of its own, where a ticket signs the browser in for that preview alone."""
+        address = own_address(original, self._settings.preview_domain, self._credentials.is_secret)
+        if not original.is_page or address is None:
+            raise PermissionDenied(
+                "a preview may not share the address at which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
+            )
+        grant = Grant(bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}, expires=identity.grant.expires)
+        ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl)
+        return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
     def _sign_in(self, identity: Identity, original: Original) -> dict[str, str]:
         grant, sealed = self._credentials.session_of(identity)
