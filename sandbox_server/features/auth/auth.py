@@ -19,6 +19,8 @@ from sandbox_server.features.auth.previews import own_address, shares_origin
 from sandbox_server.settings import Auth as AuthSettings
 
 MAX_TICKET_SECONDS = 3600.0
+_OF_PROGRAMS = ("bearer", "key", "nothing")
+"""Ways to be known that no page can make a browser use."""
 
 
 class CreateTicket(Model):
@@ -97,9 +99,10 @@ class Auth:
         """Answer for one request; raises Unauthenticated, PermissionDenied or InvalidArgument."""
         identity = await self._identify(original)
         _check_path(identity, original)
-        if shares_origin(original, self._cookies_of(identity, original)):
-            return await self._preview_elsewhere(identity, original)
         signs_in = identity.via == "ticket" or (identity.via == "query" and original.is_page)
+        cookies_then = [*self._credentials.sessions(original), *([identity.grant] if signs_in else [])]
+        if identity.via not in _OF_PROGRAMS and shares_origin(original, cookies_then):
+            return await self._preview_elsewhere(identity, original)
         headers = self._sign_in(identity, original) if signs_in else {}
         if signs_in and original.is_page:
             return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
@@ -116,12 +119,6 @@ class Auth:
             if original.path in OPEN and original.port is None:
                 return NOBODY
             raise
-
-    def _cookies_of(self, identity: Identity, original: Original) -> list[Grant]:
-        """What the browser may do by itself on this origin, once this request is answered. A program that sends a key is no browser."""
-        if identity.via in ("bearer", "key", "nothing"):
-            return []
-        return [identity.grant, *self._credentials.sessions(original)]
 
     async def _preview_elsewhere(self, identity: Identity, original: Original) -> Reply[dict[str, str]]:
         """Lead a page to an address of its own, where a ticket signs the browser in for that preview alone."""

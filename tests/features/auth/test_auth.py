@@ -331,7 +331,8 @@ async def test_the_domain_of_previews_can_be_set(tmp_path: Path) -> None:
 
 async def test_without_a_host_of_its_own_a_preview_is_refused_to_a_signed_in_browser(gate: "Gate") -> None:
     cookie = await gate.cookie()
-    for headers in ({"accept": HTML}, {}, {"x_original_upgrade": "websocket", "origin": "http://box:8080"}, {"accept": HTML, "host": "no.localhost"}):
+    socket = {"x_original_upgrade": "websocket", "origin": "http://box:8080"}
+    for headers in ({"accept": HTML}, {}, socket, {"accept": HTML, "host": "no.localhost"}):
         answer = await gate.ask("/proxy/3000/", cookie=cookie, **headers)
         assert answer.status == 403, headers
         assert "PREVIEW_DOMAIN" in answer.headers["X-Sandbox-Reason"]
@@ -340,6 +341,11 @@ async def test_without_a_host_of_its_own_a_preview_is_refused_to_a_signed_in_bro
 async def test_what_a_page_loads_does_not_follow_it_to_the_signed_in_origin(gate: "Gate") -> None:
     answer = await gate.ask("/proxy/3000/app.js", host="localhost:8080", cookie=await gate.cookie())
     assert (answer.status, "X-Sandbox-Redirect" in answer.headers) == (403, False)
+
+
+async def test_a_program_may_have_its_key_in_the_address_of_a_preview(gate: "Gate") -> None:
+    answer = await gate.ask(f"/proxy/3000/?api_key={KEY.replace(' ', '+')}")
+    assert (answer.status, "Set-Cookie" in answer.headers) == (200, False)
 
 
 async def test_a_ticket_for_a_preview_is_worth_nothing_beside_a_wider_session(gate: "Gate") -> None:
