@@ -352,6 +352,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
     seat = Seat(options.box) if options.box else None
     if seat:
         namespaces.forbid_tracing()
+        namespaces.import_what_is_needed_later()
     gc.freeze()  # a forked child then copies fewer pages
     Spawner(
         listen(options.socket, client),
