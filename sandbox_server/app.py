@@ -136,10 +136,14 @@ def compose(settings: Settings) -> Product:
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: busy() or display.recording)
     owner = Owner(paths.socket("cdp"))
     devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
+
+    def active() -> bool:
+        return busy() or display.recording or recordings.recording
+
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
