@@ -19,11 +19,12 @@ def option(level: int, name: int, value: int) -> str:
 
 
 PROCESSES = {
-    "see a process of the server": "pgrep -f 'sandbox_server (serve|spawn|mcp|box|boot)'",
+    "see a process of the server": "pgrep -f 'sandbox_server (serve|spawn|mcp|boot)'",
     "see the gateway": "pgrep nginx",
     "trace the first process": PYTHON.format("import ctypes; exit(ctypes.CDLL(None).ptrace(16, 1, 0, 0) != 0)"),
     "read the first process's memory": "head -c 1 /proc/1/mem",
-    "list the first process's files": "ls -l /proc/1/fd/ | grep -q .",
+    "learn the first process's namespaces": "ls -l /proc/1/ns/ | grep -q '>'",
+    "have a file of the first process": "ls /proc/1/fd/ | grep -q .",
     "go through the first process's root": "ls /proc/1/root/",
     "go through the first process's directory": "ls /proc/1/cwd/",
     "enter its namespaces": "for n in mnt pid net user ipc uts; do nsenter --target 1 --$n true 2>/dev/null && exit 0; done; exit 1",
