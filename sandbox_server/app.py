@@ -1,7 +1,7 @@
 """The composition root: settings make drivers, drivers make features, features make the application."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +27,10 @@ from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
@@ -93,7 +95,8 @@ def compose(settings: Settings) -> Product:
     """Build every driver and feature; nothing is opened or started yet, and only what boot found out is read."""
     paths = settings.paths
     audit = Audit()
-    processes = Processes(paths.socket("spawn"))
+    found = isolation.read(paths.isolation)
+    processes = Processes(paths.socket("spawn"), RESTART_SECONDS)
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -110,7 +113,7 @@ def compose(settings: Settings) -> Product:
         evict_after=settings.shell.evict_after,
     )
     kernels, python = kernel_sessions(processes, settings)
-    box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
+    box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
     desktop = Desktop(settings.display.name)
@@ -119,7 +122,7 @@ def compose(settings: Settings) -> Product:
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(Components(component_sockets(settings)), audit),
+        Health(Components(component_sockets(settings, found)), audit),
         Doctor(processes, settings, desktop),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
@@ -161,7 +164,7 @@ def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, 
     return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
 
 
-def component_sockets(settings: Settings) -> dict[str, str]:
+def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
     """The sockets on which the components answer once they are ready, except those that were left out."""
     paths = settings.paths
     parts = {
@@ -171,6 +174,8 @@ def component_sockets(settings: Settings) -> dict[str, str]:
         "vnc": {"vnc": paths.vnc},
     }
     sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    if found.rung == "box":
+        sockets["box"] = paths.socket("box")
     for component in parts.keys() - settings.components.left_out:
         sockets |= parts[component]
     return sockets
@@ -236,7 +241,7 @@ def create(settings: Settings) -> Starlette:
     return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan)
 
 
-def serve(settings: Settings) -> None:
-    """Serve on the API's socket until told to stop."""
+def serve(settings: Settings, *, started: Callable[[], None]) -> None:
+    """Serve on the API's socket until told to stop; `started` is called once it listens."""
     logs.configure(settings.logs.level)
-    serve_on(settings.paths.socket("api"), create(settings))
+    serve_on(settings.paths.socket("api"), create(settings), started=started)
