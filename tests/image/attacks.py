@@ -1,9 +1,15 @@
-"""What root in the box, and the agent without one, try against the control side. Every script must fail, that is exit with another status than 0.
+"""What root in the box, and the agent without one, try against the control side. Every script must exit with another status than 0.
 
 Numbers of system calls are x86-64's.
 """
 
 PYTHON = "python3 -c '{}'"
+TRACE = PYTHON.format("import ctypes, sys; exit(ctypes.CDLL(None).ptrace(16, int(sys.argv[1]), 0, 0) != 0)")
+RULES = (  # NFT_MSG_GETTABLE over nfnetlink; the answer is an error, which is netlink message 2
+    'import socket, struct; s = socket.socket(16, 3, 12); s.send(struct.pack("=IHHIIBBH", 20, 0xA01, 0x301, 1, 0, 0, 0, 0)); '
+    'kind = struct.unpack_from("=IH", s.recv(999))[1]; print(kind); exit(kind == 2)'
+)
+LOOPBACK_DOWN = 'b"lo".ljust(40, bytes(1))'
 
 
 def call(number: int, *arguments: str) -> str:
@@ -21,14 +27,14 @@ def option(level: int, name: int, value: int) -> str:
 PROCESSES = {
     "see a process of the server": "pgrep -f 'sandbox_server (serve|spawn|mcp|boot)'",
     "see the gateway": "pgrep nginx",
-    "trace the first process": PYTHON.format("import ctypes; exit(ctypes.CDLL(None).ptrace(16, 1, 0, 0) != 0)"),
+    "trace the first process": f"{TRACE} 1",
     "read the first process's memory": "head -c 1 /proc/1/mem",
     "learn the first process's namespaces": "ls -l /proc/1/ns/ | grep -q '>'",
     "have a file of the first process": "ls /proc/1/fd/ | grep -q .",
     "go through the first process's root": "ls /proc/1/root/",
     "go through the first process's directory": "ls /proc/1/cwd/",
     "enter its namespaces": "for n in mnt pid net user ipc uts; do nsenter --target 1 --$n true 2>/dev/null && exit 0; done; exit 1",
-    "copy a descriptor of it": "python3 -c 'import ctypes, os; l = ctypes.CDLL(None); exit(l.syscall(438, os.pidfd_open(1), 0, 0) < 0)'",
+    "copy a descriptor of it": PYTHON.format("import ctypes, os; exit(ctypes.CDLL(None).syscall(438, os.pidfd_open(1), 0, 0) < 0)"),
     "read what the kernel runs of it": "cat /proc/1/stack",
 }
 FILES = {
@@ -46,19 +52,19 @@ FILES = {
 }
 SOCKETS = {
     "connect to the server": "curl -sSf -m 3 --unix-socket /run/sandbox/api.sock http://x/healthz",
-    "connect to the spawner": "python3 -c 'import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(\"/run/sandbox/spawn.sock\")'",
+    "connect to the spawner": PYTHON.format('import socket; socket.socket(1, 5).connect("/run/sandbox/spawn.sock")'),
     "see an abstract socket": "grep -q '@.*\\(sandbox\\|tandem\\)' /proc/net/unix",
     "ask the gateway without a credential": "curl -sSf -m 3 http://127.0.0.1:8080/v1/shell/sessions",
-    "ask it with a caller that is made up": "curl -sSf -m 3 -H 'X-Sandbox-Caller: key' -H 'X-Sandbox-Scopes: admin' http://127.0.0.1:8080/v1/shell/sessions",
-    "ask the container's engine": "ls /var/run/docker.sock /run/docker.sock /run/podman/podman.sock /run/containerd/containerd.sock 2>/dev/null | grep -q .",
+    "ask it with a caller that is made up": "curl -sSf -m 3 -H 'X-Sandbox-Caller: key' http://127.0.0.1:8080/v1/shell/sessions",
+    "ask the container's engine": "find /run /var/run -name 'docker*.sock' -o -name podman.sock -o -name containerd.sock | grep -q .",
 }
 NETWORK = {
     "mark packets as the egress proxy's": option(1, 36, 0x5A),
     "forge packets": PYTHON.format("import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"),
     "send raw packets": PYTHON.format("import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 255)"),
-    "take loopback down": "python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack(\"16sH14x\", b\"lo\", 0))'",
+    "take loopback down": PYTHON.format(f"import fcntl, socket; fcntl.ioctl(socket.socket(), 0x8914, {LOOPBACK_DOWN})"),
     "change the routes": "python3 -c 'import fcntl, socket; fcntl.ioctl(socket.socket(), 0x890C, bytes(120))'",
-    "read the rules of the network": "nft list ruleset",
+    "read the rules of the network": PYTHON.format(RULES),
     "make a tunnel": "head -c 0 /dev/net/tun",
     "write a setting of the network": "echo 1 > /proc/sys/net/ipv4/ip_forward",
 }
@@ -73,14 +79,14 @@ KERNEL = {
     "mount another /proc": "mkdir -p /mnt/p && mount -t proc p /mnt/p",
     "mount another /sys": "mkdir -p /mnt/s && mount -t sysfs s /mnt/s",
     "mount control groups": "mkdir -p /mnt/c && { mount -t cgroup2 c /mnt/c || mount -t cgroup -o memory c /mnt/c; }",
-    "write a control group": "find /sys/fs/cgroup -type f -writable 2>/dev/null | head -1 | grep -q . && echo 1 > $(find /sys/fs/cgroup -name cgroup.procs | head -1)",
+    "write a control group": "echo 1 > $(find /sys/fs/cgroup -name cgroup.procs | head -1)",
     "mount the kernel's tracing": "mkdir -p /mnt/t && { mount -t tracefs t /mnt/t || mount -t debugfs d /mnt/t; }",
     "mount the security filesystem": "mkdir -p /mnt/f && mount -t securityfs f /mnt/f",
     "mount a disk": "mkdir -p /mnt/d && for d in /dev/vd? /dev/sd?; do mount $d /mnt/d && exit 0; done; exit 1",
     "make a disk's device node": "mknod /tmp/disk b 254 0",
     "make a device node for memory": "mknod /tmp/mem c 1 1",
     "make a device node in a filesystem of its own": "mkdir -p /mnt/m && mount -t tmpfs m /mnt/m && mknod /mnt/m/disk b 254 0",
-    "open a device by an old node": "ls /dev/mem /dev/kmsg /dev/port /dev/kvm /dev/fuse /dev/vd? /dev/sd? /dev/loop? 2>/dev/null | grep -q .",
+    "open a device by an old node": "ls /dev/mem /dev/kmsg /dev/port /dev/fuse /dev/vd? /dev/sd? /dev/loop? 2>/dev/null | grep -q .",
     "read the kernel's messages": "dmesg",
     "read the kernel's memory": "head -c 1 /proc/kcore | grep -q .",
     "read the kernel's addresses": "grep -v '^0000000000000000' /proc/kallsyms | grep -q .",
@@ -123,10 +129,10 @@ AS_AGENT = {
     "read the server's environment": "for p in $(pgrep -u control); do cat /proc/$p/environ && exit 0; done; exit 1",
     "read the supervisor's environment": "cat /proc/1/environ",
     "read the server's memory": "for p in $(pgrep -u control); do head -c 1 /proc/$p/mem && exit 0; done; exit 1",
-    "trace the server": "for p in $(pgrep -u control); do python3 -c \"import ctypes; exit(ctypes.CDLL(None).ptrace(16, $p, 0, 0) != 0)\" && exit 0; done; exit 1",
+    "trace the server": f"for p in $(pgrep -u control); do {TRACE} $p && exit 0; done; exit 1",
     "signal the server": "for p in $(pgrep -u control; pgrep -u root); do kill -0 $p && exit 0; done; exit 1",
     "change the sandbox itself": "touch /opt/tandem/sandbox_server/app.py || touch /opt/tandem/custom_tools/x.py",
     "change the supervisor's configuration": "touch /opt/gem/supervisord/x.conf",
-    "connect to the server": "curl -sSf -m 3 --unix-socket /run/sandbox/api.sock http://x/healthz",
-    "connect to the supervisor": "for s in $(find / -xdev -name 'supervisor*.sock' 2>/dev/null); do curl -sSf -m 3 --unix-socket $s http://x/ && exit 0; done; exit 1",
-} | SOCKETS | {name: NETWORK[name] for name in NETWORK if "settings" not in name} | {name: KERNEL[name] for name in KERNEL if "mount" not in name} | CALLS
+    "connect to the supervisor": "for s in $(find / -xdev -name 'super*.sock'); do curl -sSf --unix-socket $s x && exit 0; done; exit 1",
+}
+AS_AGENT |= SOCKETS | NETWORK | CALLS | {name: script for name, script in KERNEL.items() if "mount" not in name}

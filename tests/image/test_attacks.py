@@ -1,4 +1,4 @@
-"""Attacks on the control side from inside, one by one, and the destructive vectors of the AgentBay paper. Nothing of the machine is mounted."""
+"""Attacks on the control side from inside, one by one, and the destructive vectors of the AgentBay paper. Nothing of the host is."""
 
 import os
 import shlex
@@ -54,7 +54,10 @@ def test_the_agent_without_a_box_cannot(unboxed: Sandbox, script: str) -> None:
 
 def test_the_attacks_run_at_all(boxed: Sandbox, unboxed: Sandbox) -> None:
     for sandbox, become in ((boxed, "sudo "), (unboxed, "")):
-        assert status(sandbox, f"{become}bash -c 'python3 -c \"import ctypes, socket\" && which curl nsenter unshare mount mknod pgrep'")[0] == 0
+        assert (
+            status(sandbox, f"{become}bash -c 'python3 -c \"import ctypes, socket\" && which curl nsenter unshare mount mknod pgrep'")[0]
+            == 0
+        )
     assert status(boxed, "sudo bash -c 'mkdir -p /mnt/x && mount -t tmpfs x /mnt/x && umount /mnt/x'")[0] == 0
     assert status(boxed, "sudo id -u") == (0, "0\n")
 
@@ -67,7 +70,9 @@ def test_signals_from_root_in_the_box_end_nothing_outside(boxed: Sandbox) -> Non
 
 
 def test_what_root_in_the_box_changes_of_the_image_is_not_the_container_s(boxed: Sandbox) -> None:
-    changed = "echo 'raise SystemExit' > /opt/tandem/sandbox_server/app.py; echo x > /usr/bin/tini; echo x >> /etc/passwd; rm -rf /opt/venv/lib"
+    changed = (
+        "echo 'raise SystemExit' > /opt/tandem/sandbox_server/app.py; echo x > /usr/bin/tini; echo x >> /etc/passwd; rm -rf /opt/venv/lib"
+    )
     before = boxed.exec("sha256sum", "/opt/tandem/sandbox_server/app.py", "/usr/bin/tini", "/etc/passwd").stdout
     assert status(boxed, f"sudo bash -c {shlex.quote(changed)}")[0] == 0
     assert boxed.exec("sha256sum", "/opt/tandem/sandbox_server/app.py", "/usr/bin/tini", "/etc/passwd").stdout == before
@@ -85,9 +90,9 @@ def test_agentbay_vector_a_deleting_everything_leaves_the_api_and_a_restore_brin
     assert status(boxed, "ls /usr/bin/python3 /home/gem >/dev/null && echo whole") == (0, "whole\n")
 
 
-def test_agentbay_vector_a_reading_the_host_s_environment_finds_no_secret(boxed: Sandbox) -> None:
-    for sandbox, become in ((boxed, "sudo "),):
-        _, seen = status(sandbox, f"env; {become}env; {become}sh -c 'cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline' | tr '\\0' '\\n'; cat /proc/1/environ")
+def test_agentbay_vector_a_reading_the_host_s_environment_finds_no_secret(boxed: Sandbox, unboxed: Sandbox) -> None:
+    for sandbox, become in ((boxed, "sudo "), (unboxed, "")):
+        _, seen = status(sandbox, f"env; {become}env; {become}sh -c 'cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline' | tr '\\0' '\\n'")
         assert "PATH=" in seen
         assert sandbox.api_key not in seen
         assert "SANDBOX_API_KEY" not in seen
