@@ -46,8 +46,8 @@ FILES = {
     "find the layers": "ls /sandbox/ | grep -q .",
     "find the desktop's secrets": "cat /run/sandbox-desktop/authority",
     "write where the agent's token is": "touch /run/sandbox-agent/x",
-    "find the key in anything's environment": "grep -l SANDBOX_API_KEY /proc/[0-9]*/environ",
-    "find the key in any command": "grep -l the-key-of-the-image-tests $(ls -d /proc/[0-9]* | grep -vx /proc/$$ | sed 's/$/\\/environ/')",
+    "find the key's name in an environment": "grep -l SANDBOX_API_KEY /proc/[0-9]*/environ 2>/dev/null | grep -q .",
+    "find the key in an environment": "grep -l the-key-of-the-image-tests /proc/[0-9]*/environ 2>/dev/null | grep -q .",
     "open a file by its handle": call(304, "-100", "bytes(64)", "0"),
 }
 SOCKETS = {
