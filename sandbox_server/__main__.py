@@ -64,6 +64,7 @@ def spawn(_: argparse.Namespace) -> None:
     settings = load(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
+    arguments += ["--max-memory", str(settings.box.max_memory)]
     found = isolation.read(settings.paths.isolation)
     arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
     spawner.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
@@ -78,7 +79,7 @@ def box(_: argparse.Namespace) -> None:
     paths, agent = settings.paths, settings.agent
     arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
     arguments += ["--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
-    arguments += ["--processes", str(settings.box.max_processes)]
+    arguments += ["--processes", str(settings.box.max_processes), "--max-memory", str(settings.box.max_memory)]
     arguments += ["--sudo-user", agent.user] if agent.sudo else []
     keeper.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
 

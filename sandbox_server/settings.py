@@ -234,6 +234,12 @@ class Box:
     max_processes: int = variable(
         "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once; more of them cannot start."
     )
+    max_memory: int = variable(
+        "BOX_MAX_MEMORY_BYTES",
+        SIZE,
+        0,
+        "Memory that the agent's processes may use together, and each of them; the largest is ended beyond it. 0: what the container has.",
+    )
     checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
     idle_suspend: float = variable(
         "IDLE_SUSPEND_SECONDS",

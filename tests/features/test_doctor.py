@@ -3,6 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from sandbox_server.core import Conflict, Unavailable
+from sandbox_server.core.diagnosis import Finding, Probe
 from sandbox_server.drivers.process import Completed, Exit
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.doctor import Check, Doctor
@@ -59,6 +60,16 @@ async def test_a_lost_guarantee_says_what_would_win_it() -> None:
     assert found.status == "lost"
     assert found.hint is not None
     assert "seccomp" in found.hint
+
+
+async def test_probes_of_other_features_are_looked_at_too() -> None:
+    async def look() -> Finding:
+        return Finding(holds=False, detail="it is not")
+
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), [Probe("more", look, "do something")])  # type: ignore[arg-type]
+    told = await doctor.doctor()
+    assert "more" in told.lost
+    assert told.checks[-1].hint == "do something"
 
 
 async def test_open_access_is_said_aloud() -> None:
