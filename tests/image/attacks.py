@@ -1,6 +1,6 @@
 """What root in the box, and the agent without one, try against the control side. Every script must exit with another status than 0.
 
-Numbers of system calls are x86-64's.
+Numbers of system calls are x86-64's. A pattern does not match itself, which `sudo` puts into the environment with the whole command.
 """
 
 PYTHON = "python3 -c '{}'"
@@ -46,8 +46,8 @@ FILES = {
     "find the layers": "ls /sandbox/ | grep -q .",
     "find the desktop's secrets": "cat /run/sandbox-desktop/authority",
     "write where the agent's token is": "touch /run/sandbox-agent/x",
-    "find the key's name in an environment": "grep -l SANDBOX_API_KEY /proc/[0-9]*/environ 2>/dev/null | grep -q .",
-    "find the key in an environment": "grep -l the-key-of-the-image-tests /proc/[0-9]*/environ 2>/dev/null | grep -q .",
+    "find the key's name in an environment": "grep -l SANDBOX_API_KE[Y] /proc/[0-9]*/environ 2>/dev/null | grep -q .",
+    "find the key in an environment": "grep -l the-key-of-the-image-test[s] /proc/[0-9]*/environ 2>/dev/null | grep -q .",
     "open a file by its handle": call(304, "-100", "bytes(64)", "0"),
 }
 SOCKETS = {
