@@ -18,12 +18,16 @@ from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers import isolation, system
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.downloads import Downloads
+from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
@@ -54,9 +58,15 @@ from sandbox_server.features.box.checks import BoxChecks
 from sandbox_server.features.box.itself import BoxItself
 from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.console import ConsoleLog
+from sandbox_server.features.browser.cookies import Cookies
+from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
+from sandbox_server.features.browser.network import Network
 from sandbox_server.features.browser.pictures import Pictures
+from sandbox_server.features.browser.record import PageRecordings
 from sandbox_server.features.browser.screen import BrowserScreen
+from sandbox_server.features.browser.state import BrowserState
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
@@ -120,6 +130,9 @@ def compose(settings: Settings) -> Product:
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
+    owner = Owner(paths.socket("cdp"))
+    devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
+    downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
@@ -144,10 +157,29 @@ def compose(settings: Settings) -> Product:
         ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,
+        recordings,
+        *network_features(devtools, downloads, files),
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, kernels, python, renewal, suspension, desktop, turns, display, observe)
+    opened = (
+        bash,
+        files,
+        watches,
+        tmux,
+        sessions,
+        kernels,
+        python,
+        renewal,
+        suspension,
+        desktop,
+        turns,
+        display,
+        devtools,
+        downloads,
+        recordings,
+        observe,
+    )
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
@@ -163,6 +195,17 @@ def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, 
         enabled="jupyter" not in settings.components.disabled,
     )
     return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
+
+
+def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> list[Feature]:
+    """The browser's requests, messages, cookies, state and downloads."""
+    return [
+        Network(devtools, files, __version__),
+        ConsoleLog(devtools, files),
+        Cookies(devtools),
+        BrowserState(devtools, Storage(devtools), files),
+        DownloadList(devtools, downloads),
+    ]
 
 
 def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:

@@ -289,7 +289,7 @@ class Settings:
 
     @property
     def downloads(self) -> str:
-        """Where the browser puts what it downloads: the desktop user's to write, the agent's too."""
+        """Where the agent gets what the browser downloads."""
         return self.browser.downloads or f"{self.agent.home}/Downloads"
 
 

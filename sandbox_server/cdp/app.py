@@ -32,7 +32,7 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    place = Place(paths.desktop, paths.browser_policies, settings.downloads, settings.display.name)
+    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.name)
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
     async def prepare(link: Link) -> None:
