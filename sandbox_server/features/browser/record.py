@@ -51,6 +51,11 @@ class PageRecordings:
         await self._recordings.__aexit__(kind, error, trace)
         await self._tasks.close()
 
+    @property
+    def recording(self) -> bool:
+        """Whether a page is being recorded."""
+        return bool(self._recordings.running)
+
     @operation("POST /v1/browser/page/record", scope="browser", operation_id="record")
     async def record(self, request: PageRecordRequest) -> dict[str, Any]:
         """Record the page of the tab in front as a film.
