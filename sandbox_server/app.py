@@ -1,7 +1,7 @@
 """The composition root: settings make drivers, drivers make features, features make the application."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,41 +18,59 @@ from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers import isolation, system
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.downloads import Downloads
+from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
+from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
-from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
+from sandbox_server.features.box.automatic import AutomaticCheckpoints
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.checks import BoxChecks
+from sandbox_server.features.box.itself import BoxItself
 from sandbox_server.features.box.renewal import Renewal
-from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.console import ConsoleLog
+from sandbox_server.features.browser.cookies import Cookies
+from sandbox_server.features.browser.downloads import DownloadList
+from sandbox_server.features.browser.elements import ScreenElements
+from sandbox_server.features.browser.network import Network
+from sandbox_server.features.browser.pictures import Pictures
+from sandbox_server.features.browser.record import PageRecordings
 from sandbox_server.features.browser.screen import BrowserScreen
+from sandbox_server.features.browser.state import BrowserState
 from sandbox_server.features.code.feature import Code
 from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
 from sandbox_server.features.description import Description
@@ -97,7 +115,8 @@ def compose(settings: Settings) -> Product:
     """Build every driver and feature; nothing is opened or started yet, and only what boot found out is read."""
     paths = settings.paths
     audit = Audit()
-    processes = Processes(paths.socket("spawn"))
+    found = isolation.read(paths.isolation)
+    processes = Processes(paths.socket("spawn"), RESTART_SECONDS)
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -115,39 +134,72 @@ def compose(settings: Settings) -> Product:
     )
     toolbox = Toolbox(processes)
     code = running_code(processes, files, toolbox, settings)
-    box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
+    box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or code.busy)
+
+    def busy() -> bool:
+        return bash.busy or sessions.busy or code.busy
+
+    checkpoints = Checkpoints(box, renewal, quota=settings.box.checkpoint_quota)
+    automatic = AutomaticCheckpoints(checkpoints, when=settings.box.checkpoint_before if found.rung == "box" else "never", busy=busy)
     desktop = Desktop(settings.display.name)
-    screen = BrowserScreen(desktop)
+    turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
+    owner = Owner(paths.socket("cdp"))
+    devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
+    downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
+
+    def active() -> bool:
+        return busy() or display.recording or recordings.recording
+
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(Components(component_sockets(settings)), audit),
-        Doctor(processes, settings, desktop),
+        Health(Components(component_sockets(settings, found)), audit),
+        Doctor(processes, settings, desktop, BoxChecks(box, quota=settings.box.checkpoint_quota).probes()),
         Sandbox(toolbox, settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, workspace=settings.agent.workspace),
+        Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
         *code.features,
         *file_features(files, processes, settings),
         FileWatch(files, watches),
-        Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
-        Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
+        Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
+        checkpoints,
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(renewal),
+        BoxItself(box, renewal),
         CapabilityReport(box.isolation),
-        screen,
+        Pictures(desktop),
+        BrowserScreen(desktop, turns),
+        ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,
+        recordings,
+        *network_features(devtools, downloads, files),
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened: Opened = (bash, files, watches, tmux, sessions, *code.opened, renewal, suspension, desktop, screen, display, observe)
-    return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+    opened: Opened = (
+        bash,
+        files,
+        watches,
+        tmux,
+        sessions,
+        *code.opened,
+        renewal,
+        suspension,
+        desktop,
+        turns,
+        display,
+        devtools,
+        downloads,
+        recordings,
+        observe,
+    )
+    return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +235,18 @@ def running_code(processes: Processes, files: Files, toolbox: Toolbox, settings:
     return RunningCode(features, (kernels, python, javascript), (python, javascript))
 
 
-def component_sockets(settings: Settings) -> dict[str, str]:
+def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> list[Feature]:
+    """The browser's requests, messages, cookies, state and downloads."""
+    return [
+        Network(devtools, files, __version__),
+        ConsoleLog(devtools, files),
+        Cookies(devtools),
+        BrowserState(devtools, Storage(devtools), files),
+        DownloadList(devtools, downloads),
+    ]
+
+
+def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
     """The sockets on which the components answer once they are ready, except those that were left out."""
     paths = settings.paths
     parts = {
@@ -193,6 +256,8 @@ def component_sockets(settings: Settings) -> dict[str, str]:
         "vnc": {"vnc": paths.vnc},
     }
     sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    if found.rung == "box":
+        sockets["box"] = paths.socket("box")
     for component in parts.keys() - settings.components.left_out:
         sockets |= parts[component]
     return sockets
@@ -258,7 +323,7 @@ def create(settings: Settings) -> Starlette:
     return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan)
 
 
-def serve(settings: Settings) -> None:
-    """Serve on the API's socket until told to stop."""
+def serve(settings: Settings, *, started: Callable[[], None]) -> None:
+    """Serve on the API's socket until told to stop; `started` is called once it listens."""
     logs.configure(settings.logs.level)
-    serve_on(settings.paths.socket("api"), create(settings))
+    serve_on(settings.paths.socket("api"), create(settings), started=started)

@@ -234,7 +234,23 @@ class Box:
     max_processes: int = variable(
         "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once; more of them cannot start."
     )
+    max_memory: int = variable(
+        "BOX_MAX_MEMORY_BYTES",
+        SIZE,
+        0,
+        "Memory that the agent's processes may use together, and each of them; the largest is ended beyond it. 0: what the container has.",
+    )
     checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
+    checkpoint_before: Literal["never", "idle", "always"] = variable(
+        "CHECKPOINT_BEFORE_RISK",
+        choice("never", "idle", "always"),
+        "never",
+        "Whether a checkpoint, which ends what runs, is made before directories are removed, packages installed or archives extracted. "
+        "`idle`: only where no command runs.",
+    )
+    checkpoint_workspace: bool = variable(
+        "CHECKPOINT_WORKSPACE", BOOLEAN, True, "Whether the workspace is in checkpoints; a volume that is mounted there never is."
+    )
     idle_suspend: float = variable(
         "IDLE_SUSPEND_SECONDS",
         seconds(0, 86400 * 30),
@@ -283,7 +299,7 @@ class Settings:
 
     @property
     def downloads(self) -> str:
-        """Where the browser puts what it downloads: the desktop user's to write, the agent's too."""
+        """Where the agent gets what the browser downloads."""
         return self.browser.downloads or f"{self.agent.home}/Downloads"
 
 

@@ -21,7 +21,9 @@ from sandbox_server.core import (
     operation,
     stream_of,
 )
+from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.risk import is_risky
 from sandbox_server.features.bash.command import Command, Kept
 from sandbox_server.features.bash.follow import Position, follow
 from sandbox_server.features.bash.output import Text, excerpt
@@ -74,7 +76,7 @@ class Bash:
         for command in list(self._commands):
             command.close()
 
-    @operation("POST /v1/bash/exec", scope="shell", operation_id="exec")
+    @operation("POST /v1/bash/exec", scope="shell", operation_id="exec", risky=lambda request: is_risky(request.command))
     async def exec_command(self, request: BashExecRequest) -> Reply[BashExecResult]:
         """Run a command.
 
@@ -198,7 +200,8 @@ class Bash:
         self._commands.add(command)
         try:
             with _directory_as_argument():
-                await command.start(self._processes, session.argv(request.command), cwd, request.env or {})
+                env = (request.env or {}) | {SESSION: f"bash:{session.id}"}
+                await command.start(self._processes, session.argv(request.command), cwd, env, request.isolation)
         except BaseException:
             session.withdraw(command)
             if session.temporary and not session.commands:
