@@ -216,7 +216,7 @@ def serve(arguments: Sequence[str]) -> None:
             namespaces.mount_memory(options.store)
         store.prepare()
         parts = plan.prepare(store.make_base(), hidden=[options.store], sudo_user=options.sudo_user)
-    care = BoxCare(store, parts, options.agent_run, options.record, options.processes)
+    care = BoxCare(store, parts, options.agent_run, options.desktop_sockets, options.record, options.processes)
     if found:
         care.take_over(found[0])
     Keeper(listener, care, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
@@ -228,6 +228,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--store", required=True, help="directory for the box's files, on a filesystem that can hold layers")
     parser.add_argument("--record", required=True, help="file that tells the next keeper which box runs")
     parser.add_argument("--agent-run", required=True, help="directory that the box sees too, read-only")
+    parser.add_argument("--desktop-sockets", default="", help="directory in which programs on the desktop find the X server")
     parser.add_argument("--client", default="control", help="user that may ask")
     parser.add_argument("--sudo-user", default=None, help="user who may become root in the box")
     parser.add_argument("--processes", type=int, default=1024, help="processes and threads that may be in the box at once")
