@@ -70,7 +70,16 @@ def box(_: argparse.Namespace) -> None:
     settings = load(Paths().public_environ)
     paths, agent = settings.paths, settings.agent
     arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
-    arguments += ["--desktop-sockets", paths.desktop_sockets, "--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
+    arguments += [
+        "--desktop-sockets",
+        paths.desktop_sockets,
+        "--agent-run",
+        paths.agent_run,
+        "--client",
+        settings.users.control,
+        "--quota",
+        str(settings.box.checkpoint_quota),
+    ]
     arguments += ["--processes", str(settings.box.max_processes)]
     arguments += ["--sudo-user", agent.user] if agent.sudo else []
     keeper.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))

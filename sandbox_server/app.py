@@ -18,6 +18,7 @@ from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
@@ -46,6 +47,8 @@ from sandbox_server.features.box.checkpoints import Checkpoints
 from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.devices import Devices
+from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
@@ -111,7 +114,8 @@ def compose(settings: Settings) -> Product:
     renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
     desktop = Desktop(settings.display.name)
-    screen = BrowserScreen(desktop)
+    owner = Owner(paths.socket("cdp"))
+    screen = BrowserScreen(desktop, None if "browser" in left_out else Devices(owner).emulate)
     display = Display(desktop.screen, Sound(paths.sound), files)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
@@ -132,6 +136,7 @@ def compose(settings: Settings) -> Product:
         BoxRestart(renewal),
         CapabilityReport(box.isolation),
         screen,
+        *([] if "browser" in left_out else [BrowserRunning(owner, desktop)]),
         display,
     ]
     features += load_features(paths.custom_tools)

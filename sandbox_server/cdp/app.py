@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.inside import Inside
 from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.pages import Pages, answered
@@ -36,8 +37,11 @@ def create(settings: Settings) -> Starlette:
     place = Place(paths.desktop, paths.browser_policies, settings.downloads, settings.display.socket, _display(settings))
     chromium = Chromium(Processes(paths.socket("spawn")), settings.browser, place)
 
+    emulation = Emulation()
+
     async def prepare(link: Link) -> None:
-        """Give a new profile the cookies it is to start with."""
+        """Give a new profile the cookies it is to start with, and every page the device that is emulated."""
+        await emulation.apply(link)
         cookies = [dict(cookie) for cookie in settings.browser.cookies]
         if cookies and not (await link.command("Storage.getCookies"))["cookies"]:
             await link.command("Storage.setCookies", cookies=cookies)
@@ -54,9 +58,10 @@ def create(settings: Settings) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with browser:
             yield
+        await emulation.close()
 
     pages = Pages(browser, paths.devtools_protocol)
-    return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium))), lifespan=lifespan)
+    return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium, emulation))), lifespan=lifespan)
 
 
 def _display(settings: Settings) -> str:
@@ -81,6 +86,8 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
         yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
     yield Route("/browser", answered(inside.status))
     yield Route("/browser/tabs", answered(inside.tabs))
+    yield Route("/browser/page-size", answered(inside.page_size))
+    yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
     yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)
 

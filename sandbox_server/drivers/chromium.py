@@ -25,7 +25,7 @@ SMALL_SHM_BYTES = 256 << 20
 RETRY_AFTER = 5.0
 
 _LAUNCH = str(Path(__file__).with_name("launch-chromium"))
-_PROBE = ("unshare", "--user", "--pid", "--net", "--map-root-user", "--fork", "true")
+SANDBOX_PROBE = ("unshare", "--user", "--pid", "--net", "--map-root-user", "--fork", "true")
 """What Chromium's sandbox does first (docs/linux/sandboxing.md in its source)."""
 _SET_ASIDE = """
 cd "$1" && [ -d "$2" ] && mv -T "$2" "$2.aside-$3"
@@ -214,7 +214,7 @@ class Chromium:
         if self._browser.no_sandbox:
             log.warning("Chromium runs without its sandbox: BROWSER_NO_SANDBOX=true")
             return False
-        probe = await self._processes.run(_PROBE, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
+        probe = await self._processes.run(SANDBOX_PROBE, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
         if probe.exit.code != 0:
             raise Unavailable(
                 "the browser cannot start: this host refuses the user namespaces that its sandbox is made of",

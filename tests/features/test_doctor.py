@@ -16,14 +16,14 @@ class FakeProcesses:
     def __init__(self, codes: dict[str, int]) -> None:
         self._codes = codes
 
-    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int) -> Completed:
+    async def run(self, argv: Sequence[str], **_: object) -> Completed:
         return Completed(Exit(self._codes.get(argv[0], 0), None), b"1000\n", b"", False)
 
 
 class NoProcesses:
     """A spawner that is down."""
 
-    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int) -> Completed:
+    async def run(self, argv: Sequence[str], **_: object) -> Completed:
         raise Unavailable("processes cannot be started now")
 
 
@@ -44,6 +44,13 @@ async def test_a_lost_guarantee_says_what_would_win_it() -> None:
     assert found.status == "lost"
     assert found.hint is not None
     assert "seccomp" in found.hint
+
+
+async def test_a_browser_without_its_sandbox_is_said_so() -> None:
+    assert (await checks(FakeProcesses({})))["browser_sandbox"].status == "holds"
+    assert (await checks(FakeProcesses({"unshare": 1})))["browser_sandbox"].status == "lost"
+    given_up = (await checks(FakeProcesses({}), load({"BROWSER_NO_SANDBOX": "true", "WORKSPACE": "/tmp"})))["browser_sandbox"]
+    assert (given_up.status, "BROWSER_NO_SANDBOX" in given_up.detail) == ("lost", True)
 
 
 async def test_open_access_is_said_aloud() -> None:

@@ -19,7 +19,7 @@ X_SOCKETS = "/tmp/.X11-unix"
 def build(root: str, sockets: str, hidden: Collection[str]) -> None:
     """Lay the box's files, mounted at `root`, over this process's mount namespace, which is a copy of the container's.
 
-    `sockets` is a directory that shows the X server's sockets: where they are otherwise is the box's. `hidden` are paths that must not show.
+    `sockets` is a directory that shows the X server's sockets, which are otherwise in /tmp. `hidden` are paths that must not show.
     """
     if os.path.isdir(sockets) and os.path.isdir(X_SOCKETS):
         bind(X_SOCKETS, sockets)

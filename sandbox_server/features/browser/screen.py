@@ -1,19 +1,20 @@
 """The browser by pixels: pictures of the screen, and what a hand on mouse and keyboard does."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from sandbox_server.core import Blob, Model, Tasks, operation
+from sandbox_server.core import Blob, Conflict, Model, Tasks, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.picture import Format
 from sandbox_server.drivers.x11.screen import MAX_SIZE, MIN_SIZE, Region
 from sandbox_server.features.browser.actions import Action, AnyAction
+from sandbox_server.features.browser.devices import Device
 from sandbox_server.features.browser.performer import perform
 
 MAX_ACTIONS = 100
@@ -88,15 +89,21 @@ class Resolution(Model):
 class BrowserConfigRequest(Model):
     resolution: Resolution | None = None
     """The size of the screen: any from 64x64 to 3840x2160."""
+    device: Device | None = None
+    """The device that pages are to find, until it is null again; pages that are open follow when they are loaded again."""
+
+
+type Emulate = Callable[[Device | None], Awaitable[None]]
 
 
 class BrowserScreen:
-    """Acts on the desktop; one caller's actions at a time."""
+    """Acts on the desktop; one caller's actions at a time. `emulate` is None where there is no browser."""
 
     tag = "browser"
 
-    def __init__(self, desktop: Desktop) -> None:
+    def __init__(self, desktop: Desktop, emulate: Emulate | None = None) -> None:
         self._desktop = desktop
+        self._emulate = emulate
         self._acting = asyncio.Lock()
         self._tasks = Tasks()
         self._release: asyncio.Task[None] | None = None
@@ -151,10 +158,16 @@ class BrowserScreen:
 
     @operation("POST /v1/browser/config", scope="browser")
     async def set_config(self, request: BrowserConfigRequest) -> None:
-        """Change the size of the screen."""
-        if request.resolution is None:
-            return
-        size = (request.resolution.width, request.resolution.height)
+        """Change the size of the screen, or the device that pages find."""
+        if request.resolution is not None:
+            await self._resize(request.resolution)
+        if "device" in request.model_fields_set:
+            if self._emulate is None:
+                raise Conflict("there is no browser here: DISABLE_BROWSER=true")
+            await self._emulate(request.device)
+
+    async def _resize(self, resolution: Resolution) -> None:
+        size = (resolution.width, resolution.height)
         if not (MIN_SIZE[0] <= size[0] <= MAX_SIZE[0] and MIN_SIZE[1] <= size[1] <= MAX_SIZE[1]):
             raise InvalidFields(
                 [{"loc": ("resolution",), "msg": f"{size[0]}x{size[1]} is not from 64x64 to 3840x2160", "type": "resolution"}]

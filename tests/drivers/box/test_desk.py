@@ -41,7 +41,9 @@ def test_processes_are_numbered_as_in_the_box(shared_box: BoxDaemons) -> None:
     assert "cat" in shared_box.out("cat /proc/self/comm", "desktop")
 
 
-@pytest.mark.parametrize("look", ["head -c 1 {}/environ | grep -q .", "head -c 1 {}/maps | grep -q .", "readlink {}/fd/0", "ls {}/root/", "ls {}/cwd/"])
+@pytest.mark.parametrize(
+    "look", ["head -c 1 {}/environ | grep -q .", "head -c 1 {}/maps | grep -q .", "readlink {}/fd/0", "ls {}/root/", "ls {}/cwd/"]
+)
 def test_root_in_the_box_reads_nothing_of_it(shared_box: BoxDaemons, on_desk: int, look: str) -> None:
     look = look.format(f"/proc/{on_desk}")
     assert shared_box.run(look)[1] != {"exit": 0}
