@@ -16,7 +16,7 @@ from sandbox_server.core.dispatch import Dispatcher, Guard, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
-from sandbox_server.drivers import isolation
+from sandbox_server.drivers import isolation, system
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.components import Components
@@ -28,17 +28,22 @@ from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
@@ -48,6 +53,8 @@ from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.devices import Devices
+from sandbox_server.features.browser.elements import ScreenElements
+from sandbox_server.features.browser.pictures import Pictures
 from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
@@ -64,12 +71,14 @@ from sandbox_server.features.file.transfer import FileTransfer
 from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.jupyter.feature import Jupyter
 from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -88,13 +97,6 @@ def compose(settings: Settings) -> Product:
     paths = settings.paths
     audit = Audit()
     processes = Processes(paths.socket("spawn"))
-    left_out = settings.components.disabled
-    components = Components(
-        {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
-        | ({} if "mcp" in left_out else {"mcp": paths.socket("mcp")})
-        | ({} if "desktop" in left_out else {"desktop": settings.display.socket})
-        | ({} if "browser" in left_out else {"browser": paths.socket("cdp")})
-    )
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -110,23 +112,25 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
+    kernels, python = kernel_sessions(processes, settings)
     box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
     renewal = Renewal(box, sessions)
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
     desktop = Desktop(settings.display.name)
-    owner = Owner(paths.socket("cdp"))
-    screen = BrowserScreen(desktop, None if "browser" in left_out else Devices(owner).emulate)
+    turns = Turns(desktop)
+    owner, has_browser = Owner(paths.socket("cdp")), "browser" not in settings.components.left_out
     display = Display(desktop.screen, Sound(paths.sound), files)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(components, audit),
-        Doctor(processes, settings),
+        Health(Components(component_sockets(settings)), audit),
+        Doctor(processes, settings, desktop),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, workspace=settings.agent.workspace),
+        Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
+        Jupyter(python, output_bytes=settings.code.output_bytes),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
@@ -135,14 +139,46 @@ def compose(settings: Settings) -> Product:
         suspension,
         BoxRestart(renewal),
         CapabilityReport(box.isolation),
-        screen,
-        *([] if "browser" in left_out else [BrowserRunning(owner, desktop)]),
+        Pictures(desktop),
+        BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
+        *([BrowserRunning(owner, desktop)] * has_browser),
+        ScreenElements(desktop, turns),
+        Vnc(VncServer(paths.vnc), desktop),
         display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
+    opened = (bash, files, watches, tmux, sessions, kernels, python, renewal, suspension, desktop, turns, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+
+
+def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, KernelSessions]:
+    """What runs Python code."""
+    code = settings.code
+    kernels = Kernels(
+        processes,
+        folder=settings.paths.kernels,
+        default=code.python,
+        memory=code.memory_bytes or system.memory_bytes() * 3 // 4,
+        warm=code.warm,
+        enabled="jupyter" not in settings.components.disabled,
+    )
+    return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
+
+
+def component_sockets(settings: Settings) -> dict[str, str]:
+    """The sockets on which the components answer once they are ready, except those that were left out."""
+    paths = settings.paths
+    parts = {
+        "browser": {"browser": paths.socket("cdp")},
+        "desktop": {"desktop": settings.display.socket, "desktop-bus": paths.bus},
+        "mcp": {"mcp": paths.socket("mcp")},
+        "vnc": {"vnc": paths.vnc},
+    }
+    sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    for component in parts.keys() - settings.components.left_out:
+        sockets |= parts[component]
+    return sockets
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

@@ -37,6 +37,11 @@ class Paths:
         return f"{self.agent_run}/shells"
 
     @property
+    def kernels(self) -> str:
+        """Where Jupyter kernels have their sockets, 0700 of the agent."""
+        return f"{self.agent_run}/kernels"
+
+    @property
     def tabs(self) -> str:
         """The addresses of the browser's tabs, for the next process that owns it."""
         return f"{self.run}/tabs.json"
@@ -71,6 +76,16 @@ class Paths:
     def authority(self) -> str:
         """The cookie of the X server, for the desktop's user and control."""
         return f"{self.desktop}/authority"
+
+    @property
+    def bus(self) -> str:
+        """Where the message bus of the desktop's programs listens."""
+        return f"{self.desktop}/bus"
+
+    @property
+    def vnc(self) -> str:
+        """Where the VNC server listens, for the desktop's user and control."""
+        return f"{self.desktop}/vnc.sock"
 
     @property
     def sound(self) -> str:

@@ -1,7 +1,7 @@
 """Every environment variable of the container, once: name, type, default and meaning.
 
 Stdlib only, because `boot` imports this first and has milliseconds. An empty value means unset; a
-bad one raises `BadSettings`, which names the variable. The README's table comes from `table()`.
+bad one raises `BadSettings`, which names the variable. The README's table is made from it.
 """
 
 import json
@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from sandbox_server.auth_settings import Auth as Auth
 from sandbox_server.browser_settings import Browser
+from sandbox_server.code_settings import Code
 from sandbox_server.desktop_settings import Display as Display
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
@@ -253,6 +254,11 @@ class Components:
         "`DISABLE_<COMPONENT>=true` leaves that component out, as in `DISABLE_MCP=true`.",
     )
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """What was disabled, and what has no use without it."""
+        return self.disabled | ({"browser", "vnc"} if "desktop" in self.disabled else set())
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -264,6 +270,7 @@ class Settings:
     shell: Shell = field(default_factory=Shell)
     bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
+    code: Code = field(default_factory=Code)
     skills: Skills = field(default_factory=Skills)
     display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
@@ -315,34 +322,15 @@ def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, s
     own = [known for _, known in variables() if not known.inherited]
     passed = {name: value for name, value in environ.items() if not any(known.matches(name) for known in own)}
     agent = settings.agent
+    path = passed.pop("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     return {
-        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
         **passed,
+        "PATH": f"{agent.home}/.local/bin:{path}",  # where pip and npm put what the agent installs
         "HOME": agent.home,
         "USER": agent.user,
         "LOGNAME": agent.user,
         "SHELL": "/bin/bash",
         "WORKSPACE": agent.workspace,
     }
-
-
-def table() -> str:
-    """Give the Markdown table of every variable, grouped by section."""
-    lines = ["| variable | default | meaning |", "|---|---|---|"]
-    title = ""
-    for section, known in variables():
-        if section != title:
-            lines.append(f"| **{section}** | | |")
-            title = section
-        lines.append(f"| `{known.name}` | {_shown(known)} | {known.doc} |")
-    return "\n".join(lines) + "\n"
-
-
-def _shown(known: Variable) -> str:
-    if known.default in (None, "", (), frozenset()):
-        return known.kind.label
-    if isinstance(known.default, bool):
-        return f"`{str(known.default).lower()}`"
-    return f"`{known.default:g}`" if isinstance(known.default, float) else f"`{known.default}`"

@@ -4,7 +4,7 @@ A small root daemon of the standard library. A client asks for one process per c
 from it how the process started and how it ended; closing the connection ends the process. See `wire_fds` for the
 messages and `process` for the client.
 
-Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "limits"}`, or `{"worker": true, "user"}` for a file
+Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "limits", "isolation"}`, or `{"worker": true, "user"}` for a file
 worker, whose socket comes with the reply.
 Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
 A client may send `{"kill": signal, "group": bool}` at any time between.
@@ -27,10 +27,13 @@ from sandbox_server.drivers import child, wire_fds
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.box.seat import RETRY_SECONDS, Seat
 from sandbox_server.drivers.child import Account, Program
+from sandbox_server.drivers.fence import policy
+from sandbox_server.drivers.fence.fence import Fence
 from sandbox_server.drivers.files import worker
 from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
+from sandbox_server.paths import Paths
 
 MAX_TRIES = 20
 """To start a process in a box that is ending; one every `RETRY_SECONDS`."""
@@ -75,6 +78,7 @@ class Spawner:
         peers: frozenset[int],
         serve_files: FileServer,
         seat: Seat | None = None,
+        private: str = Paths().agent_run,
     ) -> None:
         self._listener = listener
         self._accounts = accounts
@@ -82,6 +86,7 @@ class Spawner:
         self._peers = peers
         self._serve_files = serve_files
         self._seat = seat
+        self._private = private
         self._waiting: list[tuple[_Connection, list[int]]] = []
         self._poller = Poller()
         self._children: dict[int, _Connection] = {}
@@ -241,14 +246,25 @@ class Spawner:
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
         standard = [streams.get(name, self._null) for name in _STREAMS]
         own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
-        environment = {**self._environment, **own, **extra}
+        cwd, base = request.get("cwd"), {**self._environment, **own}
+        fence = self._fence(request, account, cwd or base.get("WORKSPACE") or account.home)
+        environment = {**(fence.environment(base) if fence else base), **extra}
         return Program(
             argv=argv,
-            cwd=request.get("cwd"),
+            cwd=cwd,
             environment={name: value for name, value in environment.items() if value is not None},
             fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
             limits={name: int(value) for name, value in limits.items()},
+            fence=fence,
         )
+
+    def _fence(self, request: Message, account: Account, cwd: str) -> Fence | None:
+        asked = request.get("isolation")
+        if asked is None:
+            return None
+        if account is not self._accounts["agent"]:
+            raise MalformedMessageError("only what runs as the agent can be isolated")
+        return Fence(policy.decode(asked), cwd=cwd, home=account.home, private=self._private)
 
     def _on_report(self, connection: _Connection) -> None:
         """Learn whether the child became what it was to become: nothing is said on the pipe if it did."""
@@ -359,6 +375,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         peers=frozenset({0, client.uid}),
         serve_files=serve_files,
         seat=seat,
+        private=options.private,
     ).run()
 
 
@@ -376,4 +393,5 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--desktop", help='user that the display and the browser run as, asked for as "desktop"')
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
     parser.add_argument("--box", default=None, help="socket of the keeper of the box that everything starts in")
+    parser.add_argument("--private", default=Paths().agent_run, help="directory that no isolated process may see")
     return parser.parse_args(arguments)

@@ -4,16 +4,34 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox_server.core import Failure, Model, operation
+from sandbox_server.core import Conflict, Failure, Model, Unavailable, operation
 from sandbox_server.drivers import system
 from sandbox_server.drivers.chromium import SANDBOX_PROBE
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.fence import landlock
+from sandbox_server.drivers.fence.policy import (
+    EnvPolicy,
+    IsolationPolicy,
+    LimitsPolicy,
+    NetworkPolicy,
+    ReadPolicy,
+    WritePolicy,
+)
+from sandbox_server.drivers.process import NEEDED_FOR_ISOLATION, Processes
+from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 
 MIN_SHM_BYTES = 256 * 1024 * 1024
 """Below this Chromium's renderers crash on large pages."""
 MIN_FREE_BYTES = 1024**3
 PROBE_SECONDS = 5.0
+EVERYTHING = IsolationPolicy(
+    read=ReadPolicy(deny=("/etc/hostname",)),
+    write=WritePolicy(allow=("/tmp",)),
+    network=NetworkPolicy(allowed_domains=("example.com",)),
+    env=EnvPolicy(allow=()),
+    limits=LimitsPolicy(processes=16),
+)
+"""A policy that needs all that a policy may need."""
 
 
 class Check(Model):
@@ -53,9 +71,10 @@ class Doctor:
 
     tag = "doctor"
 
-    def __init__(self, processes: Processes, settings: Settings) -> None:
+    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop) -> None:
         self._processes = processes
         self._settings = settings
+        self._desktop = desktop
 
     @operation("GET /v1/doctor", scope="view")
     async def doctor(self) -> Diagnosis:
@@ -70,12 +89,15 @@ class Doctor:
             Probe("seccomp", _seccomp, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
             Probe("user_namespaces", self._user_namespaces, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
             Probe("browser_sandbox", self._browser_sandbox, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
+            Probe("isolation", self._isolation, NEEDED_FOR_ISOLATION),
+            Probe("isolated_signals", _isolated_signals, "needs a host with Linux 6.12 or newer, and Landlock among its security modules"),
             Probe("sudo", self._sudo, "set ALLOW_SUDO=true and do not run with no-new-privileges"),
             Probe("no_raw_packets", _no_raw_packets, "run with --cap-drop NET_RAW"),
             Probe("egress_policy", _egress_policy, "run with --cap-add NET_ADMIN"),
             Probe("shared_memory", _shared_memory, "run with --shm-size 1g"),
             Probe("memory_limit", _memory_limit, "run with --memory 4g, so that a hog ends here and not on the host"),
             Probe("process_limit", _process_limit, "run with --pids-limit 4096, so that a fork bomb ends here"),
+            Probe("desktop", self._windows, "read the container's log for lines of Xvfb and openbox"),
             Probe("disk", self._disk, "free at least 1 GiB for the workspace, or mount a larger volume"),
             Probe("clock", _clock, "start a time service on the host: tokens expire by this clock"),
         )
@@ -99,9 +121,26 @@ class Doctor:
         made = completed.exit.code == 0
         return Finding(made, "Chromium has a sandbox of its own" if made else "Chromium does not start: its namespaces are refused")
 
+    async def _isolation(self) -> Finding:
+        try:
+            done = await self._processes.run(["true"], cwd="/", timeout=PROBE_SECONDS, max_output=0, isolation=EVERYTHING)
+        except Conflict as refused:
+            return Finding(False, refused.message)
+        return Finding(done.exit.code == 0, "all of a policy is enforced")
+
     async def _sudo(self) -> Finding:
         works = await self._succeeds("sudo", "-n", "true")
         return Finding(works, "the agent can become root" if works else "sudo is refused")
+
+    async def _windows(self) -> Finding:
+        if "desktop" in self._settings.components.left_out:
+            return Finding(None, "it was left out")
+        try:
+            width, height = await self._desktop.screen.size()
+            manager = await self._desktop.windows.manager()
+        except Unavailable as down:
+            return Finding(False, down.message)
+        return Finding(manager is not None, f"{width}x{height} pixels, windows managed by {manager or 'nobody'}")
 
     async def _disk(self) -> Finding:
         room = system.space(self._settings.agent.workspace)
@@ -128,6 +167,11 @@ async def _check(probe: Probe) -> Check:
 async def _seccomp() -> Finding:
     mode = system.process_status().get("Seccomp", "0")
     return Finding(mode == "2", "a filter is in force" if mode == "2" else "system calls are not filtered")
+
+
+async def _isolated_signals() -> Finding:
+    version = landlock.abi()
+    return Finding(version >= landlock.SCOPES_ABI, f"the kernel has Landlock {version}" if version else "the kernel has no Landlock")
 
 
 async def _no_raw_packets() -> Finding:

@@ -21,7 +21,6 @@ OURS: dict[str, Any] = json.loads(generate.openapi())
 
 NOT_BUILT = {
     "code": 2,
-    "jupyter": 6,
     "mcp": 3,
     "nodejs": 7,
     "proxy": 11,

@@ -198,7 +198,7 @@ class Bash:
         self._commands.add(command)
         try:
             with _directory_as_argument():
-                await command.start(self._processes, session.argv(request.command), cwd, request.env or {})
+                await command.start(self._processes, session.argv(request.command), cwd, request.env or {}, request.isolation)
         except BaseException:
             session.withdraw(command)
             if session.temporary and not session.commands:

@@ -1,10 +1,12 @@
 import pytest
 from starlette.testclient import TestClient
-from starlette.websockets import WebSocketDisconnect
+from starlette.types import Message
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import Conflict, Model, Socket, socket
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
+from sandbox_server.core.http.sockets import AcceptedSocket
 from sandbox_server.core.operation import operations
 
 CALLER = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "code"}
@@ -100,3 +102,17 @@ def test_nobody_is_not_let_in(client: TestClient, talk: Talk) -> None:
 
     assert closed.value.code == 4401
     assert talk.ended == 0
+
+
+@pytest.mark.anyio
+async def test_closing_a_socket_whose_other_side_has_vanished_does_nothing() -> None:
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "websocket.close":
+            raise OSError("the connection is gone")
+
+    websocket = WebSocket({"type": "websocket"}, receive, send)
+    await websocket.accept()
+    await AcceptedSocket(websocket).close(4000, "reason")
