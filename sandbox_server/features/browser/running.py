@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Call, Failure, Model, operation
+from sandbox_server.core import Call, Failure, Model, NullCounts, operation
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.x11.desktop import Desktop
 
@@ -42,7 +42,7 @@ class RestartRequest(Model):
     """URL patterns that the browser refuses; `hard` only, as all that follow."""
     url_allowlist: Annotated[list[str], Field(max_length=MAX_PATTERNS)] | None = None
     """Exceptions to the block list."""
-    allow_file_selection_dialogs: bool | None = None
+    allow_file_selection_dialogs: Annotated[bool | None, NullCounts()] = None
     """Whether pages can open file dialogs; null leaves that to the browser again."""
     locale: Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9,;=.*-]+$")] | None = None
     """Accept-Language, most wanted first."""

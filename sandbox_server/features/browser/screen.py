@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Conflict, Model, operation
+from sandbox_server.core import Conflict, Model, NullCounts, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.screen import MAX_SIZE, MIN_SIZE
@@ -69,7 +69,7 @@ class Resolution(Model):
 class BrowserConfigRequest(Model):
     resolution: Resolution | None = None
     """The size of the screen: any from 64x64 to 3840x2160."""
-    device: Device | None = None
+    device: Annotated[Device | None, NullCounts()] = None
     """The device that pages are to find, until it is null again; pages that are open follow when they are loaded again."""
 
 
