@@ -12,6 +12,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
 # A container that is not started as root makes its own directories below these; boot as root closes both.
 RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin control \
     && groupadd --gid 991 desktop && useradd --uid 991 --gid 991 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin desktop \
+    && usermod --append --groups desktop control \
     && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
     && echo 'gem ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/agent && chmod 0440 /etc/sudoers.d/agent \
     && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \

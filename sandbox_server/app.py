@@ -1,7 +1,7 @@
 """The composition root: settings make drivers, drivers make features, features make the application."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +25,17 @@ from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.downloads import Downloads
+from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
@@ -37,7 +43,6 @@ from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
-from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.vnc.server import VncServer
@@ -49,14 +54,21 @@ from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.checks import BoxChecks
+from sandbox_server.features.box.itself import BoxItself
 from sandbox_server.features.box.renewal import Renewal
-from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.console import ConsoleLog
+from sandbox_server.features.browser.cookies import Cookies
 from sandbox_server.features.browser.devices import Devices
+from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
+from sandbox_server.features.browser.network import Network
 from sandbox_server.features.browser.pictures import Pictures
+from sandbox_server.features.browser.record import PageRecordings
 from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.features.browser.screen import BrowserScreen
+from sandbox_server.features.browser.state import BrowserState
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
@@ -96,7 +108,8 @@ def compose(settings: Settings) -> Product:
     """Build every driver and feature; nothing is opened or started yet, and only what boot found out is read."""
     paths = settings.paths
     audit = Audit()
-    processes = Processes(paths.socket("spawn"))
+    found = isolation.read(paths.isolation)
+    processes = Processes(paths.socket("spawn"), RESTART_SECONDS)
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -113,18 +126,20 @@ def compose(settings: Settings) -> Product:
         evict_after=settings.shell.evict_after,
     )
     kernels, python = kernel_sessions(processes, settings)
-    box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
+    box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
     suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
-    owner, has_browser = Owner(paths.socket("cdp")), "browser" not in settings.components.left_out
     display = Display(desktop.screen, Sound(paths.sound), files)
+    owner, has_browser = Owner(paths.socket("cdp")), "browser" not in settings.components.left_out
+    devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
+    downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(Components(component_sockets(settings)), audit),
-        Doctor(processes, settings, desktop),
+        Health(Components(component_sockets(settings, found)), audit),
+        Doctor(processes, settings, desktop, BoxChecks(box, quota=settings.box.checkpoint_quota).probes()),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
@@ -133,11 +148,11 @@ def compose(settings: Settings) -> Product:
         Jupyter(python, output_bytes=settings.code.output_bytes),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
-        Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
+        Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
         Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(renewal),
+        BoxItself(box, renewal),
         CapabilityReport(box.isolation),
         Pictures(desktop),
         BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
@@ -145,10 +160,29 @@ def compose(settings: Settings) -> Product:
         ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,
+        recordings,
+        *network_features(devtools, downloads, files),
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, kernels, python, renewal, suspension, desktop, turns, display, observe)
+    opened = (
+        bash,
+        files,
+        watches,
+        tmux,
+        sessions,
+        kernels,
+        python,
+        renewal,
+        suspension,
+        desktop,
+        turns,
+        display,
+        devtools,
+        downloads,
+        recordings,
+        observe,
+    )
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
@@ -166,7 +200,18 @@ def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, 
     return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
 
 
-def component_sockets(settings: Settings) -> dict[str, str]:
+def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> list[Feature]:
+    """The browser's requests, messages, cookies, state and downloads."""
+    return [
+        Network(devtools, files, __version__),
+        ConsoleLog(devtools, files),
+        Cookies(devtools),
+        BrowserState(devtools, Storage(devtools), files),
+        DownloadList(devtools, downloads),
+    ]
+
+
+def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
     """The sockets on which the components answer once they are ready, except those that were left out."""
     paths = settings.paths
     parts = {
@@ -176,6 +221,8 @@ def component_sockets(settings: Settings) -> dict[str, str]:
         "vnc": {"vnc": paths.vnc},
     }
     sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    if found.rung == "box":
+        sockets["box"] = paths.socket("box")
     for component in parts.keys() - settings.components.left_out:
         sockets |= parts[component]
     return sockets
@@ -241,7 +288,7 @@ def create(settings: Settings) -> Starlette:
     return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan)
 
 
-def serve(settings: Settings) -> None:
-    """Serve on the API's socket until told to stop."""
+def serve(settings: Settings, *, started: Callable[[], None]) -> None:
+    """Serve on the API's socket until told to stop; `started` is called once it listens."""
     logs.configure(settings.logs.level)
-    serve_on(settings.paths.socket("api"), create(settings))
+    serve_on(settings.paths.socket("api"), create(settings), started=started)

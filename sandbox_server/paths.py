@@ -88,6 +88,11 @@ class Paths:
         return f"{self.desktop}/vnc.sock"
 
     @property
+    def downloads(self) -> str:
+        """Where the browser saves what it downloads, until it is handed to the agent: for the desktop's user and control."""
+        return f"{self.desktop}/downloads"
+
+    @property
     def sound(self) -> str:
         """The socket of the sound server, for the desktop's user and control; where programs look below XDG_RUNTIME_DIR."""
         return f"{self.desktop}/pulse/native"

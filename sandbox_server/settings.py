@@ -234,6 +234,12 @@ class Box:
     max_processes: int = variable(
         "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once; more of them cannot start."
     )
+    max_memory: int = variable(
+        "BOX_MAX_MEMORY_BYTES",
+        SIZE,
+        0,
+        "Memory that the agent's processes may use together, and each of them; the largest is ended beyond it. 0: what the container has.",
+    )
     checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
     idle_suspend: float = variable(
         "IDLE_SUSPEND_SECONDS",
@@ -283,7 +289,7 @@ class Settings:
 
     @property
     def downloads(self) -> str:
-        """Where the browser puts what it downloads: the desktop user's to write, the agent's too."""
+        """Where the agent gets what the browser downloads."""
         return self.browser.downloads or f"{self.agent.home}/Downloads"
 
 

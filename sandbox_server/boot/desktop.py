@@ -17,13 +17,17 @@ takes it for display 0, so that one entry is for any number too."""
 
 
 def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
-    """Make the desktop's directories, a new cookie, and the place for the X server's socket, in which the agent can make none."""
+    """Make the desktop's directories, a new cookie, and the place for the X server's socket, which the agent cannot enter.
+
+    The cookie alone would not keep the agent out: the browser that it drives can read what the desktop's user can.
+    """
     desktop = (settings.users.desktop_uid, settings.users.control_uid)
     places.own(settings.paths.desktop, 0o750, desktop)
     places.own(os.path.dirname(settings.paths.sound), 0o750, desktop)
     places.own(settings.paths.desktop_sockets, 0o750, desktop)
+    places.own(settings.paths.downloads, 0o770, desktop)
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)
-    places.own(str(sockets), 0o1775, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
+    places.own(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
 
 
 def write_authority(file: Path, display: str, owner: places.Owner) -> None:

@@ -30,7 +30,6 @@ def prepare(settings: Settings) -> None:
     own(settings.logs.directory, 0o755, agent)
     own(settings.agent.home, 0o755, agent)
     fill_home(settings.agent.home, SKELETON, agent)
-    own(settings.downloads, 0o2775, (settings.users.desktop_uid, settings.agent.gid))
 
 
 def fill_home(home: str, skeleton: str, owner: Owner) -> None:

@@ -21,6 +21,7 @@ from sandbox_server.core import logs
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.chromium import Chromium, Place
+from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.process import Processes
 from sandbox_server.settings import Settings
 
@@ -34,8 +35,8 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    place = Place(paths.desktop, paths.browser_policies, settings.downloads, settings.display.socket, _display(settings))
-    chromium = Chromium(Processes(paths.socket("spawn")), settings.browser, place)
+    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings))
+    chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
     emulation = Emulation()
 

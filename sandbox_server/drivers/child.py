@@ -23,6 +23,8 @@ from sandbox_server.drivers.fence.fence import Fence, FenceError
 OOM_SCORE = 500
 """Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
 UMASK = 0o022
+SESSION = "TANDEM_SESSION"
+"""The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
 STANDARD = 3
 FIRST_FREE = 16
 """A program is given descriptors below this."""

@@ -104,13 +104,14 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What lets the browser onto the display and the desktop's message bus."""
+        """What lets the browser onto the display and the desktop's message bus, and its sound to the sound server."""
         return {
             "HOME": self.home,
             "DISPLAY": self.display,
             "XAUTHORITY": f"{self.home}/authority",
             "TMPDIR": f"{self.home}/tmp",
             "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.home}/bus",
+            "XDG_RUNTIME_DIR": self.home,  # where the browser's own sandbox lets it reach a sound server
         }
 
 

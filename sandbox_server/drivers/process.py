@@ -24,7 +24,7 @@ from sandbox_server.core.errors import (
     TooLarge,
     Unavailable,
 )
-from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers import patience, wire_fds
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
@@ -42,7 +42,6 @@ NEEDED_FOR_ISOLATION = (
 )
 
 User = Literal["agent", "desktop", "root"]
-_FULL_QUEUE_PAUSE = 0.01
 
 _KINDS: dict[int, type[Failure]] = {
     errno.ENOENT: NotFound,
@@ -123,10 +122,11 @@ class Process:
 
 
 class Processes:
-    """Starts processes of the agent through the spawner that listens on `socket_path`."""
+    """Starts processes of the agent through the spawner that listens on `socket_path`, or will within `patience` seconds."""
 
-    def __init__(self, socket_path: str) -> None:
+    def __init__(self, socket_path: str, patience: float = 0.0) -> None:
         self._socket_path = socket_path
+        self._patience = patience
 
     async def start(
         self,
@@ -222,7 +222,7 @@ class Processes:
         try:
             with _named_failures():
                 async with asyncio.timeout(START_TIMEOUT):
-                    await _connect(sock, self._socket_path)
+                    await patience.connect(sock, self._socket_path, self._patience)
                     wire_fds.send_request(sock, body, fds)
                     await _until_readable(sock)
                 reply, received = wire_fds.receive(sock)
@@ -230,14 +230,6 @@ class Processes:
         except BaseException:
             sock.close()
             raise
-
-
-async def _connect(sock: socket.socket, path: str) -> None:
-    while True:
-        try:
-            return sock.connect(path)
-        except BlockingIOError:  # its queue is full, and a Unix socket does not say when there is room again
-            await asyncio.sleep(_FULL_QUEUE_PAUSE)
 
 
 async def _until_readable(sock: socket.socket) -> None:

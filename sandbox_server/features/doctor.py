@@ -1,10 +1,10 @@
 """Doctor: which guarantees hold on this host, and what would win the ones that do not."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 from sandbox_server.core import Conflict, Failure, Model, Unavailable, operation
+from sandbox_server.core.diagnosis import Finding, Probe
 from sandbox_server.drivers import system
 from sandbox_server.drivers.chromium import SANDBOX_PROBE
 from sandbox_server.drivers.fence import landlock
@@ -49,37 +49,21 @@ class Diagnosis(Model):
     """Names of the checks that do not hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one probe saw; `holds` None means that it could not tell."""
-
-    holds: bool | None
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One guarantee: how to look for it and what to do without it."""
-
-    name: str
-    look: Callable[[], Awaitable[Finding]]
-    hint: str
-
-
 class Doctor:
-    """Looks at the host from inside, each time it is asked."""
+    """Looks at the host from inside, each time it is asked; `more` are probes of other features."""
 
     tag = "doctor"
 
-    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop) -> None:
+    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop, more: Sequence[Probe] = ()) -> None:
         self._processes = processes
         self._settings = settings
         self._desktop = desktop
+        self._more = more
 
     @operation("GET /v1/doctor", scope="view")
     async def doctor(self) -> Diagnosis:
         """Tell which guarantees hold on this host, with a hint for each that does not."""
-        checks = [await _check(probe) for probe in self._probes()]
+        checks = [await _check(probe) for probe in (*self._probes(), *self._more)]
         return Diagnosis(checks=checks, lost=[check.name for check in checks if check.status == "lost"])
 
     def _probes(self) -> Sequence[Probe]:

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from sandbox_server.core import Conflict, Unavailable
+from sandbox_server.core.diagnosis import Finding, Probe
 from sandbox_server.drivers.process import Completed, Exit
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.doctor import Check, Doctor
@@ -66,6 +67,16 @@ async def test_a_browser_without_its_sandbox_is_said_so() -> None:
     assert (await checks(FakeProcesses({"unshare": 1})))["browser_sandbox"].status == "lost"
     given_up = (await checks(FakeProcesses({}), load({"BROWSER_NO_SANDBOX": "true", "WORKSPACE": "/tmp"})))["browser_sandbox"]
     assert (given_up.status, "BROWSER_NO_SANDBOX" in given_up.detail) == ("lost", True)
+
+
+async def test_probes_of_other_features_are_looked_at_too() -> None:
+    async def look() -> Finding:
+        return Finding(holds=False, detail="it is not")
+
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), [Probe("more", look, "do something")])  # type: ignore[arg-type]
+    told = await doctor.doctor()
+    assert "more" in told.lost
+    assert told.checks[-1].hint == "do something"
 
 
 async def test_open_access_is_said_aloud() -> None:

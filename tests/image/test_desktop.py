@@ -44,8 +44,10 @@ def test_what_cannot_be_done_names_its_field(client: Client) -> None:
 def test_the_agent_has_no_way_to_the_display(sandbox: "Sandbox") -> None:
     assert sandbox.exec("cat", "/run/sandbox-desktop/authority", user="gem").code != 0
     program = "from Xlib.display import Display; Display('unix/:99')"
-    refused = sandbox.exec("/opt/venv/bin/python", "-c", program, user="gem")
-    assert "Xlib.error" in refused.stderr
+    sandbox.exec("install", "-o", "gem", "-m", "400", "/run/sandbox-desktop/authority", "/tmp/leaked")
+    refused = sandbox.exec("env", "XAUTHORITY=/tmp/leaked", "/opt/venv/bin/python", "-c", program, user="gem")
+    assert "Xlib.error.DisplayConnectionError" in refused.stderr, "not even with the cookie"
+    sandbox.exec("rm", "/tmp/leaked")
     assert sandbox.exec("env", "XAUTHORITY=/run/sandbox-desktop/authority", "/opt/venv/bin/python", "-c", program, user="control").code == 0
 
 

@@ -51,6 +51,7 @@ def _try(store: str) -> None:
         namespaces.mount_memory(store)
     folder = os.path.join(store, f"probe-{secrets.token_hex(4)}")
     try:
+        BoxStore(store).reserve.make_room()
         tried = BoxStore(folder)
         tried.prepare()
         root = [Layered("/", tried.make_base())]

@@ -1,79 +1,57 @@
-"""The client of the process that owns the browser, against a server of canned answers."""
+"""What the owning process tells of tabs and does with them, on a real browser."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.drivers.browser.owner import Owner, Tab
+from sandbox_server.drivers.browser.owner import Owner
+from tests.cdp.conftest import display, shared
+from tests.waiting import eventually
+
+__all__ = ["display", "shared"]
 
 pytestmark = pytest.mark.anyio
 
 
-class Canned:
-    """Answers every request with `status` and `body`, and remembers what was asked."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.body = b"{}"
-        self.asked: list[tuple[str, bytes]] = []
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = int(next(line for line in head.splitlines() if line.startswith("Content-Length")).partition(":")[2])
-        self.asked.append((head.splitlines()[0], await reader.readexactly(length)))
-        writer.write(b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%b" % (self.status, len(self.body), self.body))
-        await writer.drain()
-        writer.close()
-
-
 @pytest.fixture
-async def canned(tmp_path: Path) -> AsyncIterator[Canned]:
-    canned = Canned()
-    async with await asyncio.start_unix_server(canned.serve, str(tmp_path / "cdp.sock")):
-        yield canned
+def owner(shared: Any) -> Owner:
+    return Owner(shared.socket)
 
 
-@pytest.fixture
-def owner(tmp_path: Path) -> Owner:
-    return Owner(str(tmp_path / "cdp.sock"))
+async def shows(owner: Owner, page: str, url: str) -> bool:
+    return any(tab.page == page and tab.url == url and tab.active for tab in await owner.tabs())
 
 
-async def test_tabs_come_in_the_order_of_the_strip(canned: Canned, owner: Owner) -> None:
-    canned.body = b'[{"page": "A", "url": "u", "title": "t", "index": 0, "active": true}]'
-    assert await owner.tabs() == [Tab("A", "u", "t", active=True)]
+async def is_closed(owner: Owner, page: str) -> bool:
+    return page not in [tab.page for tab in await owner.tabs()]
 
 
-async def test_an_address_is_passed_on_whole(canned: Canned, owner: Owner) -> None:
-    canned.body = b'{"id": "A"}'
-    assert await owner.open("https://a.example/?b=c&d#e") == "A"
-    assert canned.asked == [("PUT /json/new?https%3A%2F%2Fa.example%2F%3Fb%3Dc%26d%23e HTTP/1.1", b"")]
-
-
-async def test_policies_travel_as_they_are(canned: Canned, owner: Owner) -> None:
-    await owner.restart({"allow_file_selection_dialogs": None})
-    assert canned.asked == [("POST /browser/restart HTTP/1.1", b'{"allow_file_selection_dialogs":null}')]
-
-
-async def test_no_emulation_is_said_so(canned: Canned, owner: Owner) -> None:
-    await owner.emulate(None)
-    assert canned.asked == [("PUT /browser/emulation HTTP/1.1", b"null")]
-
-
-async def test_a_page_that_went_is_not_there(canned: Canned, owner: Owner) -> None:
-    canned.status = 404
+async def test_a_tab_is_opened_in_front_brought_back_and_closed(owner: Owner) -> None:
+    first = await owner.open("data:text/html,first")
+    second = await owner.open("data:text/html,second%20%26%20last")
+    await eventually(lambda: shows(owner, second, "data:text/html,second%20%26%20last"))
+    await owner.activate(first)
+    await eventually(lambda: shows(owner, first, "data:text/html,first"))
+    for page in (first, second):
+        await owner.close(page)
+        await eventually(partial(is_closed, owner, page))
     with pytest.raises(NotFound):
-        await owner.activate("A")
+        await owner.activate(first)
 
 
-async def test_why_there_is_no_browser_is_passed_on(canned: Canned, owner: Owner) -> None:
-    canned.status, canned.body = 503, b'{"message": "the host refuses it"}'
-    with pytest.raises(Unavailable, match="the host refuses it"):
-        await owner.version()
+async def test_a_page_that_is_stuck_in_a_script_does_not_answer(owner: Owner, shared: Any) -> None:
+    page = await owner.open("about:blank")
+    assert await owner.answers(page, 20)
+    with shared.connect(f"/devtools/page/{page}") as client:
+        await asyncio.to_thread(client.send, "Runtime.evaluate", expression="for (;;);")
+        assert not await owner.answers(page, 0.5)
+    await owner.close(page)
 
 
-async def test_without_its_process_the_browser_is_not_there_yet(owner: Owner) -> None:
+async def test_without_the_owning_process_there_are_no_tabs(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="not there yet"):
-        await owner.page_size()
+        await Owner(str(tmp_path / "none.sock")).tabs()
