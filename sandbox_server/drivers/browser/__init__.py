@@ -1,0 +1,1 @@
+"""Driving the pages of the browser: Playwright, attached to the process that owns it."""

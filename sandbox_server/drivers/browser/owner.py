@@ -1,0 +1,106 @@
+"""What the process that owns the browser tells and does without Playwright, and so whatever state a page is in."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from sandbox_server.core.errors import NotFound, Unavailable
+
+HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser"}
+"""Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""
+ANSWER_SECONDS = 25.0
+"""For one answer; a browser that is started lazily takes some of them."""
+MAX_ANSWER = 16 << 20
+RETRY_AFTER = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One tab as a person sees it."""
+
+    page: str
+    """Target id of its page."""
+    url: str
+    title: str
+    active: bool
+    """Whether it is the one in front in its window."""
+
+
+class Owner:
+    """A client of the owning process's socket. Every call starts a browser that is not running yet."""
+
+    def __init__(self, socket: str) -> None:
+        self.socket = socket
+
+    async def tabs(self) -> list[Tab]:
+        """The tabs in the order of the strip; raises Unavailable while there is no browser."""
+        return [Tab(each["page"], each["url"], each["title"], each["active"]) for each in orjson.loads(await self._ask("GET", "/browser/tabs"))]
+
+    async def open(self, url: str) -> str:
+        """Open a tab on an address, in front, and return the target id of its page."""
+        return str(orjson.loads(await self._ask("PUT", f"/json/new?{quote(url, safe='')}"))["id"])
+
+    async def activate(self, page: str) -> None:
+        """Bring the tab of a page to the front; raises NotFound."""
+        await self._ask("GET", f"/json/activate/{page}")
+
+    async def close(self, page: str) -> None:
+        """Close the tab of a page; raises NotFound."""
+        await self._ask("GET", f"/json/close/{page}")
+
+    async def reset(self, page: str) -> None:
+        """Show a blank page in a tab, in a process of its own; so comes back a page that crashed or hangs."""
+        from websockets.asyncio.client import unix_connect
+
+        uri = f"ws://browser/devtools/page/{page}"
+        async with asyncio.timeout(ANSWER_SECONDS), unix_connect(self.socket, uri, additional_headers=HEADERS, compression=None) as client:
+            await client.send(orjson.dumps({"id": 1, "method": "Page.navigate", "params": {"url": "about:blank"}}).decode())
+            await client.recv()
+
+    async def answers(self, page: str, within: float) -> bool:
+        """Whether a page runs a script within so many seconds; one that is stuck in a script, or crashed, does not."""
+        from websockets.asyncio.client import unix_connect
+
+        uri = f"ws://browser/devtools/page/{page}"
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within), unix_connect(self.socket, uri, additional_headers=HEADERS, compression=None) as client:
+                await client.send('{"id": 1, "method": "Runtime.evaluate", "params": {"expression": "1"}}')
+                await client.recv()
+                return True
+        return False
+
+    async def _ask(self, verb: str, path: str) -> bytes:
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                status, body = await self._exchange(verb, path)
+        except TimeoutError:
+            raise Unavailable("the browser does not answer", retry_after=RETRY_AFTER) from None
+        except (OSError, ValueError) as error:
+            raise Unavailable(f"the browser is not there yet: {error}", retry_after=RETRY_AFTER) from None
+        if status == 404:
+            raise NotFound("there is no such page any more")
+        if status != 200:
+            raise Unavailable(_message(body), retry_after=RETRY_AFTER)
+        return body
+
+    async def _exchange(self, verb: str, path: str) -> tuple[int, bytes]:
+        reader, writer = await asyncio.open_unix_connection(self.socket, limit=MAX_ANSWER)
+        try:
+            headers = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+            writer.write(f"{verb} {path} HTTP/1.1\r\nHost: browser\r\nConnection: close\r\n{headers}\r\n".encode())
+            head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
+        finally:
+            writer.close()
+        return int(head.split(b" ", 2)[1]), body
+
+
+def _message(body: bytes) -> str:
+    with suppress(ValueError):
+        answer: Any = orjson.loads(body)
+        if isinstance(answer, dict) and answer.get("message"):
+            return str(answer["message"])
+    return "the browser does not answer"
