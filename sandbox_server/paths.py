@@ -13,6 +13,8 @@ class Paths:
     """What the agent may read of the sandbox."""
     boot: str = "/run/sandbox-boot"
     """What root alone reads and writes: what the supervisor runs, and the agent's environment."""
+    desktop: str = "/run/sandbox-desktop"
+    """The home of the desktop's user, which control can read."""
     code: str = "/opt/tandem"
     """The sandbox itself, which nobody but root may change."""
     added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
@@ -20,8 +22,6 @@ class Paths:
     custom_tools: str = "/opt/tandem/custom_tools"
     spool: str = "/var/tmp"
     """Where output of commands is kept, in files without a name."""
-    desktop: str = "/run/sandbox-desktop"
-    """The desktop user's home, 0700: Chromium's profile is in it."""
     browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
     """Chromium's managed policies; control writes them."""
     devtools_protocol: str = "/opt/tandem/devtools-protocol.json"
@@ -48,6 +48,39 @@ class Paths:
         `serve` and `mcp` load their settings from it.
         """
         return f"{self.run}/environ.json"
+
+    @property
+    def public_environ(self) -> str:
+        """The container's environment without its secrets, as a JSON object; root's, 0400.
+
+        What forks into the box loads its settings from it: a copy of its memory is in there.
+        """
+        return f"{self.boot}/environ.json"
+
+    @property
+    def isolation(self) -> str:
+        """What boot found out about this host, as a JSON object; control's, 0400."""
+        return f"{self.run}/isolation.json"
+
+    @property
+    def box_record(self) -> str:
+        """Which box runs, for the keeper that comes after this one; root's."""
+        return f"{self.boot}/box.json"
+
+    @property
+    def authority(self) -> str:
+        """The cookie of the X server, for the desktop's user and control."""
+        return f"{self.desktop}/authority"
+
+    @property
+    def sound(self) -> str:
+        """The socket of the sound server, for the desktop's user and control; where programs look below XDG_RUNTIME_DIR."""
+        return f"{self.desktop}/pulse/native"
+
+    @property
+    def desktop_sockets(self) -> str:
+        """Where programs on the desktop find the X server's sockets in a box; their usual place, in /tmp, is the agent's there."""
+        return f"{self.desktop}/x11"
 
     @property
     def announcement(self) -> str:

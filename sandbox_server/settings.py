@@ -9,15 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
+from sandbox_server.auth_settings import Auth as Auth
 from sandbox_server.browser_settings import Browser
+from sandbox_server.desktop_settings import Display as Display
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,
-    HTTP_URL,
-    OPTIONAL_PATH,
     PATH,
+    PATHS,
     PORT,
     PUBLIC_KEY,
     SECRET,
@@ -26,7 +27,6 @@ from sandbox_server.variables import (
     TIMEZONE,
     USER_ID,
     Kind,
-    Secret,
     Variable,
     account_name,
     address,
@@ -117,46 +117,6 @@ class Gateway:
 
 
 @dataclass(frozen=True, slots=True)
-class Auth:
-    """Who may come in"""
-
-    mode: Literal["on", "off"] = variable(
-        "AUTH",
-        choice("on", "off"),
-        "on",
-        "`off` serves everything to everyone who reaches the port.",
-    )
-    api_key: Secret | None = variable(
-        "SANDBOX_API_KEY",
-        SECRET,
-        None,
-        "A key that opens everything. With neither it nor a JWT key set, boot makes one.",
-    )
-    jwt_public_key: Secret | None = variable(
-        "JWT_PUBLIC_KEY",
-        PUBLIC_KEY,
-        None,
-        "Base64 of a PEM public key (RSA, EC or Ed25519): tokens it signed are accepted.",
-    )
-    jwks_url: str | None = variable("JWT_JWKS_URL", HTTP_URL, None, "Where to fetch a JWKS; the token's `kid` picks the key.")
-    jwks_file: str | None = variable("JWT_JWKS_FILE", OPTIONAL_PATH, None, "A JWKS in a file, read again when it changes.")
-    audience: str | None = variable("JWT_AUDIENCE", TEXT, None, "Required `aud` of a token.")
-    issuer: str | None = variable("JWT_ISSUER", TEXT, None, "Required `iss` of a token.")
-    ticket_ttl: float = variable(
-        "TICKET_TTL_SECONDS",
-        seconds(1, 86400),
-        30.0,
-        "How long a ticket from `POST /tickets` can be redeemed.",
-    )
-    session_ttl: float = variable(
-        "SESSION_TTL_SECONDS",
-        seconds(60, 31536000),
-        43200.0,
-        "How long a browser stays signed in; a session never outlives the token behind it.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Shell:
     """Shells"""
 
@@ -197,6 +157,18 @@ class Files:
     """Files"""
 
     max_upload_bytes: int = variable("MAX_UPLOAD_BYTES", SIZE, 0, "Largest upload in bytes. 0: as much as the disk holds.")
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """Skills"""
+
+    paths: tuple[str, ...] = variable(
+        "AIO_SKILLS_PATH",
+        PATHS,
+        (),
+        "Directories of skills, separated by colons, that are registered from the start; what they need has to be installed.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +218,31 @@ class Logs:
 
 
 @dataclass(frozen=True, slots=True)
+class Box:
+    """The agent's box"""
+
+    mode: Literal["auto", "on", "off"] = variable(
+        "BOX",
+        choice("auto", "on", "off"),
+        "auto",
+        "Whether the agent lives in a Linux of its own, root only there. `auto`: where the host allows it; `on`: or boot stops.",
+    )
+    directory: str = variable(
+        "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a directory of the system."
+    )
+    max_processes: int = variable(
+        "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once; more of them cannot start."
+    )
+    checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
+    idle_suspend: float = variable(
+        "IDLE_SUSPEND_SECONDS",
+        seconds(0, 86400 * 30),
+        0.0,
+        "After how long without any request the agent's processes are suspended. 0: never.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Components:
     """Components"""
 
@@ -267,8 +264,11 @@ class Settings:
     shell: Shell = field(default_factory=Shell)
     bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
+    skills: Skills = field(default_factory=Skills)
+    display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
+    box: Box = field(default_factory=Box)
     components: Components = field(default_factory=Components)
     browser: Browser = field(default_factory=Browser)
     paths: Paths = field(default_factory=Paths)
@@ -298,6 +298,12 @@ def variables() -> Iterator[tuple[str, Variable]]:
         kind = cast("type", section.type)
         for _, known in declared(kind):
             yield (kind.__doc__ or "").strip(), known
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """Leave out every variable that holds a secret."""
+    secret = {known.name for _, known in variables() if known.kind in (SECRET, PUBLIC_KEY)}
+    return {name: value for name, value in environ.items() if name not in secret}
 
 
 def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sandbox_server import __version__
 from sandbox_server.core import ALL_SCOPES
-from sandbox_server.drivers.grants import Grant
-from sandbox_server.drivers.keyring import Keyring
-from sandbox_server.drivers.tickets import Tickets
+from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.settings import Settings
 
 LINK_SECONDS = 3600.0

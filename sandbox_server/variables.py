@@ -187,6 +187,7 @@ def _timezone(text: str) -> str:
 TEXT: Kind[str | None] = Kind("text", str)
 BOOLEAN = Kind("boolean", boolean)
 PATH = Kind("path", _absolute_path)
+PATHS = Kind("paths", lambda text: tuple(_absolute_path(part) for part in text.split(":") if part))
 OPTIONAL_PATH: Kind[str | None] = Kind("path", _absolute_path)
 SECRET: Kind[Secret | None] = Kind("secret", Secret)
 PUBLIC_KEY: Kind[Secret | None] = Kind("public key", _public_key)

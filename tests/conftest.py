@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import sandbox_server
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _DAEMON = """
@@ -111,7 +111,7 @@ class FileWorkers:
     async def worker(self, user: str) -> socket.socket:
         """Start one, as `Processes.worker` does."""
         ours, theirs = socket.socketpair()
-        program = f"import socket; from sandbox_server.drivers.file_worker import serve; serve(socket.socket(fileno={theirs.fileno()}))"
+        program = f"import socket; from sandbox_server.drivers.files.worker import serve; serve(socket.socket(fileno={theirs.fileno()}))"
         name = "gem" if user == "agent" and os.geteuid() == 0 else None
         process = subprocess.Popen(
             [sys.executable, "-c", program],

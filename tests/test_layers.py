@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OURS = "sandbox_server"
-SETTINGS = (f"{OURS}.settings", f"{OURS}.browser_settings", f"{OURS}.paths", f"{OURS}.variables")
+SETTINGS = tuple(f"{OURS}.{name}" for name in ("settings", "auth_settings", "browser_settings", "desktop_settings", "paths", "variables"))
 
 ALLOWED = {
     "cdp": (f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),

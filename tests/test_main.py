@@ -12,7 +12,7 @@ import pytest
 from sandbox_server import __main__ as command_line
 from sandbox_server.settings import BadSettings, Paths
 
-COMMANDS = ("boot", "serve", "spawn", "mcp", "post-ready", "shutdown", "sign-in", "generate")
+COMMANDS = ("boot", "serve", "box", "spawn", "mcp", "post-ready", "shutdown", "sign-in", "generate")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -3,6 +3,7 @@
 import os
 import pwd
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -68,6 +69,12 @@ def allow_root(agent: Agent, sudoers: Path) -> None:
     draft.write_text(rule, encoding="ascii")
     draft.chmod(0o440)
     draft.replace(sudoers)
+
+
+def withdraw_root(sudoers: Path = SUDOERS) -> None:
+    """Take the right to become root away from the agent outside the box; files that are read-only keep it, for added services alone."""
+    with suppress(OSError):
+        sudoers.unlink(missing_ok=True)
 
 
 def without_root(agent: Agent) -> dict[str, str]:

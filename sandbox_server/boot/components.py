@@ -8,13 +8,13 @@ from sandbox_server.drivers import nginx
 from sandbox_server.settings import Paths, Settings
 
 
-def link(settings: Settings) -> None:
+def link(settings: Settings, *, with_box: bool = False) -> None:
     """Link the configuration of every component that is enabled, the added services among them.
 
     The gateway reads the routes of added services itself.
     """
     paths = settings.paths
-    left_out = settings.components.disabled | _not_asked_for(settings)
+    left_out = settings.components.disabled | _not_asked_for(settings) | (set() if with_box else {"box"})
     fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added(paths)], left_out)
     gateway = Path(paths.run, "nginx")
     fill(gateway / "components", [f"{paths.code}/nginx/components"], left_out)
@@ -37,8 +37,13 @@ def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> Non
         stale.unlink()
     for number, source in enumerate(sources):
         for file in _files(source):
-            if file.stem.removeprefix("supervisord.") not in left_out:
+            if not _is_of(file.stem.removeprefix("supervisord."), left_out):
                 (target / f"{number}-{file.name}").symlink_to(file)
+
+
+def _is_of(name: str, components: Collection[str]) -> bool:
+    """Whether a file is of one of the components: it has its name, or its name and that of a part, as in `desktop-bus`."""
+    return any(name == component or name.startswith(f"{component}-") for component in components)
 
 
 def _files(source: str) -> Iterator[Path]:

@@ -22,7 +22,7 @@ def run(name: str, command: str, account: Account, environment: Mapping[str, str
     readable, writable = os.pipe()
     pid = os.fork()
     if pid == 0:
-        child.run_program(program, account, writable)
+        child.run_program(program, account, None, writable)
     os.close(writable)
     status = _wait(pid, timeout)
     with open(readable, encoding="utf-8") as report:

@@ -26,7 +26,6 @@ def prepare(settings: Settings) -> None:
     own(f"{paths.run}/nginx", 0o700, control)
     own(paths.agent_run, 0o750, root)
     own(paths.shells, 0o700, agent)
-    own(paths.desktop, 0o700, (settings.users.desktop_uid, settings.users.desktop_uid))
     own(settings.logs.directory, 0o755, agent)
     own(settings.agent.home, 0o755, agent)
     fill_home(settings.agent.home, SKELETON, agent)

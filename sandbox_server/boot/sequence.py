@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server import settings as declared
-from sandbox_server.boot import accounts, components, hooks, places
+from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places
 from sandbox_server.drivers.child import Account
-from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.settings import BadSettings, Settings
 
 EXIT_BAD_SETTINGS = 2
 EXIT_HOOK_FAILED = 3
+EXIT_NOT_ISOLATED = 4
 
 
 def boot(environ: Mapping[str, str]) -> NoReturn:
@@ -30,6 +31,8 @@ def boot(environ: Mapping[str, str]) -> NoReturn:
         _stop(EXIT_BAD_SETTINGS, f"the settings are wrong:\n{error}")
     except hooks.HookFailedError as error:
         _stop(EXIT_HOOK_FAILED, str(error))
+    except isolation.NotIsolatedError as error:
+        _stop(EXIT_NOT_ISOLATED, str(error))
     _supervise(settings, agent_environ)
 
 
@@ -39,21 +42,28 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
         accounts.prepare(settings.agent)
     else:
         _say("not started as root: the server, the gateway and the agent are one user, so nothing keeps the agent from their secrets")
+    chosen = isolation.choose(settings)
     places.prepare(settings)
+    if lost := isolation.announce(settings, chosen):
+        _say(lost)
     agent_environ = declared.agent_environ(environ, settings)
     _write_environs(settings, environ, agent_environ)
     _run_hook("RUN_HOOK_INIT", settings.hooks.init, settings, agent_environ)
     places.prepare_workspace(settings)
     _prepare_keys(settings)
+    desktop.prepare(settings)
     Path(settings.paths.announcement).touch()
-    components.link(settings)
+    components.link(settings, with_box=chosen.rung == "box")
     _run_hook("RUN_HOOK_PRE_SERVICES", settings.hooks.pre_services, settings, agent_environ)
+    if chosen.rung == "box" or chosen.root_withheld:
+        accounts.withdraw_root()
     return agent_environ
 
 
 def _write_environs(settings: Settings, environ: Mapping[str, str], agent_environ: Mapping[str, str]) -> None:
     control = (settings.users.control_uid, settings.users.control_uid)
     places.write_secret(settings.paths.environ, json.dumps(dict(environ)), control)
+    places.write_secret(settings.paths.public_environ, json.dumps(declared.without_secrets(environ)), (0, 0))
     places.write_secret(settings.paths.agent_environ, json.dumps(dict(agent_environ)), (0, 0))
 
 

@@ -5,7 +5,7 @@ from functools import reduce
 from inspect import isawaitable
 from typing import Any, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, RootModel, ValidationError
 
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 from sandbox_server.core.operation import Operation
@@ -77,7 +77,7 @@ async def require_scope(operation: Operation, request: BaseModel | None, call: C
 
 
 def validate(operation: Operation, fields: Mapping[str, object], *, strict: bool) -> BaseModel | None:
-    """Build the operation's request.
+    """Build the operation's request; a RootModel, a union of several, takes all fields as they are.
 
     A null for a field that has a default counts as not given: clients send it for every optional field.
     With `strict`, a field that the operation does not have is an error: an agent that invents one should learn of it.
@@ -85,10 +85,16 @@ def validate(operation: Operation, fields: Mapping[str, object], *, strict: bool
     model = operation.spec.request
     if model is None:
         return None
+    if issubclass(model, RootModel):
+        return _built(model, {name: value for name, value in fields.items() if value is not None})
     known = model.model_fields
     if strict and (unknown := sorted(set(fields) - set(known))):
         raise InvalidArgument(f"{operation.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
     given = {name: value for name, value in fields.items() if value is not None or name not in known or known[name].is_required()}
+    return _built(model, given)
+
+
+def _built(model: type[BaseModel], given: Mapping[str, object]) -> BaseModel:
     try:
         return model.model_validate(given)
     except ValidationError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, RootModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from sandbox_server.core.errors import FileErrorType
@@ -169,6 +169,8 @@ def _body(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
         }
     schema = _fields(spec, schemas, components)
+    if spec.request is not None and issubclass(spec.request, RootModel):
+        return {"required": True, "content": {"application/json": {"schema": schemas[spec.request]}}}
     if not spec.reads_json or not any(_place(spec, name) == "body" for name in schema.get("properties", {})):
         return None
     return {

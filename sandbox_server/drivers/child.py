@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 OOM_SCORE = 500
 """Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
@@ -76,11 +76,20 @@ class Program:
     limits: Mapping[str, int]
 
 
-def become(account: Account) -> None:
-    """Turn this process into `account`, for good.
+class Place(Protocol):
+    """Where a process lives, such as a box."""
+
+    def enter(self) -> None:
+        """Move this process there, for good."""
+
+
+def become(account: Account, place: Place | None = None) -> None:
+    """Turn this process into `account`, for good, in `place` where one is given.
 
     Without root there is nobody else to become, and the process stays who it is.
     """
+    if place:
+        place.enter()
     if os.geteuid() != 0:
         return
     os.setgroups(account.groups)
@@ -94,7 +103,7 @@ def allow_many_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def run_program(program: Program, account: Account, report: int) -> NoReturn:
+def run_program(program: Program, account: Account, place: Place | None, report: int) -> NoReturn:
     """Become the program; why it could not goes as JSON into `report`, which exec closes."""
     subject = "process"
     try:
@@ -104,7 +113,7 @@ def run_program(program: Program, account: Account, report: int) -> NoReturn:
             _let_open(fd, account)
         for target, fd in enumerate(sources):
             os.dup2(fd, target)
-        become(account)
+        become(account, place)
         subject = "cwd"
         _enter(program.cwd, program.environment)
         subject = "program"
@@ -115,12 +124,12 @@ def run_program(program: Program, account: Account, report: int) -> NoReturn:
         os._exit(127)
 
 
-def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, report: int) -> NoReturn:
+def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, place: Place | None, report: int) -> NoReturn:
     """Become a process of `account` that serves files on `sock`, keeping no other descriptor of the spawner."""
     status = 1
     try:
         _leave_the_spawner({})
-        become(account)
+        become(account, place)
         os.chdir("/")
         kept = os.dup2(sock.fileno(), 3)
         os.closerange(4, os.sysconf("SC_OPEN_MAX"))
@@ -133,6 +142,15 @@ def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, acco
         sys.excepthook(type(failure), failure, failure.__traceback__)
     finally:
         os._exit(status)
+
+
+def own_pid(pid: int) -> int:
+    """The number by which a child, not reaped yet, knows itself: in a box it has another (NSpid, proc_pid_status(5))."""
+    with suppress(OSError), open(f"/proc/{pid}/status", "rb") as status:
+        for line in status:
+            if line.startswith(b"NSpid:"):
+                return int(line.split()[1:][:2][-1])
+    return pid
 
 
 def _leave_the_spawner(limits: Mapping[str, int]) -> None:

@@ -44,10 +44,13 @@ class Poller:
             signal.signal(number, lambda *_: None)
         self.watch(self._woken.fileno(), partial(self._receive_signals, arrived))
 
-    def run(self) -> None:
-        """Call back until `stop`; an exception is printed and ends nothing."""
+    def run(self, before: Callable[[], float | None] = lambda: None) -> None:
+        """Call back until `stop`; an exception is printed and ends nothing.
+
+        `before` is called before each wait and gives how many seconds that may last; None is until something happens.
+        """
         while not self._stopping:
-            for fd, _ in self._poll.poll():
+            for fd, _ in self._poll.poll(before()):
                 try:
                     if ready := self._ready.get(fd):
                         ready()

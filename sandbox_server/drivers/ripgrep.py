@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox_server.core.errors import InvalidArgument
-from sandbox_server.drivers.file_names import from_wire, to_wire
+from sandbox_server.drivers.files.names import from_wire, to_wire
 from sandbox_server.drivers.pipes import Capture, PipeReader
 from sandbox_server.drivers.process import Process, Processes, User, put_down
 

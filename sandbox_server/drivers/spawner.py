@@ -17,19 +17,23 @@ import json
 import os
 import signal
 import socket
-import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from sandbox_server.drivers import child, file_worker, wire_fds
+from sandbox_server.drivers import child, wire_fds
+from sandbox_server.drivers.box import namespaces
+from sandbox_server.drivers.box.seat import RETRY_SECONDS, Seat
 from sandbox_server.drivers.child import Account, Program
+from sandbox_server.drivers.files import worker
+from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
-BACKLOG = 1024
+MAX_TRIES = 20
+"""To start a process in a box that is ending; one every `RETRY_SECONDS`."""
 _STREAMS = ("stdin", "stdout", "stderr")
 _PIPE = ("reads", "writes")
 """Names of descriptors 3 and 4, which Chromium's DevTools pipe uses."""
@@ -48,6 +52,8 @@ class _Connection:
     """Read end of the pipe on which the child says why it did not start; -1 once that is known."""
     worker: tuple[socket.socket, socket.socket] | None = None
     """A file worker's two ends: the client's until it is sent, and its own, kept to see the client hang up."""
+    tries: int = 0
+    """How often the box ended while the process was about to start in it."""
     kept: bool = False
     """The process outlives its client."""
     failed: bool = False
@@ -56,7 +62,8 @@ class _Connection:
 class Spawner:
     """Forks what clients of `listener` ask for, in one thread.
 
-    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask.
+    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask. With a `seat` every process
+    starts in the box, and requests wait while there is none.
     """
 
     def __init__(
@@ -67,12 +74,15 @@ class Spawner:
         environment: Mapping[str, str],
         peers: frozenset[int],
         serve_files: FileServer,
+        seat: Seat | None = None,
     ) -> None:
         self._listener = listener
         self._accounts = accounts
         self._environment = environment
         self._peers = peers
         self._serve_files = serve_files
+        self._seat = seat
+        self._waiting: list[tuple[_Connection, list[int]]] = []
         self._poller = Poller()
         self._children: dict[int, _Connection] = {}
         self._null = os.open(os.devnull, os.O_RDWR)
@@ -82,10 +92,42 @@ class Spawner:
         self._listener.setblocking(False)
         self._poller.watch_signals((signal.SIGCHLD, signal.SIGTERM, signal.SIGINT), self._on_signals)
         self._poller.watch(self._listener.fileno(), self._accept)
-        self._poller.run()
+        self._poller.run(self._keep_seat)
         for connection in list(self._children.values()):
             self._hang_up(connection)
         self._poller.close()
+
+    def _keep_seat(self) -> float | None:
+        """Connect to the keeper of the box where there is none, or not any more; gives the seconds after which to try again."""
+        if not self._seat:
+            return None
+        if self._seat.connect():
+            self._poller.watch(self._seat.fileno(), self._on_seat)
+        if self._waiting and self._seat.taken:
+            self._begin_waiting()
+        return RETRY_SECONDS if self._waiting else self._seat.patience
+
+    def _begin_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for connection, fds in waiting:
+            self._begin(connection, fds)
+
+    def _on_seat(self) -> None:
+        """Take the box that the keeper made, and start in it what waited for it."""
+        if not (seat := self._seat):
+            return
+        self._poller.unwatch(seat.ended)
+        keeper = seat.fileno()
+        if not seat.receive():
+            self._poller.unwatch(keeper)
+            seat.disconnect()
+        if seat.taken:
+            self._poller.watch(seat.ended, self._on_box_end)
+
+    def _on_box_end(self) -> None:
+        if self._seat:
+            self._poller.unwatch(self._seat.ended)
+            self._seat.leave()
 
     def _on_signals(self, numbers: bytes) -> None:
         if signal.SIGTERM in numbers or signal.SIGINT in numbers:
@@ -102,8 +144,8 @@ class Spawner:
             self._poller.unwatch(self._listener.fileno())
             return
         sock.setblocking(False)
-        if _peer_uid(sock) not in self._peers:
-            _log(f"refused a client of uid {_peer_uid(sock)}")
+        if peer_uid(sock) not in self._peers:
+            _log(f"refused a client of uid {peer_uid(sock)}")
             sock.close()
             return
         self._poller.watch(sock.fileno(), partial(self._on_packet, _Connection(sock)))
@@ -122,38 +164,55 @@ class Spawner:
             if message is None:
                 self._hang_up(connection)
             elif fds:
-                self._start(connection, fds)
+                self._begin(connection, fds)
+                fds = []
             else:
                 self._kill(connection, message)
         finally:
             wire_fds.close_all(fds)
 
-    def _start(self, connection: _Connection, fds: list[int]) -> None:
+    def _begin(self, connection: _Connection, fds: list[int]) -> None:
+        """Start what is asked for, or let it wait for a box."""
+        if self._seat and not self._seat.taken:
+            self._waiting.append((connection, fds))
+            return
+        if connection.sock.fileno() >= 0 and not self._start(connection, fds):  # else it hung up while it waited
+            connection.tries += 1
+            self._waiting.append((connection, fds))
+        else:
+            wire_fds.close_all(fds)
+
+    def _start(self, connection: _Connection, fds: list[int]) -> bool:
+        """Start what is asked for, or refuse it; False where the box that it was to start in is just ending."""
         try:
             if connection.pid or connection.failed:
                 raise MalformedMessageError("one connection starts one process")
             request = wire_fds.read_body(fds[0])
             self._fork(connection, request, fds[1:])
         except OSError as error:
+            if self._seat and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # so says fork in a namespace that ends
+                return False
             self._refuse(connection, error.errno or errno.EIO, error.strerror or str(error))
         except (KeyError, TypeError, ValueError) as error:
             self._refuse(connection, errno.EINVAL, f"malformed request: {error}")
+        return True
 
     def _refuse(self, connection: _Connection, number: int, message: str) -> None:
         connection.failed = True
         self._reply(connection, {"error": number, "message": message, "subject": "request"})
 
     def _fork(self, connection: _Connection, request: Message, fds: list[int]) -> None:
-        account = self._account(request.get("user", "agent"))
+        user = request.get("user", "agent")
+        account, place = self._account(user), self._seat and (self._seat.desk if user == "desktop" else self._seat)
         if request.get("worker"):
             connection.kept = True  # ends with its own socket, not with this connection
             connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             own = connection.worker[1]
-            enter = partial(child.run_worker, self._serve_files, own, account)
+            enter = partial(child.run_worker, self._serve_files, own, account, place)
         else:
             connection.kept = request.get("on_disconnect", "kill") == "keep"
             program = self._program(request, account, fds)
-            enter = partial(child.run_program, program, account)
+            enter = partial(child.run_program, program, account, place)
         readable, writable = os.pipe()
         try:
             pid = os.fork()
@@ -203,10 +262,10 @@ class Spawner:
         elif connection.worker:
             self._hand_over(connection, *connection.worker)
         else:
-            self._reply(connection, {"pid": connection.pid})
+            self._reply(connection, {"pid": child.own_pid(connection.pid)})
 
     def _hand_over(self, connection: _Connection, theirs: socket.socket, own: socket.socket) -> None:
-        self._reply(connection, {"pid": connection.pid}, [theirs.fileno()])
+        self._reply(connection, {"pid": child.own_pid(connection.pid)}, [theirs.fileno()])
         theirs.close()
         self._poller.watch(own.fileno(), partial(self._end_worker, connection), HANG_UP)
 
@@ -271,30 +330,8 @@ def _ending(status: int) -> Message:
     return {"exit": code} if code >= 0 else {"signal": -code}
 
 
-def _peer_uid(sock: socket.socket) -> int:
-    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    uid: int = struct.unpack("3i", credentials)[1]
-    return uid
-
-
 def _log(message: str) -> None:
     sys.stderr.write(f"spawner: {message}\n")
-
-
-def listen(path: str, owner: Account) -> socket.socket:
-    """Bind `path` for `owner` alone, replacing a stale socket in one step so that no client meets a half-made one."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    fresh = f"{path}.new"
-    with suppress(FileNotFoundError):
-        os.unlink(fresh)
-    old = os.umask(0o177)
-    listener.bind(fresh)
-    os.umask(old)
-    if os.geteuid() == 0:
-        os.chown(fresh, owner.uid, owner.gid)
-    listener.listen(BACKLOG)
-    os.rename(fresh, path)
-    return listener
 
 
 def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
@@ -311,6 +348,9 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
     if options.allow_root:
         accounts["root"] = Account.named("root") if root else agent
     child.allow_many_descriptors()
+    seat = Seat(options.box) if options.box else None
+    if seat:
+        namespaces.forbid_tracing()
     gc.freeze()  # a forked child then copies fewer pages
     Spawner(
         listen(options.socket, client),
@@ -318,12 +358,13 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         environment=environment,
         peers=frozenset({0, client.uid}),
         serve_files=serve_files,
+        seat=seat,
     ).run()
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run the spawner as `python -m sandbox_server spawn` does."""
-    serve(arguments, file_worker.serve)
+    serve(arguments, worker.serve)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -334,4 +375,5 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--client", default="control", help="user that may ask for processes")
     parser.add_argument("--desktop", help='user that the display and the browser run as, asked for as "desktop"')
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
+    parser.add_argument("--box", default=None, help="socket of the keeper of the box that everything starts in")
     return parser.parse_args(arguments)

@@ -18,8 +18,8 @@ MAX_BODY = 4 << 20
 """Bytes of JSON in a request; the kernel allows a program about 2 MiB of argv and environment."""
 MAX_PACKET = 16 << 10
 """Bytes of any packet after the request."""
-MAX_FDS = 6
-"""Descriptors beside one packet: the body, three standard streams and a pipe of two."""
+MAX_FDS = 8
+"""Descriptors beside one packet: the body, three standard streams and a pipe of two, or a box and its namespaces."""
 
 type Message = dict[str, Any]
 

@@ -12,9 +12,9 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox_server.core import Call, Event, FileError, Model, NotFound, Reply, operation
-from sandbox_server.drivers.file_access import FileAccess
-from sandbox_server.drivers.files import Files
-from sandbox_server.drivers.watches import MAX_EVENTS, Watch, Watches, WatchEvent
+from sandbox_server.drivers.files.access import FileAccess
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.watches.watches import MAX_EVENTS, Watch, Watches, WatchEvent
 
 WAIT_DEBOUNCE = 0.05
 """Seconds for which changes are gathered while one file is waited for."""

@@ -57,6 +57,13 @@ def test_without_the_browser_nobody_owns_one(settings: Settings, tmp_path: Path)
     assert "code/supervisord/components/cdp.conf" not in linked(tmp_path / "boot/supervisord")
 
 
+def test_a_disabled_component_is_left_out_with_its_parts(settings: Settings, tmp_path: Path) -> None:
+    for name in ("desktop", "desktop-bus", "desktopper"):
+        (tmp_path / f"code/supervisord/components/{name}.conf").write_text(name)
+    link(replace(settings, components=Components(frozenset({"desktop"}))))
+    assert linked(tmp_path / "boot/supervisord") & {"desktop", "desktop-bus", "desktopper"} == {"desktopper"}
+
+
 def test_a_component_that_was_disabled_since_the_last_start_disappears(settings: Settings, tmp_path: Path) -> None:
     link(settings)
     link(replace(settings, components=Components(frozenset({"mcp"}))))

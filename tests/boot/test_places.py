@@ -13,7 +13,6 @@ from sandbox_server.settings import Agent, Logs, Paths, Settings
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
 AGENT = (1000, 1000)
 CONTROL = (990, 990)
-DESKTOP = (991, 991)
 
 
 def owner(path: Path) -> tuple[int, int]:
@@ -33,7 +32,7 @@ def settings(tmp_path: Path) -> Settings:
     run = tmp_path / "run"
     run.mkdir(mode=0o777)
     run.chmod(0o1777)
-    paths = Paths(run=f"{run}/sandbox", agent_run=f"{run}/agent", boot=f"{run}/boot", desktop=f"{run}/desktop")
+    paths = Paths(run=f"{run}/sandbox", agent_run=f"{run}/agent", boot=f"{run}/boot")
     return replace(Settings(), paths=paths, logs=Logs(directory=f"{tmp_path}/log"), agent=Agent(workspace=f"{tmp_path}/work/deep"))
 
 
@@ -41,7 +40,7 @@ def test_each_place_has_its_owner_and_is_closed_to_the_others(settings: Settings
     prepare(settings)
     run = tmp_path / "run"
     found = {path.name: (owner(path), mode(path)) for path in run.iterdir()}
-    assert found == {"sandbox": (CONTROL, 0o700), "agent": ((0, 1000), 0o750), "boot": ((0, 0), 0o700), "desktop": (DESKTOP, 0o700)}
+    assert found == {"sandbox": (CONTROL, 0o700), "agent": ((0, 1000), 0o750), "boot": ((0, 0), 0o700)}
     assert (owner(tmp_path / "log"), owner(run / "sandbox" / "nginx")) == (AGENT, CONTROL)
 
 

@@ -23,7 +23,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     (tmp_path / "log").mkdir()
     (tmp_path / "log").chmod(0o777)
     run = f"{tmp_path}/run"
-    paths = Paths(run=f"{run}/sandbox", agent_run=f"{run}/agent", boot=f"{run}/boot", code=os.getcwd(), added=())
+    paths = Paths(run=f"{run}/sandbox", agent_run=f"{run}/agent", boot=f"{run}/boot", desktop=f"{run}/desktop", code=os.getcwd(), added=())
     agent = Agent(workspace=f"{tmp_path}/work")
     return replace(Settings(), paths=paths, agent=agent, logs=Logs(directory=f"{tmp_path}/log"))
 

@@ -29,10 +29,10 @@ import json, sys
 from sandbox_server.browser_settings import Browser
 from sandbox_server.cdp import browser as kept
 from sandbox_server.cdp.app import serve
-from sandbox_server.settings import Paths, Settings
-paths, browser, patience = json.loads(sys.argv[1])
+from sandbox_server.settings import Display, Paths, Settings
+paths, display, browser, patience = json.loads(sys.argv[1])
 vars(kept).update(patience)
-serve(Settings(paths=Paths(**paths), browser=Browser(**browser)))
+serve(Settings(paths=Paths(**paths), display=Display(name=display), browser=Browser(**browser)))
 """
 _RELAY = """
 import asyncio, sys
@@ -155,10 +155,12 @@ class Owner:
         self.paths = {
             "run": str(folder),
             "desktop": str(self.home),
+            "devtools_protocol": str(folder / "protocol.json"),
             "browser_policies": f"/etc/chromium/policies/managed/{folder.name}.json",
         }
         os.makedirs("/etc/chromium/policies/managed", exist_ok=True)
-        self.settings = {"executable": "/usr/lib/chromium/chromium", "display": display, **settings}
+        self.settings = {"executable": "/usr/lib/chromium/chromium", **settings}
+        self._display = display
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -171,7 +173,7 @@ class Owner:
 
     def start(self, **patience: float) -> None:
         """Start the process; the browser follows by itself. `patience` replaces times by which it is kept."""
-        arguments = json.dumps([self.paths, self.settings, patience])
+        arguments = json.dumps([self.paths, self._display, self.settings, patience])
         self._process = subprocess.Popen([sys.executable, "-c", _OWNER, arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]})
 
     def stop(self, number: int = signal.SIGTERM) -> None:
@@ -235,9 +237,9 @@ def _owner(display: str, spawner_type: type[Any], settings: dict[str, Any]) -> I
 
 @pytest.fixture
 def make_owner(display: str, spawner_type: type[Any]) -> Iterator[MakeOwner]:
-    """Make owners that are not started yet, with settings of the browser."""
+    """Make owners that are not started yet, with settings of the browser and, where it is given, another display."""
     with ExitStack() as stack:
-        yield lambda **settings: stack.enter_context(_owner(display, spawner_type, settings))
+        yield lambda shown=display, **settings: stack.enter_context(_owner(shown, spawner_type, settings))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable
@@ -16,13 +15,14 @@ Owner = Any
 
 HEADERS = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
 PACKAGES = os.environ.get("TANDEM_NODE_CLIENTS", "/opt/clients")
+NODE = os.environ.get("TANDEM_NODE", "/opt/node/22/bin/node")
 BROWSER_USE = os.environ.get("TANDEM_BROWSER_USE", "/opt/browser-use/bin/python")
 HERE = Path(__file__).parent
 FORM = """<title>Form</title><input id="name"><button onclick="document.title = document.querySelector('#name').value">Go</button>"""
 
 
 def needs(package: str) -> pytest.MarkDecorator:
-    missing = shutil.which("node") is None or not os.path.isdir(f"{PACKAGES}/node_modules/{package}")
+    missing = not os.path.exists(NODE) or not os.path.isdir(f"{PACKAGES}/node_modules/{package}")
     return pytest.mark.skipif(missing, reason=f"{package} is not installed here")
 
 
@@ -58,7 +58,7 @@ def drive_with_playwright(endpoint: str, name: str) -> None:
 
 
 def drive_with_puppeteer(endpoint: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(run(["node", str(HERE / "clients" / "puppeteer.mjs"), endpoint, PACKAGES, json.dumps(HEADERS)]))
+    told: dict[str, Any] = json.loads(run([NODE, str(HERE / "clients" / "puppeteer.mjs"), endpoint, PACKAGES, json.dumps(HEADERS)]))
     return told
 
 
@@ -119,7 +119,7 @@ class Mcp:
 def test_chrome_devtools_mcp(tcp: str) -> None:
     program = f"{PACKAGES}/node_modules/chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js"
     options = ["--wsEndpoint", f"ws://{tcp}/devtools/browser/any", "--wsHeaders", json.dumps(HEADERS), "--no-usage-statistics"]
-    mcp = Mcp(["node", program, *options, "--no-performance-crux", "--no-page-id-routing"])
+    mcp = Mcp([NODE, program, *options, "--no-performance-crux", "--no-page-id-routing"])
     try:
         assert len(mcp.request("tools/list")["tools"]) > 20
         mcp.tool("new_page", url="data:text/html,<title>Hello</title><button>Press me</button>")

@@ -20,27 +20,65 @@ PUBLISHED: dict[str, Any] = json.loads(Path(__file__).with_name("aio-openapi-1.9
 OURS: dict[str, Any] = json.loads(generate.openapi())
 
 NOT_BUILT = {
-    "browser": 52,
     "code": 2,
-    "display": 1,
     "jupyter": 6,
     "mcp": 3,
     "nodejs": 7,
     "proxy": 11,
-    "skills": 5,
     "util": 1,
 }
 """Tags of the contract that we do not have at all, and how many operations each has."""
 
 MISSING_OPERATIONS = {
-    "GET /v1/sandbox/observe/status",
-    "GET /v1/sandbox/observe/live",
-    "POST /v1/sandbox/observe/start",
-    "POST /v1/sandbox/observe/stop",
-    "POST /v1/sandbox/observe/export",
-    "GET /v1/sandbox/observe/reports",
-    "GET /v1/sandbox/observe/reports/{report_id}",
-    "DELETE /v1/sandbox/observe/reports/{report_id}",
+    "GET /v1/browser/info",
+    "POST /v1/browser/page/navigate",
+    "POST /v1/browser/page/back",
+    "POST /v1/browser/page/forward",
+    "POST /v1/browser/page/reload",
+    "POST /v1/browser/page/click",
+    "POST /v1/browser/page/fill",
+    "POST /v1/browser/page/type",
+    "POST /v1/browser/page/press_key",
+    "POST /v1/browser/page/hot_key",
+    "POST /v1/browser/page/hover",
+    "POST /v1/browser/page/select_option",
+    "POST /v1/browser/page/check",
+    "POST /v1/browser/page/uncheck",
+    "POST /v1/browser/page/upload_file",
+    "POST /v1/browser/page/fill_form",
+    "POST /v1/browser/page/scroll",
+    "POST /v1/browser/page/scroll_to",
+    "POST /v1/browser/page/scroll_to_element",
+    "GET /v1/browser/page/screenshot",
+    "POST /v1/browser/page/record",
+    "GET /v1/browser/page/html",
+    "GET /v1/browser/page/text",
+    "GET /v1/browser/page/markdown",
+    "GET /v1/browser/page/elements",
+    "GET /v1/browser/page/console",
+    "POST /v1/browser/page/console/export",
+    "POST /v1/browser/page/evaluate",
+    "POST /v1/browser/page/find_text",
+    "POST /v1/browser/page/wait",
+    "GET /v1/browser/tabs",
+    "POST /v1/browser/tabs",
+    "DELETE /v1/browser/tabs/{index}",
+    "PUT /v1/browser/tabs/{index}/activate",
+    "GET /v1/browser/cookies",
+    "POST /v1/browser/cookies",
+    "DELETE /v1/browser/cookies",
+    "POST /v1/browser/state/save",
+    "POST /v1/browser/state/load",
+    "POST /v1/browser/network/headers",
+    "POST /v1/browser/network/scoped_headers",
+    "POST /v1/browser/network/route",
+    "DELETE /v1/browser/network/route",
+    "GET /v1/browser/network/requests",
+    "POST /v1/browser/network/export_har",
+    "GET /v1/browser/captcha/detect",
+    "POST /v1/browser/captcha/wait",
+    "POST /v1/browser/restart",
+    "GET /v1/browser/proxy.pac",
 }
 """Operations that we lack of the tags that we have. It may only shrink."""
 
@@ -87,8 +125,8 @@ def _response_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator
     mine = ours["responses"]["200"]["content"]
     for media_type, content in theirs["responses"]["200"].get("content", {}).items():
         if media_type in mine:
-            yield from RESPONSES.problems(mine[media_type]["schema"], content["schema"], "answer")
-        elif content["schema"]:
+            yield from RESPONSES.problems(mine[media_type]["schema"], content.get("schema", {}), "answer")
+        elif content.get("schema"):
             yield f"an answer of {media_type}: missing"
 
 

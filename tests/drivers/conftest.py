@@ -1,4 +1,4 @@
-"""A real tmux of the agent's, whose server ends with the test."""
+"""What the drivers' tests share: a real tmux of the agent's, whose server ends with the test, and a real box."""
 
 import os
 import shutil
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.tmux import Tmux
+from sandbox_server.drivers.shells.tmux import Tmux
+from tests.boxes import VOLUME, BoxDaemons, Until
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -41,3 +42,28 @@ async def tmux(processes: Processes, terminals: Path) -> AsyncIterator[Tmux]:
     """The driver, not connected before it is used."""
     async with Tmux(processes, str(terminals)) as opened:
         yield opened
+
+
+@pytest.fixture
+def box(tmp_path_factory: pytest.TempPathFactory, until: Until) -> Iterator[BoxDaemons]:
+    """A box of this test's own, running."""
+    yield from _started(tmp_path_factory, until)
+
+
+@pytest.fixture(scope="session")
+def shared_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoxDaemons]:
+    """One box, for every test that leaves it as it was."""
+    from tests.conftest import until
+
+    yield from _started(tmp_path_factory, until)
+
+
+def _started(tmp_path_factory: pytest.TempPathFactory, until: Until) -> Iterator[BoxDaemons]:
+    if not VOLUME.is_dir():
+        pytest.fail("these tests need a volume at /sandbox: run scripts/test")
+    folder = tmp_path_factory.mktemp("box")
+    folder.chmod(0o755)
+    daemons = BoxDaemons(folder, until)
+    daemons.start()
+    yield daemons
+    daemons.stop()

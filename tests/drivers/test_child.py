@@ -64,7 +64,7 @@ def test_becoming_an_account_cannot_be_undone() -> None:
 
 def test_a_program_that_runs_reports_nothing() -> None:
     gem = Account.named("gem")
-    assert in_a_fork(lambda report: child.run_program(program(argv=["sh", "-c", "exit 5"]), gem, report)) == (5, b"")
+    assert in_a_fork(lambda report: child.run_program(program(argv=["sh", "-c", "exit 5"]), gem, None, report)) == (5, b"")
 
 
 @pytest.mark.parametrize(
@@ -77,5 +77,5 @@ def test_a_program_that_runs_reports_nothing() -> None:
 )
 def test_a_program_that_cannot_run_reports_what_was_wrong(changes: dict[str, object], subject: str) -> None:
     gem = Account.named("gem")
-    code, said = in_a_fork(lambda report: child.run_program(program(**changes), gem, report))
+    code, said = in_a_fork(lambda report: child.run_program(program(**changes), gem, None, report))
     assert (code, json.loads(said)["subject"]) == (127, subject)

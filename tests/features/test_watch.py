@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sandbox_server.core import Call, Caller, Event, FileError, NotFound, Reply
-from sandbox_server.drivers import watches as driver
-from sandbox_server.drivers.files import Files
-from sandbox_server.drivers.watches import Watch, Watches
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.watches import watches as driver
+from sandbox_server.drivers.watches.watches import Watch, Watches
 from sandbox_server.features.watch import CreateWatchRequest, FileEvent, FileWatch, PollRequest, WaitRequest, Watcher, WatcherRef
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ import pytest
 from tests.image.container import Launcher, Sandbox
 
 
-def new_launcher(session: str) -> Launcher:
+def new_launcher(session: str, *, boxed: bool = True) -> Launcher:
     """What starts containers of the image under test; `session` tells theirs from others of this run."""
     image, run = os.environ.get("TANDEM_IMAGE"), os.environ.get("TANDEM_RUN")
     if not image or not run:
         pytest.fail("these tests need a container engine and the built image: run scripts/test")
-    return Launcher(image, run, session)
+    return Launcher(image, run, session, boxed=boxed)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """A container of the image under test, driven from outside through the engine's client."""
 
 import io
+import shlex
 import subprocess
 import tarfile
 import time
@@ -73,6 +74,14 @@ class Sandbox:
         """Run a command in the container, beside the API and without it."""
         return engine("exec", "--user", user, self.name, *argv, timeout=timeout)
 
+    def run(self, *argv: str, user: str = "gem") -> Completed:
+        """Run a command where the agent lives, which may be a box, through the API."""
+        command = shlex.join(["sudo", *argv] if user == "root" else argv)
+        reply = self.request("POST", "/v1/bash/exec", json={"command": command})
+        assert reply.status_code == 200, reply.text
+        done = reply.json()["data"]
+        return Completed(done["exit_code"], done["stdout"], done["stderr"])
+
     def logs(self) -> str:
         """Everything that it has written."""
         done = engine("logs", self.name)
@@ -102,9 +111,10 @@ class Sandbox:
 
 
 class Launcher:
-    """Starts containers and removes every one of them."""
+    """Starts containers as the README says, and removes every one of them; with `boxed` False, as a host does that allows no box."""
 
-    def __init__(self, image: str, run: str, prefix: str) -> None:
+    def __init__(self, image: str, run: str, prefix: str, *, boxed: bool = True) -> None:
+        self.boxed = boxed
         self._image = image
         self._run = run
         self._prefix = prefix
@@ -142,18 +152,9 @@ class Launcher:
         assert started.code == 0, started.stderr
 
     def _options(self, name: str) -> list[str]:
-        label, limits = f"tandem.test={self._run}", ["--pids-limit=4096", "--shm-size=1g"]
-        return [
-            "--name",
-            name,
-            "--label",
-            label,
-            "--network",
-            self._run,
-            f"--security-opt=seccomp={PROFILE}",
-            "--cap-drop=NET_RAW",
-            *limits,
-        ]
+        named = ["--name", name, "--label", f"tandem.test={self._run}", "--network", self._run]
+        box = ["--security-opt=systempaths=unconfined"] if self.boxed else []
+        return [*named, f"--security-opt=seccomp={PROFILE}", *box, "--cap-drop=NET_RAW", "--pids-limit=4096", "--shm-size=1g"]
 
     def remove(self) -> None:
         """Remove every container that was started."""

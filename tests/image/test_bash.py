@@ -214,8 +214,8 @@ def test_after_the_death_of_the_server_its_commands_are_gone_and_new_ones_run(st
     sandbox = start_sandbox()
     client = connected(sandbox)
     client.bash.exec(command="echo $$ > pid; exec sleep 3600", async_mode=True)
-    until(lambda: sandbox.exec("cat", "/home/gem/pid").stdout.strip())
-    pid = sandbox.exec("cat", "/home/gem/pid").stdout.strip()
+    until(lambda: sandbox.run("cat", "pid").stdout.strip())
+    pid = sandbox.run("cat", "pid").stdout.strip()
     assert sandbox.exec("pkill", "-KILL", "-f", "sandbox_server serve").code == 0
-    until(lambda: sandbox.exec("test", "-e", f"/proc/{pid}").code == 1)
-    until(lambda: sandbox.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200)
+    until(lambda: sandbox.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, 10)
+    until(lambda: sandbox.run("test", "-e", f"/proc/{pid}").code == 1)

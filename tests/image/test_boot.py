@@ -97,11 +97,11 @@ def test_a_bad_setting_stops_the_container_and_is_named(start_sandbox: Start) ->
 
 
 def test_hooks_run_in_their_order_as_the_agent_without_the_sandboxs_secrets(start_sandbox: Start) -> None:
-    script = 'echo "$HOOK $(id -un) ${SANDBOX_API_KEY-no key} $GREETING" >>/tmp/hooks'
+    script = 'echo "$HOOK $(id -un) ${SANDBOX_API_KEY-no key} $GREETING" >>/home/gem/hooks'
     env = {f"RUN_HOOK_{name}": f"HOOK={name}; {script}" for name in ("INIT", "PRE_SERVICES", "POST_READY")}
     sandbox = start_sandbox(env=env | {"GREETING": "hello"})
     until(lambda: "POST_READY ended" in sandbox.logs())
-    assert sandbox.exec("cat", "/tmp/hooks").stdout.splitlines() == [
+    assert sandbox.run("cat", "/home/gem/hooks").stdout.splitlines() == [
         "INIT gem no key hello",
         "PRE_SERVICES gem no key hello",
         "POST_READY gem no key hello",
@@ -135,8 +135,8 @@ def test_the_agent_is_whom_the_settings_name_and_owns_its_workspace(start_sandbo
 
 
 def test_the_agent_may_become_root_unless_the_settings_forbid_it(sandbox: Sandbox, start_sandbox: Start) -> None:
-    assert sandbox.exec("sudo", "-n", "id", "-u", user="gem").stdout == "0\n"
-    assert start_sandbox(env={"ALLOW_SUDO": "false"}).exec("sudo", "-n", "id", "-u", user="gem").code != 0
+    assert sandbox.run("sudo", "-n", "id", "-u").stdout == "0\n"
+    assert start_sandbox(env={"ALLOW_SUDO": "false"}).run("sudo", "-n", "id", "-u").code != 0
 
 
 def test_a_disabled_component_does_not_run(start_sandbox: Start) -> None:

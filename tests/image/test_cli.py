@@ -35,7 +35,7 @@ def test_files_go_up_and_down_whole(sandbox: Sandbox) -> None:
         "sandbox file upload-file --file here --path $PWD/there >answer; "
         "sandbox file download-file --path $PWD/there -o back; cmp here back; cmp here there; cat answer"
     )
-    done = sandbox.exec("bash", "-c", script, user="gem")
+    done = sandbox.run("bash", "-c", script)
 
     assert done.code == 0, done.stderr
     assert json.loads(done.stdout)["file_size"] == 3_000_000
@@ -43,7 +43,7 @@ def test_files_go_up_and_down_whole(sandbox: Sandbox) -> None:
 
 def test_content_is_piped_in(sandbox: Sandbox) -> None:
     script = "printf 'one\\ntwo' | sandbox file write-file --file /tmp/piped.txt --content - >/dev/null && cat /tmp/piped.txt"
-    done = sandbox.exec("bash", "-c", script, user="gem")
+    done = sandbox.run("bash", "-c", script)
 
     assert done.stdout == "one\ntwo"
 

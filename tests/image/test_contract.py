@@ -31,8 +31,7 @@ def operations() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
 
 
 def schema_of(schema: dict[str, Any]) -> dict[str, Any]:
-    found = COMMITTED["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
-    return dict(found)
+    return schema_of(COMMITTED["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]) if "$ref" in schema else dict(schema)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +93,11 @@ def wrong_requests(path: str, entry: dict[str, Any]) -> Iterator[tuple[str, dict
 def wrong_json(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for body in WRONG_BODIES:
         yield f"body {body[:20]!r}", {"path": path, "content": body}
+    for variant in schema.get("oneOf", [schema]):
+        yield from wrong_fields(path, schema_of(variant))
+
+
+def wrong_fields(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     given = {name: sample(schema["properties"][name]) for name in schema.get("required", [])}
     for name in schema["properties"]:
         for value in WRONG_VALUES:
@@ -102,4 +106,6 @@ def wrong_json(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[st
 
 def sample(schema: dict[str, Any]) -> object:
     """A value of the right kind, that names nothing there is."""
+    if "const" in schema:
+        return schema["const"]
     return schema["enum"][0] if "enum" in schema else {"integer": 1, "array": [], "object": {}}.get(schema.get("type", ""), "never-seen")

@@ -34,9 +34,9 @@ def client(sandbox: "Sandbox") -> Client:
 def folder(sandbox: "Sandbox", request: pytest.FixtureRequest) -> Iterator[str]:
     """A directory of this test's own in the container."""
     path = f"/home/gem/{re.sub(r'[^a-z]', '-', request.node.name)[:60]}"
-    assert sandbox.exec("mkdir", path, user="gem").code == 0
+    assert sandbox.run("mkdir", path).code == 0
     yield path
-    sandbox.exec("rm", "-rf", path)
+    sandbox.run("rm", "-rf", path)
 
 
 def post(sandbox: "Sandbox", operation: str, **fields: Any) -> httpx.Response:
@@ -69,12 +69,12 @@ def test_the_editor_of_the_sdk_creates_edits_and_undoes(client: Client, sandbox:
     client.file.str_replace_editor(command="undo_edit", path=path)
     answer = client.file.str_replace_editor(command="view", path=path)
     assert (answer.success, answer.data.error is not None) == (False, True)
-    assert sandbox.exec("ls", folder).stdout == ""
+    assert sandbox.run("ls", folder).stdout == ""
 
 
 def test_a_document_is_viewed_by_a_process_of_the_agent(client: Client, sandbox: "Sandbox", folder: str) -> None:
     program = f"import openpyxl; book = openpyxl.Workbook(); book.active.append(['x', 1]); book.save('{folder}/b.xlsx')"
-    assert sandbox.exec("/opt/venv/bin/python", "-c", program, user="gem").code == 0
+    assert sandbox.run("/opt/venv/bin/python", "-c", program).code == 0
     shown = client.file.str_replace_editor(command="view", path=f"{folder}/b.xlsx", enable_metadata=True).data
     assert "     1\tx\t1" in shown.output
     assert (shown.metadata or {})["total_sheets"] == 1
@@ -168,13 +168,13 @@ def test_a_form_without_a_file_is_422_in_the_sdks_words(sandbox: "Sandbox", clie
 
 
 def test_names_of_any_bytes_go_through_every_surface(sandbox: "Sandbox", folder: str) -> None:
-    made = sandbox.exec("python3", "-c", f"open(b'{folder}/caf\\xe9 \\n', 'w').write('x')", user="gem")
+    made = sandbox.run("python3", "-c", f"open(b'{folder}/caf\\xe9 \\n', 'w').write('x')")
     assert made.code == 0, made.stderr
     [entry] = post(sandbox, "list", path=folder).json()["data"]["files"]
     assert post(sandbox, "read", file=entry["path"]).json()["data"]["content"] == "x"
     assert sandbox.request("GET", "/v1/file/download", params={"path": entry["path"]}).content == b"x"
     assert post(sandbox, "delete", path=entry["path"]).json()["success"]
-    assert sandbox.exec("ls", folder).stdout == ""
+    assert sandbox.run("ls", folder).stdout == ""
 
 
 class Gibibyte(io.RawIOBase):
@@ -234,7 +234,7 @@ def test_an_upload_goes_on_after_the_api_was_killed(start_sandbox: Callable[...,
 
     offset = sandbox.request("HEAD", path, headers=tus).headers["upload-offset"]
     assert offset == "1000000"
-    assert sandbox.exec("test", "-e", "/home/gem/f").code == 1
+    assert sandbox.run("test", "-e", "/home/gem/f").code == 1
     assert sandbox.request("PATCH", path, headers=part | {"Upload-Offset": offset}, content=data[1_000_000:]).status_code == 204
     assert sandbox.request("GET", "/v1/file/download", params={"path": "/home/gem/f"}).content == data
 
@@ -249,4 +249,4 @@ def test_a_read_only_mount_and_a_full_disk_are_the_callers_errors(start_sandbox:
     upload = sandbox.request("POST", "/v1/file/upload", files={"file": ("f", bytes(2 << 20))}, data={"path": "/small/f"}).json()
     assert (upload["success"], upload["data"]["error_type"]) == (False, "no_space_left")
     assert post(sandbox, "read", file="/small/f").json()["data"]["content"] == "old"
-    assert sandbox.exec("ls", "-A", "/small").stdout == "f\n"
+    assert sandbox.run("ls", "-A", "/small").stdout == "f\n"

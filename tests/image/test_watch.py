@@ -21,9 +21,9 @@ def client(sandbox: "Sandbox") -> Client:
 def folder(sandbox: "Sandbox", request: pytest.FixtureRequest) -> Iterator[str]:
     """A directory of this test's own in the container."""
     path = f"/home/gem/{re.sub(r'[^a-z]', '-', request.node.name)[:60]}"
-    assert sandbox.exec("mkdir", path, user="gem").code == 0
+    assert sandbox.run("mkdir", path).code == 0
     yield path
-    sandbox.exec("rm", "-rf", path)
+    sandbox.run("rm", "-rf", path)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def stream(sandbox: "Sandbox", watcher: str, count: int, last_event_id: str = ""
 
 
 def test_what_the_agent_does_is_polled(client: Client, sandbox: "Sandbox", folder: str, watcher: str) -> None:
-    sandbox.exec("sh", "-c", f"echo x >{folder}/a", user="gem")
+    sandbox.run("sh", "-c", f"echo x >{folder}/a")
     polled: Any = client.file.watch_poll(watcher, timeout=5)
     [event] = polled["events"]
     assert (event["type"], event["relative_path"], event["size"], event["is_dir"]) == ("create", "a", 2, False)
@@ -63,9 +63,9 @@ def test_what_the_agent_does_is_polled(client: Client, sandbox: "Sandbox", folde
 
 
 def test_a_stream_resumes_after_the_last_event(client: Client, sandbox: "Sandbox", folder: str, watcher: str) -> None:
-    sandbox.exec("sh", "-c", f"touch {folder}/a", user="gem")
+    sandbox.run("sh", "-c", f"touch {folder}/a")
     client.file.watch_poll(watcher, timeout=5)
-    sandbox.exec("sh", "-c", f"mv {folder}/a {folder}/b", user="gem")
+    sandbox.run("sh", "-c", f"mv {folder}/a {folder}/b")
     started, created, renamed = stream(sandbox, watcher, 3)
     assert (started[1], created[1], created[0]) == ("watch_started", "file_change", f"{watcher}:1")
     assert (renamed[2]["type"], renamed[2]["old_path"]) == ("rename", f"{folder}/a")
@@ -73,9 +73,9 @@ def test_a_stream_resumes_after_the_last_event(client: Client, sandbox: "Sandbox
 
 
 def test_a_directory_that_is_replaced_is_watched_on(sandbox: "Sandbox", client: Client, folder: str) -> None:
-    sandbox.exec("mkdir", f"{folder}/dist", user="gem")
+    sandbox.run("mkdir", f"{folder}/dist")
     created: Any = client.file.watch_create(path=f"{folder}/dist", debounce=50)
-    sandbox.exec("sh", "-c", f"rm -r {folder}/dist; mkdir {folder}/dist; touch {folder}/dist/f", user="gem")
+    sandbox.run("sh", "-c", f"rm -r {folder}/dist; mkdir {folder}/dist; touch {folder}/dist/f")
     names = [name for _, name, _ in stream(sandbox, created["watcher_id"], 4)]
     assert names == ["watch_started", "watch_lost", "watch_restored", "file_change"]
     client.file.watch_stop(created["watcher_id"])
@@ -84,7 +84,7 @@ def test_a_directory_that_is_replaced_is_watched_on(sandbox: "Sandbox", client: 
 def test_a_file_is_waited_for(client: Client, sandbox: "Sandbox", folder: str) -> None:
     nothing: Any = client.file.watch_wait(path=f"{folder}/f", timeout=1)
     assert (nothing["event"], nothing["timed_out"]) == (None, True)
-    sandbox.exec("touch", f"{folder}/f", user="gem")
+    sandbox.run("touch", f"{folder}/f")
     there: Any = client.file.watch_wait(path=f"{folder}/f", timeout=5)
     assert there["event"]["type"] == there["data"]["event"]["type"] == "create"
 
@@ -109,6 +109,6 @@ def test_watching_goes_on_after_the_watching_process_was_killed(start_sandbox: C
     poll = f"/v1/file/watch/{watcher}/poll"
     [lost] = sandbox.request("POST", poll, json={"timeout": 10}).json()["events"]
     assert (lost["type"], lost["reason"]) == ("overflow", "watching was interrupted")
-    sandbox.exec("touch", "/home/gem/after", user="gem")
+    sandbox.run("touch", "/home/gem/after")
     [seen] = sandbox.request("POST", poll, json={"cursor": 1, "timeout": 10}).json()["events"]
     assert (seen["type"], seen["relative_path"]) == ("create", "after")

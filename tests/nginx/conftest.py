@@ -22,11 +22,11 @@ from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
 from sandbox_server.core.operation import socket as websocket
-from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.nginx import listen
 from sandbox_server.drivers.ports import Ports
-from sandbox_server.drivers.tickets import Tickets
-from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
 from sandbox_server.settings import Auth as AuthSettings

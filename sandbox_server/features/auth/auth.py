@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 
 from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
-from sandbox_server.drivers.grants import Grant, is_prefix
+from sandbox_server.drivers.credentials.grants import Grant, is_prefix
+from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.ports import Ports
-from sandbox_server.drivers.tickets import Tickets
 from sandbox_server.features.auth import cookies
 from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials, Identity
 from sandbox_server.features.auth.origin import is_own

@@ -3,7 +3,7 @@
 import math
 import re
 
-from sandbox_server.drivers.grants import Grant
+from sandbox_server.drivers.credentials.grants import Grant
 
 NAME = "sandbox_session"
 

@@ -12,10 +12,10 @@ from typing import Literal
 from urllib.parse import quote
 
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
-from sandbox_server.drivers.grants import Grant, Seal
-from sandbox_server.drivers.keyring import Keyring
-from sandbox_server.drivers.tickets import Tickets, is_ticket
-from sandbox_server.drivers.tokens import Tokens
+from sandbox_server.drivers.credentials.grants import Grant, Seal
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets, is_ticket
+from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.features.auth import cookies
 from sandbox_server.features.auth.original import Original
 

@@ -60,6 +60,11 @@ class Bash:
         self._tasks = Tasks()
         self._commands: weakref.WeakSet[Command] = weakref.WeakSet()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a command runs."""
+        return any(session.running for session in self._sessions)
+
     async def __aenter__(self) -> Self:
         return self
 

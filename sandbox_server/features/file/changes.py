@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
-from sandbox_server.drivers.file_status import Details, FileKind, FileStatus
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.status import Details, FileKind, FileStatus
 from sandbox_server.features.file.listing import iso_time, permissions
 
 SECONDS = 300.0

@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
-from sandbox_server.drivers.file_status import FileStatus
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.status import FileStatus
 from sandbox_server.features.file.text import Encoding, Text, content_of, decode, split_lines
 
 

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from sandbox_server.core import FileError, InvalidArgument, Model, operation
 from sandbox_server.drivers.documents import Documents
-from sandbox_server.drivers.file_access import FileAccess
-from sandbox_server.drivers.file_status import FileStatus
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.access import FileAccess
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.status import FileStatus
 from sandbox_server.features.file import edits
 from sandbox_server.features.file.edits import BadEdit, Edited
 from sandbox_server.features.file.history import History

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox_server.core import Model, Reply, operation
-from sandbox_server.drivers.file_status import Entry, FileStatus, Listing
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.status import Entry, FileStatus, Listing
 
 MAX_FOUND = 10_000
 """Paths that `find` gives."""

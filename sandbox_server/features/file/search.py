@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pydantic import Field
 
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.ripgrep import Collector, Found, Match, Ripgrep
 
 MAX_MATCHES = 10_000

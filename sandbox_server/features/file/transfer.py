@@ -9,9 +9,9 @@ from pydantic import Field
 
 from sandbox_server.core import Conflict, Content, FileError, Model, Part, TooLarge, Upload, operation
 from sandbox_server.core.dispatch import InvalidFields
-from sandbox_server.drivers.file_access import FileAccess
-from sandbox_server.drivers.file_stream import OpenFile, StagedFile
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.access import FileAccess
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.stream import OpenFile, StagedFile
 
 MAX_PSEUDO = 8 << 20
 """Bytes that are read of a file that says it is empty, as those in /proc do."""

@@ -30,9 +30,9 @@ from sandbox_server.core import (
     TooLarge,
     operation,
 )
-from sandbox_server.drivers.file_access import FileAccess
-from sandbox_server.drivers.file_staging import STAGING_PREFIX
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.access import FileAccess
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.staging import STAGING_PREFIX
 
 VERSION = "1.0.0"
 EXTENSIONS = "creation,creation-with-upload,expiration,termination"

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from sandbox_server.core import Call, Event, InvalidArgument, NotFound, Reply, Socket, TooLarge, Unavailable, operation, socket, stream_of
-from sandbox_server.drivers.shell_commands import ShellCommand
-from sandbox_server.drivers.shells import Start
+from sandbox_server.drivers.shells.commands import ShellCommand
+from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.follow import Position, follow
 from sandbox_server.features.shell.session import Profile, Session
@@ -144,7 +144,7 @@ class Shell:
         """Wait until a session's command has ended; `running` says that it still had not."""
         session = await self._sessions.get(request.id)
         given = [seconds for seconds in (request.seconds, request.max_wait_seconds) if seconds is not None]
-        await session.state.until_idle(min(given, default=WAIT_SECONDS))
+        await session.state.until(lambda: not session.state.busy, min(given, default=WAIT_SECONDS))
         return ShellWaitResult(status=session.status)
 
     @operation("POST /v1/shell/write", scope="shell", tool="sandbox_shell_write")
@@ -154,7 +154,7 @@ class Shell:
         keys = request.input.encode("utf-8", "surrogateescape")
         if len(keys) > MAX_INPUT:
             raise TooLarge(f"input is at most {MAX_INPUT} bytes", limit=MAX_INPUT)
-        session.type(keys + b"\r" if request.press_enter else keys)
+        await session.type(keys + b"\r" if request.press_enter else keys)
         return ShellWriteResult(status=session.status)
 
     @operation("POST /v1/shell/kill", scope="shell", destructive=True, tool="sandbox_shell_kill")
@@ -171,11 +171,11 @@ class Shell:
     @operation("POST /v1/shell/sessions/create", scope="shell")
     async def create_session(self, request: ShellCreateSessionRequest) -> Reply[ShellCreateSessionResponse]:
         """Create a session, or give the one of that id."""
-        existing = await self._existing(request.id)
-        session = existing or await self._create(request.id, self._start_in(request.exec_dir, preserve_symlinks=request.preserve_symlinks))
-        if request.no_change_timeout is not None and existing is None:
-            session.profile.no_change_timeout = request.no_change_timeout
-            self._sessions.save()
+        profile = Profile(request.id or str(uuid4()))
+        if request.no_change_timeout is not None:
+            profile.no_change_timeout = request.no_change_timeout
+        start = self._start_in(request.exec_dir, preserve_symlinks=request.preserve_symlinks)
+        session = await self._sessions.create(profile, start)
         return Reply(ShellCreateSessionResponse(session_id=session.id, working_dir=session.state.directory))
 
     @operation("POST /v1/shell/sessions/update", scope="shell")
@@ -261,10 +261,7 @@ class Shell:
         return session, f"there was no session {session_id!r}: it was created, in {session.state.directory}"
 
     async def _existing(self, session_id: str | None) -> Session | None:
-        session = await self._sessions.find(session_id) if session_id else None
-        if session and session.shell is None:
-            await session.open(Start(self._workspace))  # another caller is opening it
-        return session
+        return await self._sessions.find(session_id) if session_id else None
 
     async def _create(self, session_id: str | None, start: Start, *, personal: bool = False) -> Session:
         return await self._sessions.create(Profile(session_id or str(uuid4()), personal=personal), start)

@@ -2,15 +2,16 @@
 
 import asyncio
 import signal as signals
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
 from sandbox_server.drivers.process import LOST, Exit
-from sandbox_server.drivers.shell_commands import ShellCommand
-from sandbox_server.drivers.shell_marks import Mark
-from sandbox_server.drivers.shells import Foreground, Shell, Shells, Start
+from sandbox_server.drivers.shells.commands import ShellCommand
+from sandbox_server.drivers.shells.marks import Mark
+from sandbox_server.drivers.shells.shells import Foreground, Shell, Shells, Start
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.state import ShellState, told
 
@@ -60,10 +61,13 @@ class Session:
         self.reserved = False
         """Whether a command is on its way to this session."""
         self.closed = False
+        self.inherited = b""
+        """What the next shell exports, as `variables` gave it."""
         self._shells = shells
         self._tasks = tasks
         self._changed = changed
         self._opening = asyncio.Lock()
+        self._stopping = asyncio.Lock()
 
     @property
     def id(self) -> str:
@@ -96,7 +100,13 @@ class Session:
         async with self._opening:
             if self.shell is None and self.state.over is None:
                 self.shell = await self._shells.open(self, self._adapted(start))
-                await self._opened()
+                await self._until_prompt()
+
+    async def opened(self) -> None:
+        """Wait until another caller has opened the session. Raises NotFound when that failed or the session is closed."""
+        async with self._opening:
+            if self.closed or (self.shell is None and self.state.over is None):
+                raise NotFound("Session not found")
 
     async def reopen(self) -> str | None:
         """Open the shell again where it has ended; gives the sentence that says so. Raises NotFound once the session is closed."""
@@ -107,17 +117,27 @@ class Session:
             if over is None:
                 return None
             self.state.over = None
-            start = self._adapted(Start(self.state.directory or "/", "keep"))
+            variables, self.inherited = self.inherited, b""
+            start = self._adapted(Start(self.state.directory or "/", "keep", variables=variables))
             try:
                 self.shell = await (self._shells.reopen(self.shell, self, start) if self.shell else self._shells.open(self, start))
-                await self._opened()
+                await self._until_prompt()
             except BaseException:
                 self.state.over = self.state.over or over
                 raise
         return (
             f"the session's shell had ended ({told(over)}): a new one was opened in {self.state.directory}, "
-            "without the variables and jobs of the old one"
+            f"{'with the exported variables and without the jobs' if variables else 'without the variables and jobs'} of the old one"
         )
+
+    async def variables(self) -> bytes:
+        """Read what the shell exports, for the one that takes its place; nothing where it has ended.
+
+        While a command runs, that is what the shell exported before it.
+        """
+        if not self.state.busy:
+            await self.state.until_ready(PROMPT_SECONDS)  # it writes that down before its prompt
+        return await self.shell.variables() if self.shell and not self.state.over else b""
 
     async def adopt(self, shell: Shell | None, directory: str) -> None:
         """Go on with a shell that an earlier process opened; None when that is gone."""
@@ -139,7 +159,9 @@ class Session:
         try:
             await self._give(request, command)
         except BaseException:
-            if self.state.running is command:
+            if command.begun:  # the caller has gone, the command has not
+                self._remember(command)
+            elif self.state.running is command:
                 self.state.running = None
             raise
         self._remember(command)
@@ -150,25 +172,33 @@ class Session:
 
     async def stop(self, reason: BashCommandStatus) -> None:
         """Stop what runs: interrupt it, then terminate it, then kill it, and the shell last."""
-        if self.state.running:
-            self.state.running.stopping = reason
-        for number in _STEPS:
-            if not self.state.busy:
-                return
-            if await self.started.signal(number) == "group" and number != signals.SIGINT:
-                await self.started.signal_shell(signals.SIGINT)  # it may be in a loop, about to start the next one
-            if await self.state.until_idle(STOP_GRACE):
-                return
-        await self.started.signal_shell(signals.SIGKILL)
-        if not await self.state.until_idle(STOP_GRACE):
-            self.state.ended(LOST)
+        state, target = self.state, self.state.running
+        if target:
+            target.stopping = reason
 
-    def type(self, data: bytes) -> None:
-        """Type bytes at the terminal, whoever reads them. Raises Conflict when the shell has ended, and Unavailable."""
+        def stopped() -> bool:
+            return target.ended if target else not state.foreign
+
+        async with self._stopping:  # the next command waits: a signal still under way would hit it
+            for number in _STEPS:
+                if stopped():
+                    return
+                await self.started.signal(number)
+                if await state.until(stopped, STOP_GRACE):
+                    return
+            await self.started.kill()
+            if not await state.until(stopped, STOP_GRACE):
+                state.ended(LOST)
+
+    def type(self, data: bytes) -> Awaitable[object]:
+        """Type bytes at the terminal, whoever reads them; await it to know that they were typed.
+
+        Raises Conflict when the shell has ended, and Unavailable.
+        """
         if self.state.over:
             raise Conflict(f"the shell of session {self.id!r} has ended", hint="the next exec opens it again", session_id=self.id)
-        self.started.type(data)
         self.state.typed = True
+        return self.started.type(data)
 
     async def resize(self, columns: int, rows: int) -> None:
         """Make the terminal this large for everyone who looks at it."""
@@ -178,14 +208,13 @@ class Session:
 
     async def close(self) -> None:
         """End the session with its shell and all that runs in it."""
-        if running := self.state.running:
-            running.finish("terminated", None)
-            running.add_hint("the session was closed")
+        busy = self.state.busy
         self.closed = True
         self.state.close()
-        for viewer in list(self.state.viewers):
-            viewer.closed()
         if self.shell:
+            if busy:  # bash may overlook a hang-up while it starts a program, and a program may ignore it
+                with suppress(Failure):
+                    await self.shell.signal(signals.SIGKILL)
             await self.shell.close()
 
     def output(self, data: bytes) -> None:
@@ -207,20 +236,22 @@ class Session:
         self._tasks.start(self._recall(), name=f"recall of session {self.id}")
 
     async def _give(self, request: ShellCommand, command: Command) -> None:
-        command.add_hint(await self.reopen())
+        async with self._stopping:
+            command.add_hint(await self.reopen())
         if self.state.foreign and await self._foreground() == "group":
             raise self._busy("runs something that was typed at its terminal", _LOOK)
         await self.state.until_ready(PROMPT_SECONDS)
         command.ps1 = self.state.ps1
         try:
-            await self.started.run(request, discard_line=self.state.typed)
+            with suppress(Unavailable):  # the connection broke: whether it was typed shows when it is back
+                await self.started.run(request, discard_line=self.state.typed)
             await self._begun(command, strict=request.strict)
             if command.unread:
                 await self.started.run_again(request)
                 await self._begun(command, strict=request.strict)
         finally:
             if not command.begun and not command.ended:
-                await self.started.withdraw()
+                await self._withdraw(command)
         if command.nowhere and request.strict:
             raise InvalidArgument(f"exec_dir {request.directory!r} does not exist or cannot be entered", exec_dir=request.directory)
         if command.nowhere:
@@ -228,12 +259,17 @@ class Session:
         if not command.begun and not command.ended:
             raise self._busy("did not take the command: something else reads its keys", _LOOK)
 
-    async def _begun(self, command: Command, *, strict: bool) -> None:
-        command.unread, left = False, BEGIN_SECONDS
-        while not (command.begun or command.ended or command.unread or (command.nowhere and strict)) and left > 0:
-            left = await self.state.turned(left)
+    async def _withdraw(self, command: Command) -> None:
+        """Take back a command of which no start was seen, unless it has started after all."""
+        await self.started.withdraw()
+        if (await self.started.recall()).begun == command.token:
+            command.begin()
 
-    async def _opened(self) -> None:
+    async def _begun(self, command: Command, *, strict: bool) -> None:
+        command.unread = False
+        await self.state.until(lambda: command.begun or command.ended or command.unread or (command.nowhere and strict), BEGIN_SECONDS)
+
+    async def _until_prompt(self) -> None:
         if not await self.state.until_ready(OPEN_SECONDS):
             over = self.state.over
             how = told(over) if over else f"no prompt within {OPEN_SECONDS:g} s"
@@ -241,7 +277,7 @@ class Session:
         self._changed()
 
     def _adapted(self, start: Start) -> Start:
-        return start if self.profile.personal else Start(start.directory, start.links, AGENT_ENVIRONMENT)
+        return start if self.profile.personal else replace(start, environment=AGENT_ENVIRONMENT)
 
     def _busy(self, what: str, hint: str = _WAIT) -> Conflict:
         return Conflict(f"session {self.id!r} {what}", hint=hint, session_id=self.id)
@@ -267,18 +303,17 @@ class Session:
     async def _recall(self) -> None:
         """Compare what the shell was given with what it wrote down when it ended."""
         state = self.state
-        given, status = await self.started.recall()
-        over = given is None or (status is not None and status.token == given.token)
-        if given and not over and state.running is None:
-            state.running = Command(given.text, given.token)
-            state.running.begin()
+        recall = await self.started.recall()
+        if recall.running and recall.given and state.running is None:
+            state.running = Command(recall.given.text, recall.given.token)
             self._remember(state.running)
-        if command := state.running:
+        if (command := state.running) and command.token == recall.begun:
+            command.begin()
             command.add_hint("output that came while the server was away is missing: see /v1/shell/view")
-        if status:
-            state.directory = status.directory
-            if command and command.token == status.token:
-                state.finish(status.code)
+        if recall.ended:
+            state.directory = recall.ended.directory
+            if command and command.token == recall.ended.token:
+                state.finish(recall.ended.code)
         if state.running is None and state.over is None:
             state.foreign = await self._foreground() == "group"
             state.ready = not state.foreign

@@ -3,14 +3,16 @@
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
 from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
-from sandbox_server.drivers.shell_store import ShellStore, StoredSession
-from sandbox_server.drivers.shells import Shells, Start
+from sandbox_server.drivers.shells.shells import Shells, Start
+from sandbox_server.drivers.shells.store import ShellStore, StoredSession
 from sandbox_server.features.shell.session import Profile, Session
 
 MAX_GONE = 1000
@@ -19,6 +21,8 @@ MAX_ID = 128
 RETRY_AFTER = 5.0
 RESTORE_TRIES = 20
 RESTORE_PAUSE = 0.5
+NOTE_SECONDS = 0.5
+"""How long it may take to note what all shells export, and before that to open them: their box may be too busy for either."""
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +39,7 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
         self._gone: deque[str] = deque(maxlen=MAX_GONE)
         self._tasks = Tasks()
+        self._reopening: set[asyncio.Task[None]] = set()
         self._restored = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -42,7 +47,10 @@ class Sessions:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        complete = self._restored.is_set()
         await self._tasks.close()
+        if complete:
+            self.save()  # with the directories as they are now
         for session in self._sessions.values():
             if session.shell:
                 session.shell.leave()
@@ -51,6 +59,37 @@ class Sessions:
         """Every session."""
         await self._restored.wait()
         return list(self._sessions.values())
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command runs in any of them, or a person looks at one."""
+        return any(session.state.busy or session.state.viewers for session in self._sessions.values())
+
+    async def note(self) -> Mapping[str, bytes]:
+        """Note what every shell exports, before all of them end with their box; those that are just being opened are waited for."""
+        await self._restored.wait()
+        if self._reopening:
+            _, late = await asyncio.wait(self._reopening, timeout=NOTE_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        noted = dict[str, bytes]()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(NOTE_SECONDS):
+                await asyncio.gather(*(_note(session, noted) for session in self._sessions.values()))
+        return noted
+
+    def reopen(self, noted: Mapping[str, bytes]) -> list[str]:
+        """Open the shell of every session again where it was, with what it exported, after all of them ended with their box.
+
+        Gives their ids at once: who needs one of them meanwhile waits until it is open.
+        """
+        self._shells.ended()
+        ended = [session for session in self._sessions.values() if session.state.over]
+        for session in ended:
+            session.inherited = noted.get(session.id, b"")
+        self._reopening = {self._tasks.start(_reopen(session), name=f"opening session {session.id} again") for session in ended}
+        return [session.id for session in ended]
 
     async def get(self, session_id: str) -> Session:
         """The session of that id; raises NotFound with the contract's message."""
@@ -62,11 +101,13 @@ class Sessions:
         return session
 
     async def find(self, session_id: str) -> Session | None:
-        """The session of that id, None for one that never was; raises NotFound for one that is gone."""
+        """The session of that id, opened; None for one that never was. Raises NotFound for one that is gone."""
         await self._restored.wait()
         if session_id not in self._sessions and session_id not in self._gone:
             return None
-        return await self.get(session_id)
+        session = await self.get(session_id)
+        await session.opened()
+        return session
 
     async def implicit(self, start: Start) -> Session:
         """Reserve an idle session for a command that names none, or a new one. The caller ends the reservation."""
@@ -88,7 +129,7 @@ class Sessions:
         return session, "the shell that was idle longest was closed to make room" if closed else None
 
     async def create(self, profile: Profile, start: Start, *, reserved: bool = False) -> Session:
-        """Open a session.
+        """Open a session, or give the one of that id.
 
         Raises InvalidArgument for an unusable id, ResourceExhausted when there are too many, Unavailable when the shell does not start.
         """
@@ -97,8 +138,9 @@ class Sessions:
             raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", id=profile.id[:MAX_ID])
         if profile.id not in self._sessions:
             await self._make_room()
-        if profile.id in self._sessions:  # another caller was faster
-            return self._sessions[profile.id]
+        if existing := self._sessions.get(profile.id):
+            await existing.opened()
+            return existing
         session = self._sessions[profile.id] = Session(profile, self._shells, self._tasks, self.save)
         session.reserved = True  # until it is open
         if profile.id in self._gone:
@@ -170,6 +212,20 @@ class Sessions:
             else:
                 self._sessions[entry.id] = session
                 return
+
+
+async def _note(session: Session, noted: dict[str, bytes]) -> None:
+    with suppress(Failure):
+        noted[session.id] = await session.variables()
+
+
+async def _reopen(session: Session) -> None:
+    try:
+        await session.reopen()
+    except NotFound:
+        return  # it was closed meanwhile
+    except Failure:
+        _log.exception("session %s cannot be opened again now; its next command tries it once more", session.id)
 
 
 def _stored(session: Session) -> StoredSession:

@@ -2,10 +2,11 @@
 
 import asyncio
 import signal as signals
+from collections.abc import Callable
 from typing import Protocol
 
 from sandbox_server.drivers.process import LOST, Exit
-from sandbox_server.drivers.shell_marks import Mark
+from sandbox_server.drivers.shells.marks import Mark
 from sandbox_server.features.shell.capture import Ring
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.text import plain
@@ -42,7 +43,7 @@ class ShellState:
         self.ready = False
         """Whether the prompt is shown and keys are read."""
         self.typed = False
-        """Whether keys were typed since then."""
+        """Whether keys were typed since the last line was entered."""
         self.over: Exit | None = None
         """How the shell ended, when it has."""
         self.ps1 = ""
@@ -73,7 +74,7 @@ class ShellState:
         mine = command is not None and command.token == mark.token
         match mark.kind:
             case "line":
-                self.ready, self.foreign = False, command is None
+                self.ready, self.typed, self.foreign = False, False, command is None
             case "start" if command and mine:
                 command.begin()
             case "nowhere" if command and mine:
@@ -88,7 +89,7 @@ class ShellState:
                 self._prompt.clear()
             case "ready":
                 self.ps1 = plain(bytes(self._prompt)).rpartition("\n")[2]
-                self.ready, self.typed = True, False
+                self.ready = True
         self.turn_over()
 
     def ended(self, observed: Exit) -> None:
@@ -105,8 +106,13 @@ class ShellState:
 
     def close(self) -> None:
         """Take the end of the session: nobody waits for its shell any longer."""
+        if command := self.running:
+            command.add_hint("the session was closed")
+            command.finish("terminated", None)
         self.over = self.over or LOST
         self.running, self.ready, self.foreign = None, False, False
+        for viewer in list(self.viewers):
+            viewer.closed()
         self.turn_over()
 
     def finish(self, code: int) -> None:
@@ -123,24 +129,18 @@ class ShellState:
             return "terminated"
         return latest.status if latest else "completed"
 
-    async def until_idle(self, timeout: float) -> bool:
-        """Wait until nothing runs, at most `timeout` seconds; tells whether that is so."""
-        while self.busy and (timeout := await self.turned(timeout)) > 0:
-            pass
-        return not self.busy
+    async def until(self, true: Callable[[], object], timeout: float) -> bool:
+        """Wait until something is so, at most `timeout` seconds; tells whether it is. It is asked whenever the shell says something."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while not (reached := bool(true())) and (left := deadline - loop.time()) > 0:
+            await asyncio.wait([self._turn], timeout=left)
+        return reached
 
     async def until_ready(self, timeout: float) -> bool:
         """Wait for the prompt, at most `timeout` seconds or until the shell has ended; tells whether it is there."""
-        while not self.ready and self.over is None and (timeout := await self.turned(timeout)) > 0:
-            pass
+        await self.until(lambda: self.ready or self.over, timeout)
         return self.ready
-
-    async def turned(self, timeout: float) -> float:
-        """Wait until something happens to the shell, at most `timeout` seconds; gives the seconds that are left."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        await asyncio.wait([self._turn], timeout=timeout)
-        return timeout - (loop.time() - began)
 
     def turn_over(self) -> None:
         """Wake those who wait for something to happen."""

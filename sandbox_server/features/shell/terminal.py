@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from sandbox_server.core import Failure, Socket, TooLarge
-from sandbox_server.drivers.terminal_screen import Screen
+from sandbox_server.drivers.shells.terminal_screen import Screen
 from sandbox_server.features.shell.session import Session
 
 PING_SECONDS = 20.0
@@ -110,7 +110,7 @@ class Terminal:
         if session.state.over and ("\r" in text or "\n" in text):
             await session.reopen()
         elif not session.state.over:
-            session.type(text.encode("utf-8", "surrogateescape"))
+            await session.type(text.encode("utf-8", "surrogateescape"))
 
     async def _output(self, session: Session) -> None:
         session.state.viewers.add(self)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from sandbox_server.core import Event, Unavailable
-from sandbox_server.drivers.terminal_screen import Screen
+from sandbox_server.drivers.shells.terminal_screen import Screen
 from sandbox_server.features.shell.follow import CHUNK, Position, gap_event, output_event
 from sandbox_server.features.shell.session import Session
 from sandbox_server.features.shell.text import increment, plain, shorten

@@ -4,6 +4,13 @@
 export const SDK = {
   auth: ["authenticate", "create_ticket"],
   bash: ["close_session", "create_session", "exec", "kill", "output", "sessions", "write"],
+  browser: [
+    "activate", "add_route", "back", "check", "clear_cookies", "click", "close", "create", "detect", "evaluate", "execute_action",
+    "export_console", "export_har", "fill", "fill_form", "find_text", "forward", "get_console", "get_cookies", "get_elements", "get_html",
+    "get_info", "get_markdown", "get_proxy_pac", "get_requests", "get_text", "hot_key", "hover", "list", "load", "navigate", "press_key",
+    "record", "reload", "remove_route", "restart", "save", "screenshot", "scroll", "scroll_to", "scroll_to_element", "select_option",
+    "set_config", "set_cookies", "set_headers", "set_scoped_headers", "type_text", "uncheck", "upload_file", "wait",
+  ],
   file: [
     "download_file", "find_files", "glob_files", "grep_files", "list_path", "read_file", "replace_in_file", "search_in_file",
     "str_replace_editor", "upload_file", "write_file",

@@ -10,11 +10,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sandbox_server.core import Call, Caller, Reply
-from sandbox_server.drivers.keyring import Keyring
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.credentials.token_keys import StaticKey
+from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.ports import Ports
-from sandbox_server.drivers.tickets import Tickets
-from sandbox_server.drivers.token_keys import StaticKey
-from sandbox_server.drivers.tokens import Tokens
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.auth import CreateTicket, Ticket
 from sandbox_server.features.auth.credentials import Credentials

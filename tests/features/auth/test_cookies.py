@@ -1,6 +1,6 @@
 """The cookie of a signed-in browser."""
 
-from sandbox_server.drivers.grants import Grant
+from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.features.auth import cookies
 
 GRANT = Grant("key#1", frozenset({"view"}), "/vnc", 1060.0)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
-from sandbox_server.drivers.grants import Grant, Seal
-from sandbox_server.drivers.keyring import Keyring
-from sandbox_server.drivers.tickets import Tickets
-from sandbox_server.drivers.tokens import Tokens
+from sandbox_server.drivers.credentials.grants import Grant, Seal
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.features.auth.credentials import Credentials, Identity
 from sandbox_server.features.auth.original import Original
 

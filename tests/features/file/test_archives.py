@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import FileError
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.file.archives import FileArchiveRequest, FileArchives, FileExtractRequest, format_of
 
 pytestmark = pytest.mark.anyio

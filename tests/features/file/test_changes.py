@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import FileError, InvalidArgument
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.file.changes import (
     FileChanges,
     FileChmodRequest,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Conflict, FileError, InvalidArgument
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.file.content import FileContent, FileReadRequest, FileReplaceRequest, FileWriteRequest
 
 pytestmark = pytest.mark.anyio

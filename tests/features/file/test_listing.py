@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import FileError
-from sandbox_server.drivers.file_status import Entry
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.status import Entry
 from sandbox_server.features.file.listing import (
     FileFindRequest,
     FileGlobRequest,

@@ -4,7 +4,7 @@ from typing import Any, get_args
 import pytest
 
 from sandbox_server.core import FileError, InvalidArgument, Reply
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.features.file.changes import FileChanges

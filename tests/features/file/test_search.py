@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.core import FileError, InvalidArgument, Reply
 from sandbox_server.drivers import ripgrep
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.features.file import search as module

@@ -1,51 +1,17 @@
 import os
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from sandbox_server.core import Conflict, Content, FileError, TooLarge
 from sandbox_server.core.dispatch import InvalidFields
-from sandbox_server.drivers.file_stream import PIECE
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.stream import PIECE
 from sandbox_server.features.file.transfer import FileDownloadRequest, FileTransfer, FileUploadResult
+from tests.features.forms import SentForm, SentPart
 
 pytestmark = pytest.mark.anyio
-
-
-class SentPart:
-    """One file of a form, in chunks; None in place of a chunk is a client that goes away."""
-
-    media_type = "application/octet-stream"
-
-    def __init__(self, filename: str, *content: bytes | None, name: str = "file") -> None:
-        self.name = name
-        self.filename = filename
-        self._content = content
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        for chunk in self._content:
-            if chunk is None:
-                raise ConnectionError("the client went away")
-            yield chunk
-
-
-class SentForm:
-    """A form whose fields arrive before its files, or after them."""
-
-    def __init__(self, *parts: SentPart, path: str | None = None, path_last: bool = False) -> None:
-        self._parts = parts
-        self._path = path
-        self._arrived = not path_last
-
-    async def __aiter__(self) -> AsyncIterator[SentPart]:
-        for part in self._parts:
-            yield part
-        self._arrived = True
-
-    def field(self, name: str) -> str | None:
-        return self._path if name == "path" and self._arrived else None
 
 
 @pytest.fixture
@@ -79,7 +45,7 @@ async def test_a_file_without_a_usable_name_gets_one(transfer: FileTransfer, hom
 async def test_a_path_that_comes_after_the_file_counts_even_on_another_file_system(transfer: FileTransfer) -> None:
     target = Path("/dev/shm/uploaded-file")
     try:
-        result = await send(transfer, SentForm(SentPart("x", b"abc"), path=str(target), path_last=True))
+        result = await send(transfer, SentForm(SentPart("x", b"abc"), path=str(target), fields_last=True))
         assert (result.file_path, target.read_bytes()) == (str(target), b"abc")
     finally:
         target.unlink(missing_ok=True)
@@ -172,7 +138,7 @@ async def test_a_file_that_was_replaced_before_the_first_byte_is_a_conflict(
     async def stale(*_: object) -> object:
         return opened
 
-    monkeypatch.setattr("sandbox_server.drivers.file_access.FileAccess.open", stale)
+    monkeypatch.setattr("sandbox_server.drivers.files.access.FileAccess.open", stale)
     with pytest.raises(Conflict, match="before its download began"):
         await transfer.download(FileDownloadRequest(path=f"{home}/f", change_policy="abort"))
     with pytest.raises(OSError, match="Bad file descriptor"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Call, Caller, Conflict, InvalidArgument, NotFound, Reply, ResourceExhausted, TooLarge
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.file import uploads as module
 from sandbox_server.features.file.uploads import PIECE, UploadRef, Uploads, read_metadata
 

@@ -3,18 +3,19 @@
 import asyncio
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox_server.drivers.files import Files
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.shell_store import ShellStore
-from sandbox_server.drivers.shells import Shells
-from sandbox_server.drivers.tmux import Tmux
+from sandbox_server.drivers.shells.shells import Shells
+from sandbox_server.drivers.shells.store import ShellStore
+from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.shell.wire import ShellCommandResult, ShellExecRequest
@@ -77,10 +78,20 @@ class Runner:
 
     async def __call__(self, command: str, **options: object) -> ShellCommandResult:
         """Run a command and give its result; `hint` holds the envelope's."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             reply = await self.shell.exec_command(ShellExecRequest.model_validate({"id": self.id, "command": command, **options}))
         self.hint = reply.hint
-        return reply.data
+        result: ShellCommandResult = reply.data
+        return result
+
+
+async def eventually[T](asked: Callable[[], Awaitable[T]], true: Callable[[T], object] = bool, within: float = 10.0) -> T:
+    """Ask until the answer is true, and give it; fail after `within` seconds."""
+    deadline = time.monotonic() + within
+    while not true(answer := await asked()):
+        assert time.monotonic() < deadline, f"still {answer!r}"
+        await asyncio.sleep(0.01)
+    return answer
 
 
 @pytest.fixture

@@ -1,12 +1,213 @@
+"""The operations themselves: what they answer, and what their streams give."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
 import pytest
 
-from tests.features.shell.conftest import Runner
+from sandbox_server.core import Call, Caller, Conflict, Event, InvalidArgument, NotFound, TooLarge
+from sandbox_server.features.shell.feature import MAX_INPUT, Shell
+from sandbox_server.features.shell.wire import (
+    ExecuteBashRequest,
+    ShellCreateSessionRequest,
+    ShellExecRequest,
+    ShellId,
+    ShellUpdateSessionRequest,
+    ShellViewRequest,
+    ShellWaitRequest,
+    ShellWriteToProcessRequest,
+)
+from tests.features.shell.conftest import Runner, Server, eventually
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_true(run: Runner) -> None:
-    r = await run("echo hi; false")
-    print(r)
-    assert r.output == "hi\n"
-    assert r.exit_code == 1
+def call(last_event_id: str | None = None) -> Call:
+    return Call(Caller("agent"), "request", base_url="http://here:8080", last_event_id=last_event_id)
+
+
+async def stream(shell: Shell, last_event_id: str | None = None, **request: object) -> AsyncIterator[Event]:
+    events: AsyncIterator[Event] = await shell.stream_exec(ShellExecRequest.model_validate(request), call(last_event_id))
+    return events
+
+
+async def collect(events: AsyncIterator[Event]) -> list[Event]:
+    async with asyncio.timeout(20):
+        return [event async for event in events]
+
+
+def text(events: list[Event]) -> str:
+    return "".join(data(event)["output"] for event in events if event.event == "output")
+
+
+def data(event: Event) -> dict[str, Any]:
+    assert isinstance(event.data, dict)
+    return event.data
+
+
+async def test_a_result_has_the_prompt_and_the_command_of_its_console(run: Runner) -> None:
+    result = await run("cd /usr; echo hi")
+    after = await run("true")
+
+    assert result.console
+    assert after.console
+    assert (result.console[0].command, result.console[0].output) == ("cd /usr; echo hi", "hi\n")
+    assert after.console[0].ps1.endswith("/usr$ ")
+
+
+async def test_async_mode_answers_at_once_and_the_rest_is_waited_for_and_viewed(run: Runner) -> None:
+    begun = await run("echo working; read x; echo done; (exit 3)", async_mode=True)
+    await run.shell.write_to_process(ShellWriteToProcessRequest(id=run.id, input="", press_enter=True))
+    waited = await run.shell.wait_for_process(ShellWaitRequest(id=run.id, seconds=10))
+    viewed = (await run.shell.view(ShellViewRequest(id=run.id))).data
+
+    assert (begun.status, begun.output, begun.exit_code) == ("running", None, None)
+    assert waited.status == "completed"
+    assert (viewed.exit_code, viewed.command) == (3, "echo working; read x; echo done; (exit 3)")
+    assert viewed.console[-1].output == "working\n\ndone\n"
+
+
+async def test_waiting_ends_when_its_time_is_over(run: Runner) -> None:
+    await run("sleep 60", timeout=0)
+    short = await run.shell.wait_for_process(ShellWaitRequest(id=run.id, seconds=60, max_wait_seconds=0))
+
+    assert short.status == "running"
+
+
+async def test_killing_what_does_not_run_gives_the_last_code(run: Runner) -> None:
+    await run("sh -c 'exit 4'")
+    reply = await run.shell.kill_process(ShellId(id=run.id))
+
+    assert (reply.data.status, reply.data.exit_code, reply.data.returncode) == ("completed", 4, 4)
+    assert reply.hint == "nothing was running"
+
+
+async def test_killing_gives_no_code_and_the_one_who_waits_for_the_command_learns_of_it(run: Runner) -> None:
+    waiting = asyncio.create_task(run("echo begun; sleep 60"))
+    await eventually(run.shell.list_sessions, lambda listed: listed.sessions and listed.sessions[run.id].status == "running")
+    reply = await run.shell.kill_process(ShellId(id=run.id))
+    result = await waiting
+
+    assert (reply.data.status, reply.data.exit_code) == ("terminated", None)
+    assert (result.status, result.exit_code) == ("terminated", None)
+
+
+async def test_an_ended_shell_takes_no_keys(run: Runner) -> None:
+    await run("exit")
+    with pytest.raises(Conflict, match="has ended"):
+        await run.shell.write_to_process(ShellWriteToProcessRequest(id=run.id, input="ls", press_enter=True))
+
+
+async def test_input_over_the_limit_is_refused(run: Runner) -> None:
+    await run("true")
+    with pytest.raises(TooLarge):
+        await run.shell.write_to_process(ShellWriteToProcessRequest(id=run.id, input="x" * (MAX_INPUT + 1), press_enter=False))
+
+
+async def test_the_sessions_own_no_change_timeout_counts_until_a_command_has_another(shell: Shell) -> None:
+    await shell.create_session(ShellCreateSessionRequest(id="quick", no_change_timeout=1))
+    run = Runner(shell, "quick")
+    first = await run("sleep 1.5")
+    await shell.wait_for_process(ShellWaitRequest(id="quick"))
+    second = await run("sleep 1.5", no_change_timeout=5)
+    await shell.update_session(ShellUpdateSessionRequest(id="quick", no_change_timeout=0))
+    third = await run("sleep 1.5")
+
+    assert [first.status, second.status, third.status] == ["no_change_timeout", "completed", "completed"]
+
+
+async def test_a_terminal_url_names_a_new_session(shell: Shell) -> None:
+    url = await shell.get_terminal_url(call())
+    address, _, session = url.partition("?session_id=")
+
+    assert address == "http://here:8080/terminal"
+    assert session in (await shell.list_sessions()).sessions
+
+
+async def test_a_view_of_a_long_screen_is_truncated_unless_asked(run: Runner) -> None:
+    await run("seq 1 9000")
+    short = (await run.shell.view(ShellViewRequest(id=run.id))).data
+    long = (await run.shell.view(ShellViewRequest(id=run.id, truncate=False))).data
+
+    assert len(short.output) <= 30_000
+    assert "characters omitted" in short.output
+    assert "\n1\n2\n3\n" in long.output
+
+
+async def test_a_tool_that_takes_longer_says_where_to_look(shell: Shell) -> None:
+    reply = await shell.execute_bash(ExecuteBashRequest(cmd="echo begun; sleep 60", timeout=0.3))
+
+    assert (reply.data.status, reply.data.output) == ("running", "begun\n")
+    assert "still runs" in (reply.hint or "")
+    with pytest.raises(InvalidArgument, match="/nowhere"):
+        await shell.execute_bash(ExecuteBashRequest(cmd="true", cwd="/nowhere"))
+
+
+async def test_a_stream_gives_status_output_and_exit(shell: Shell) -> None:
+    events = await collect(await stream(shell, command="echo one; echo two; sh -c 'exit 3'"))
+
+    assert [events[0].event, events[-1].event] == ["status", "exit"]
+    assert text(events) == "one\ntwo\n"
+    assert (data(events[-1])["status"], data(events[-1])["exit_code"]) == ("completed", 3)
+    assert [data(event)["seq"] for event in events] == sorted(data(event)["seq"] for event in events)
+
+
+async def test_a_stream_comes_while_the_command_runs(run: Runner) -> None:
+    async with asyncio.timeout(20):
+        events = await stream(run.shell, id=run.id, command="echo asked; read x; echo got $x")
+        seen: list[Event] = []
+        answered = False
+        async for event in events:
+            seen.append(event)
+            if "asked" in text(seen) and not answered:
+                answered = True
+                await run.shell.write_to_process(ShellWriteToProcessRequest(id=run.id, input="it", press_enter=True))
+
+    assert text(seen) == "asked\nit\ngot it\n"
+
+
+async def test_a_stream_is_resumed_after_the_last_event_and_the_command_runs_once(shell: Shell, server: Server) -> None:
+    request = {"id": "s", "command": "echo ran >>ran; for i in 1 2 3 4 5; do echo $i; sleep 0.1; done"}
+    first: list[Event] = []
+    async with asyncio.timeout(20):
+        async for event in await stream(shell, **request):
+            first.append(event)
+            if event.event == "output":
+                break
+        rest = await collect(await stream(shell, first[-1].id, **request))
+
+    assert text(first) + text(rest) == "1\n2\n3\n4\n5\n"
+    assert rest[-1].event == "exit"
+    assert (server.home / "ran").read_text() == "ran\n"
+
+
+async def test_a_stream_says_which_bytes_are_no_longer_kept(shell: Shell) -> None:
+    events = await collect(await stream(shell, command="seq 1 1000000 | cat", async_mode=False))
+    session, token, _ = str(events[0].id).split("/")
+    again = await collect(await stream(shell, f"{session}/{token}/{600 << 10}", command="true"))
+    gaps = [event for event in again if event.event == "gap"]
+
+    assert len(gaps) == 1
+    assert data(gaps[0])["bytes"] == data(gaps[0])["to"] - data(gaps[0])["from"] > 0
+    assert text(again).endswith("999999\n1000000\n")
+
+
+async def test_a_stream_ends_with_the_status_when_its_time_is_over(shell: Shell) -> None:
+    soft = await collect(await stream(shell, id="a", command="echo begun; sleep 60", timeout=0.5))
+    silent = await collect(await stream(shell, id="b", command="echo begun; sleep 60", no_change_timeout=1))
+
+    assert (soft[-1].event, data(soft[-1])["status"]) == ("status", "running")
+    assert (silent[-1].event, data(silent[-1])["status"]) == ("status", "no_change_timeout")
+    assert text(soft) == text(silent) == "begun\n"
+
+
+@pytest.mark.parametrize(("last_event_id", "failure"), [("x", InvalidArgument), ("gone/x/0", NotFound), ("s/unknown/0", NotFound)])
+async def test_a_stream_that_cannot_be_resumed_runs_nothing(
+    shell: Shell, server: Server, last_event_id: str, failure: type[Exception]
+) -> None:
+    await Runner(shell, "s")("true")
+    with pytest.raises(failure):
+        await stream(shell, last_event_id, id="s", command="touch ran")
+
+    assert not (server.home / "ran").exists()

@@ -1,0 +1,46 @@
+"""Who may come in: a section of `settings`. Stdlib only, for the sake of boot."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sandbox_server.variables import HTTP_URL, OPTIONAL_PATH, PUBLIC_KEY, SECRET, TEXT, Secret, choice, seconds, variable
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """Who may come in"""
+
+    mode: Literal["on", "off"] = variable(
+        "AUTH",
+        choice("on", "off"),
+        "on",
+        "`off` serves everything to everyone who reaches the port.",
+    )
+    api_key: Secret | None = variable(
+        "SANDBOX_API_KEY",
+        SECRET,
+        None,
+        "A key that opens everything. With neither it nor a JWT key set, boot makes one.",
+    )
+    jwt_public_key: Secret | None = variable(
+        "JWT_PUBLIC_KEY",
+        PUBLIC_KEY,
+        None,
+        "Base64 of a PEM public key (RSA, EC or Ed25519): tokens it signed are accepted.",
+    )
+    jwks_url: str | None = variable("JWT_JWKS_URL", HTTP_URL, None, "Where to fetch a JWKS; the token's `kid` picks the key.")
+    jwks_file: str | None = variable("JWT_JWKS_FILE", OPTIONAL_PATH, None, "A JWKS in a file, read again when it changes.")
+    audience: str | None = variable("JWT_AUDIENCE", TEXT, None, "Required `aud` of a token.")
+    issuer: str | None = variable("JWT_ISSUER", TEXT, None, "Required `iss` of a token.")
+    ticket_ttl: float = variable(
+        "TICKET_TTL_SECONDS",
+        seconds(1, 86400),
+        30.0,
+        "How long a ticket from `POST /tickets` can be redeemed.",
+    )
+    session_ttl: float = variable(
+        "SESSION_TTL_SECONDS",
+        seconds(60, 31536000),
+        43200.0,
+        "How long a browser stays signed in; a session never outlives the token behind it.",
+    )

@@ -1,0 +1,46 @@
+"""What the desktop finds when it starts: a directory of its own, and the cookie that the X server asks for."""
+
+import os
+import secrets
+import socket
+import struct
+from pathlib import Path
+
+from sandbox_server.boot import places
+from sandbox_server.settings import Settings
+
+COOKIE_BYTES = 16
+SOCKETS = Path("/tmp/.X11-unix")
+_LOCAL, _WILD = 256, 65535
+"""Families of addresses (Xauth(3)): this host by name, for clients that know no other, and any. A client that is told a socket's path
+takes it for display 0, so that one entry is for any number too."""
+
+
+def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
+    """Make the desktop's directories, a new cookie, and the place for the X server's socket, in which the agent can make none."""
+    desktop = (settings.users.desktop_uid, settings.users.control_uid)
+    places.own(settings.paths.desktop, 0o750, desktop)
+    places.own(os.path.dirname(settings.paths.sound), 0o750, desktop)
+    places.own(settings.paths.desktop_sockets, 0o750, desktop)
+    write_authority(Path(settings.paths.authority), settings.display.name, desktop)
+    places.own(str(sockets), 0o1775, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
+
+
+def write_authority(file: Path, display: str, owner: places.Owner) -> None:
+    """Write a new cookie for X clients; the user and the group of `owner` can read it."""
+    cookie = secrets.token_bytes(COOKIE_BYTES)
+    entries = (_entry(_LOCAL, socket.gethostname(), display, cookie), _entry(_WILD, "", display, cookie), _entry(_WILD, "", "", cookie))
+    draft = file.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o440)
+    with open(descriptor, "wb") as written:
+        written.write(b"".join(entries))
+        if os.geteuid() == 0:
+            os.fchown(descriptor, *owner)
+    draft.replace(file)
+
+
+def _entry(family: int, address: str, display: str, cookie: bytes) -> bytes:
+    """One entry of an authority file: numbers and lengths of two bytes, the highest first (Xau's AuRead.c)."""
+    fields = (address.encode(), display.removeprefix(":").encode(), b"MIT-MAGIC-COOKIE-1", cookie)
+    return struct.pack(">H", family) + b"".join(struct.pack(">H", len(field)) + field for field in fields)

@@ -1,0 +1,40 @@
+"""Which rung of isolation this host allows. It is never a lower one in silence."""
+
+import os
+
+from sandbox_server.boot import places
+from sandbox_server.drivers.box import probe as box_probe
+from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.settings import Settings
+
+
+class NotIsolatedError(Exception):
+    """A box is asked for that cannot be had."""
+
+
+def choose(settings: Settings) -> Isolation:
+    """Find the highest rung; raises NotIsolatedError where BOX=on and it is not the box."""
+    chosen = _highest(settings)
+    if settings.box.mode == "on" and chosen.rung != "box":
+        raise NotIsolatedError(f"BOX=on, and there can be no box: {chosen.reason}")
+    return chosen
+
+
+def _highest(settings: Settings) -> Isolation:
+    if os.geteuid() != 0:
+        return Isolation("none", "the container was not started as root")
+    reason = "BOX=off" if settings.box.mode == "off" else box_probe.probe(settings.box.directory)
+    if reason is None:
+        return Isolation("box", "", storage=box_probe.storage(settings.box.directory))
+    return Isolation("users", reason, root_withheld=box_probe.can_write_host_settings())
+
+
+def announce(settings: Settings, chosen: Isolation) -> str | None:
+    """Write down the choice for the others, and say what is lost; None where nothing is."""
+    control = (settings.users.control_uid, settings.users.control_uid)
+    places.write_secret(settings.paths.isolation, chosen.encode(), control)
+    if chosen.rung == "users" and settings.box.mode != "off":
+        lost = "there is no box for the agent, who is an ordinary user of this container: no undo, no root that cannot hurt"
+        withheld = "; it may not become root, because root could write the host's settings here" if chosen.root_withheld else ""
+        return f"{lost}{withheld}. The kernel says: {chosen.reason}. GET /v1/capabilities says how to win it"
+    return None

@@ -1,0 +1,167 @@
+"""Caring for the box: making it, ending it, and what may be done to it in between, each in milliseconds."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from sandbox_server.drivers.box import processes as box_processes
+from sandbox_server.drivers.box.box import Box, BoxError, Tree, create, start_time
+from sandbox_server.drivers.box.plan import Layered, Part, Shared
+from sandbox_server.drivers.box.store import BoxStore, StoreError
+from sandbox_server.drivers.wire_fds import Message
+
+MAX_STOPPED = 100
+"""Processes that are named when a box ends."""
+_FILE_WORKER = "-m sandbox_server spawn"
+"""How the command line of a file worker ends: it is a copy of the spawner that never executed anything."""
+
+type Answer = Mapping[str, object]
+
+
+class BoxCare:
+    """Owns the box that runs. `record` is the file that tells the next keeper which one that is."""
+
+    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, sockets: str, record: str, processes: int) -> None:
+        self.box: Box | None = None
+        self.made = 0
+        """How many boxes there were; a number for the newest."""
+        self.failure: str | None = None
+        """Why there is no box."""
+        self._store = store
+        self._parts = parts
+        self._agent_run = agent_run
+        self._sockets = sockets
+        self._record = record
+        self._processes = processes
+        self._frozen = False
+        self._stopped_before: set[int] = set()
+        self.operations: dict[str, Callable[[Message], Answer]] = {
+            "status": self._status,
+            "list": self._list,
+            "checkpoint": self._checkpoint,
+            "restore": self._restore,
+            "remove": self._remove,
+            "replace": self._replace,
+            "freeze": self._freeze,
+            "thaw": self._thaw,
+        }
+
+    @property
+    def layered(self) -> list[Layered]:
+        """The parts of the tree that have layers."""
+        return [part for part in self._parts if isinstance(part, Layered)]
+
+    def make(self) -> bool:
+        """Make a box where there is none; tell whether there is one now, or say in `failure` why not."""
+        try:
+            self._store.set_stale_aside()
+            options, store = self._store.prepare_mounts(self.layered), self._store.folder
+            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._sockets, self._processes)))
+        except (OSError, BoxError) as error:
+            self.failure = str(error)
+        return self.box is not None
+
+    def adopt(self, box: Box) -> None:
+        """Take care of a box that runs."""
+        self.box, self.failure, self._frozen, self.made = box, None, False, self.made + 1
+        self._write_record(box)
+
+    def take_over(self, box: Box) -> None:
+        """Take care of the box of a keeper that is gone, which may have suspended it."""
+        self.adopt(box)
+        box_processes.thaw(set())
+
+    def _write_record(self, box: Box) -> None:
+        parts = [[part.path, part.lower] if isinstance(part, Layered) else [part.path] for part in self._parts]
+        with open(f"{self._record}.new", "w", encoding="utf-8") as file:
+            json.dump({"init": box.init, "start": start_time(box.init), "parts": parts}, file)
+        os.rename(f"{self._record}.new", self._record)
+
+    def forget(self) -> None:
+        """Give up a box that has ended."""
+        if self.box:
+            self.box.close()
+        self.box = None
+
+    def _end(self) -> list[dict[str, object]]:
+        """End the box and name what was running."""
+        found = [(one, box_processes.command_line(one.pid) or one.name) for one in box_processes.inmates()]
+        if self.box:
+            self.box.kill()
+        self.forget()
+        named = [{"pid": one.inner, "uid": one.uid, "command": command} for one, command in found if not command.endswith(_FILE_WORKER)]
+        return named[:MAX_STOPPED]
+
+    def _status(self, _: Message) -> Answer:
+        return {
+            "running": self.box is not None,
+            "failure": self.failure,
+            "frozen": self._frozen,
+            "made": self.made,
+            "head": self._store.head,
+            "processes": sum(1 for _ in box_processes.inmates()),
+        }
+
+    def _list(self, _: Message) -> Answer:
+        return {"head": self._store.head, "checkpoints": [asdict(record) for record in self._store.records()]}
+
+    def _checkpoint(self, request: Message) -> Answer:
+        if request.get("parent") not in (None, self._store.head):
+            raise StoreError("conflict", f"the box stands on {self._store.head or 'the image'}, not on {request['parent']}")
+        label, who = str(request["label"]), str(request["who"])
+        self._store.check_depth()
+        stopped = self._end()
+        try:
+            record = self._store.checkpoint(label, who, "asked")
+        finally:
+            self.make()
+        return {"checkpoint": asdict(record), "stopped": stopped}
+
+    def _restore(self, request: Message) -> Answer:
+        target, who, keep = request.get("checkpoint"), str(request["who"]), request.get("keep", True)
+        if target is not None:
+            self._store.record(target)
+        if keep:
+            self._store.check_depth()
+        stopped, kept = self._end(), None
+        try:
+            if keep and self._store.has_changes(self.layered):
+                kept = asdict(self._store.checkpoint(f"before restoring {target or 'the image'}", who, "before_restore"))
+            self._store.start_from(target)
+        finally:
+            self.make()
+        return {"head": target, "kept": kept, "stopped": stopped}
+
+    def _replace(self, _: Message) -> Answer:
+        stopped = self._end()
+        self.make()
+        return {"stopped": stopped}
+
+    def _remove(self, request: Message) -> Answer:
+        self._store.forget(str(request["checkpoint"]))
+        return {}
+
+    def _freeze(self, _: Message) -> Answer:
+        if not self._frozen:
+            self._stopped_before = box_processes.freeze()
+            self._frozen = True
+        return {"processes": sum(1 for _ in box_processes.inmates())}
+
+    def _thaw(self, _: Message) -> Answer:
+        if self._frozen:
+            box_processes.thaw(self._stopped_before)
+            self._frozen = False
+        return {}
+
+
+def find(record: str) -> tuple[Box, list[Part]] | None:
+    """Find the box of an earlier keeper and what its tree is made of; None where it has ended."""
+    try:
+        with open(record, encoding="utf-8") as file:
+            content: dict[str, Any] = json.load(file)
+        parts: list[Part] = [Layered(*part) if len(part) == 2 else Shared(*part) for part in content["parts"]]
+        return Box.find(content["init"], content["start"]), parts
+    except (OSError, ValueError, KeyError):
+        return None

@@ -1,0 +1,77 @@
+"""The API's side of the box's keeper: asks it, and names its refusals."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, InvalidArgument, NotFound, ResourceExhausted, Unavailable
+from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.wire_fds import MalformedMessageError
+
+QUICK_SECONDS = 30.0
+"""For what takes the keeper milliseconds; ending a box waits for its processes, and those may wait for a disk."""
+LONG_SECONDS = 3600.0
+"""For what reads or writes whole layers."""
+RETRY_AFTER = 1.0
+
+_KINDS: dict[str, type[Failure]] = {
+    "not_found": NotFound,
+    "conflict": Conflict,
+    "resource_exhausted": ResourceExhausted,
+    "invalid_argument": InvalidArgument,
+    "unavailable": Unavailable,
+}
+
+
+class BoxClient:
+    """Asks the keeper on `path`; without a box, everything is refused with the reason and how to win one."""
+
+    def __init__(self, path: str, isolation: Isolation) -> None:
+        self.isolation = isolation
+        self._path = path
+
+    async def ask(self, operation: str, *, fds: Sequence[int] = (), timeout: float = QUICK_SECONDS, **fields: object) -> dict[str, Any]:
+        """Have the keeper do one thing; the descriptors stay the caller's. Raises the Failure that the keeper names."""
+        if self.isolation.rung != "box":
+            raise Conflict(
+                f"there is no box here: {self.isolation.reason}",
+                hint="GET /v1/capabilities says how to win it",
+            )
+        try:
+            async with asyncio.timeout(timeout):
+                answer = await self._exchange({"op": operation, **fields}, fds)
+        except TimeoutError:
+            raise DeadlineExceeded(f"the box's keeper did not do it within {timeout:g} s") from None
+        except (OSError, MalformedMessageError) as error:
+            raise Unavailable(f"the box's keeper does not answer: {error}", retry_after=RETRY_AFTER) from error
+        if "refused" in answer:
+            raise _KINDS[answer["refused"]](str(answer["message"]))
+        done: dict[str, Any] = answer["ok"]
+        return done
+
+    async def _exchange(self, body: dict[str, object], fds: Sequence[int]) -> dict[str, Any]:
+        loop = asyncio.get_running_loop()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as sock:
+            await loop.sock_connect(sock, self._path)
+            wire_fds.send_request(sock, body, fds)
+            answered: asyncio.Future[None] = loop.create_future()
+            loop.add_reader(sock, _resolve, answered)
+            try:
+                await answered
+            finally:
+                loop.remove_reader(sock)
+            message, received = wire_fds.receive(sock)
+        if message is None or not received:
+            wire_fds.close_all(received)
+            raise ConnectionError("it went away")
+        try:
+            return wire_fds.read_body(received[0])
+        finally:
+            wire_fds.close_all(received)
+
+
+def _resolve(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)

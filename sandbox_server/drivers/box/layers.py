@@ -1,0 +1,170 @@
+"""What layers hold: the changes between two states of the box, their size, and their removal.
+
+A layer is the upper directory of an overlay: a deleted name is a character device 0/0, and a directory that hides the one below it is
+marked opaque (kernel documentation, filesystems/overlayfs). The agent wrote what is in it, so nothing here follows a link.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from sandbox_server.drivers.box.plan import Layered
+from sandbox_server.drivers.box.store import BoxStore, StoreError
+
+OPAQUE = "user.overlay.opaque"
+
+type Change = Literal["added", "changed", "deleted"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One path that differs; sizes in bytes, of the older and the newer state, None where there is nothing."""
+
+    path: str
+    change: Change
+    before: int | None
+    after: int | None
+
+
+def is_whiteout(status: os.stat_result) -> bool:
+    """Whether an entry of a layer says that the name was deleted."""
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+
+
+def is_opaque(path: str) -> bool:
+    """Whether a directory of a layer hides what is below it."""
+    with suppress(OSError):
+        return os.getxattr(path, OPAQUE, follow_symlinks=False) == b"y"
+    return False
+
+
+@dataclass(frozen=True)
+class View:
+    """A state of the box that is not mounted: layers, the uppermost first, over the parts of the image."""
+
+    layers: Sequence[str]
+    parts: Sequence[Layered]
+
+    def find(self, path: str) -> os.stat_result | None:
+        """What is at a path, which starts with a slash; None where nothing is."""
+        for layer in self.layers:
+            found, hidden = _look(layer, path)
+            if found or hidden:
+                return found
+        part = max((part for part in self.parts if _is_below(path, part.path)), key=lambda part: len(part.path), default=None)
+        if part is None:
+            return None
+        with suppress(OSError):
+            return os.lstat(part.lower + path[len(part.path.rstrip("/")) :])
+        return None
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _look(layer: str, path: str) -> tuple[os.stat_result | None, bool]:
+    """Look for a path in one layer: what is there, and whether the layer hides what lower ones have."""
+    place, hidden = layer, False
+    status: os.stat_result | None = None
+    for name in path.strip("/").split("/"):
+        place = f"{place}/{name}"
+        try:
+            status = os.lstat(place)
+        except OSError:
+            return None, hidden
+        if is_whiteout(status):
+            return None, True
+        hidden |= not stat.S_ISDIR(status.st_mode) or is_opaque(place)
+    return status, hidden
+
+
+def diff(layers: Sequence[str], older: View, limit: int) -> tuple[list[Difference], bool]:
+    """List what `layers`, the uppermost first, changed of `older`, in the order of paths; and whether there was more than `limit`.
+
+    A directory that was deleted, or took the place of another, is one entry.
+    """
+    newer = View([*layers, *older.layers], older.parts)
+    own = {part.path for part in older.parts}
+    found: list[Difference] = []
+    for path in sorted({path for layer in layers for path in _paths(layer)}):
+        for difference in _compare(path, newer, older, is_part=path in own):
+            if len(found) == limit:
+                return found, True
+            found.append(difference)
+    return found, False
+
+
+def _compare(path: str, newer: View, older: View, *, is_part: bool) -> Iterator[Difference]:
+    before, after = older.find(path), newer.find(path)
+    if before is None and after is None:
+        return
+    if before is None or after is None:
+        yield Difference(path, "added" if before is None else "deleted", _size(before), _size(after))
+    elif not is_part and _signature(before) != _signature(after):
+        yield Difference(path, "changed", _size(before), _size(after))
+
+
+def _size(status: os.stat_result | None) -> int | None:
+    if status is None:
+        return None
+    return 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+
+
+def _signature(status: os.stat_result) -> tuple[int, ...]:
+    """What makes two entries the same; a directory's times change with what is in it, and that is listed itself."""
+    own = (status.st_mode, status.st_uid, status.st_gid)
+    return own if stat.S_ISDIR(status.st_mode) else (*own, status.st_size, status.st_mtime_ns)
+
+
+def _paths(layer: str) -> Iterator[str]:
+    return (path[len(layer) :] for path, _ in walk(layer))
+
+
+def walk(layer: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything in a layer, directories before what is in them."""
+    waiting = [layer]
+    while waiting:
+        with suppress(FileNotFoundError):
+            for entry in list(os.scandir(waiting.pop())):
+                yield entry.path, entry.stat(follow_symlinks=False)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+
+
+def changes(store: BoxStore, parts: Sequence[Layered], checkpoint: str | None, against: str | None) -> tuple[list[str], View]:
+    """Give the layers between two states, and the older one.
+
+    `checkpoint` None is the box as it is now, `against` None the state before the newest of those layers, `"image"` the image.
+    Raises StoreError where `against` is not an ancestor.
+    """
+    chain = [store.layer(one) for one in store.chain(checkpoint or store.head)]
+    layers = chain if checkpoint else [store.up, *chain]
+    if against is None:
+        count = 1
+    elif against == "image":
+        count = len(layers)
+    elif store.layer(store.record(against).id) in layers:
+        count = layers.index(store.layer(against))
+    else:
+        raise StoreError("conflict", f"checkpoint {against!r} is not an ancestor of {checkpoint or 'the box'}")
+    return layers[:count], View(layers[count:], parts)
+
+
+def usage(layer: str) -> tuple[int, int]:
+    """Count the files of a layer, and the bytes that they take on the disk."""
+    files = size = 0
+    for _, status in walk(layer):
+        files += not stat.S_ISDIR(status.st_mode)
+        size += status.st_blocks * 512
+    return files, size
+
+
+def remove(paths: Sequence[str]) -> None:
+    """Remove directories with everything in them."""
+    for path in paths:
+        shutil.rmtree(path, ignore_errors=True)

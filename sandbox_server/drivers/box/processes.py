@@ -1,0 +1,109 @@
+"""The processes inside the box, seen and stopped from outside."""
+
+import os
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+STOP_SECONDS = 2.0
+"""How long a level of the process tree may take to stop; what waits for a dead disk takes for ever and is left alone."""
+_STOP_POLL_SECONDS = 0.0005
+_SETTLE_ROUNDS = 3
+_SETTLE_SECONDS = 0.002
+_MAX_COMMAND = 200
+_STOPPED = "T"
+_ENDED = ("Z", "X")
+
+
+@dataclass(frozen=True)
+class Inmate:
+    """One process of the box: `pid` and `parent` as the container sees them, `inner` as the box does."""
+
+    pid: int
+    parent: int
+    inner: int
+    uid: int
+    state: str
+    name: str
+
+
+def inmates() -> Iterator[Inmate]:
+    """Every process of the box but its first, and those of namespaces made inside it."""
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (found := _read(int(name))) and found.inner != 1:
+            yield found
+
+
+def _read(pid: int) -> Inmate | None:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    status = {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
+    numbers = status.get("NSpid", [])  # in this namespace, then in those below it
+    if len(numbers) < 2 or status["State"][0] in _ENDED:
+        return None
+    return Inmate(pid, int(status["PPid"][0]), int(numbers[1]), int(status["Uid"][0]), status["State"][0], " ".join(status["Name"]))
+
+
+def command_line(pid: int) -> str:
+    """What a process was started as; empty where it says nothing."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return b" ".join(words).decode("utf-8", "replace").strip()[:_MAX_COMMAND]
+
+
+def freeze() -> set[int]:
+    """Stop every process, and give those that somebody else had stopped before.
+
+    Parents stop before their children: a shell that still runs would take a stopped child for a suspended job.
+    """
+    before = {one.pid for one in inmates() if one.state == _STOPPED}
+    stopped: set[int] = set()
+    while level := _next_level(stopped):
+        _signal(level, signal.SIGSTOP)
+        _await_stop(level)
+        stopped |= level
+    return before
+
+
+def _next_level(stopped: set[int]) -> set[int]:
+    """The processes whose parent is stopped, or is not in the box."""
+    waiting = {one.pid: one for one in inmates() if one.pid not in stopped}
+    return {pid for pid, one in waiting.items() if one.parent not in waiting}
+
+
+def _await_stop(pids: set[int]) -> None:
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline:
+        if all((one := _read(pid)) is None or one.state in (_STOPPED, "t", "D") for pid in pids):
+            return
+        time.sleep(_STOP_POLL_SECONDS)
+
+
+def thaw(but: set[int]) -> None:
+    """Let every process go on except `but`; children before their parents, for the same reason.
+
+    Some programs, script(1) among them, stop themselves when they hear that a child was stopped, and hear it only now: they go on too.
+    """
+    levels: list[set[int]] = []
+    seen: set[int] = set()
+    while level := _next_level(seen):
+        levels.append(level - but)
+        seen |= level
+    for level in reversed(levels):
+        _signal(level, signal.SIGCONT)
+    for _ in range(_SETTLE_ROUNDS):
+        time.sleep(_SETTLE_SECONDS)
+        _signal({one.pid for one in inmates() if one.state == _STOPPED and one.pid not in but}, signal.SIGCONT)
+
+
+def _signal(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -1,0 +1,282 @@
+"""Where the box's files are kept: a stack of layers, and a record of each checkpoint.
+
+    up/             what changed since the head
+    l/ID/           a checkpoint: what had changed since its parent, never written again
+    about/ID.json   its record
+    state.json      the head, and the version of this layout
+    work/ root/     overlayfs's own, and where the tree is put together
+    base-*/         copies of the image's directories, made at each start of the keeper
+
+A checkpoint is one rename. Records are written to a draft, synchronised and renamed, so that a crash leaves the old or the new one.
+"""
+
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from sandbox_server.drivers.box.plan import Layered, copy_owner
+
+FORMAT = 1
+MAX_DEPTH = 64
+"""Layers in one chain: their paths have to fit into a page of mount options, and each makes looking up a name slower."""
+_ID = re.compile("[0-9a-f]{8}")
+_OPAQUE = "user.overlay.opaque"
+
+type Why = Literal["asked", "before_restore", "imported", "squashed"]
+
+
+class StoreError(Exception):
+    """The store does not have it, or may not do it; `kind` is the failure's: not_found, conflict or resource_exhausted."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Record:
+    """One checkpoint. `created` is in seconds since the epoch; `files` and `bytes` are None until they were counted."""
+
+    id: str
+    parent: str | None
+    label: str
+    who: str
+    why: Why
+    created: float
+    files: int | None = None
+    bytes: int | None = None
+
+
+class BoxStore:
+    """The layers below one directory, which root alone can enter."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def prepare(self) -> None:
+        """Make the directories; an earlier container's layers stay."""
+        os.makedirs(self.folder, exist_ok=True)
+        os.chown(self.folder, 0, 0)
+        os.chmod(self.folder, 0o700)
+        for name in ("l", "about", "root"):
+            os.makedirs(self._path(name), exist_ok=True)
+        if not os.path.exists(self._path("state.json")):
+            self._write_state(None)
+        self._finish_interrupted()
+
+    def _finish_interrupted(self) -> None:
+        """Bring to its end what a crash left half done."""
+        state = self._state()
+        if pending := state.get("pending"):
+            record = Record(**pending)
+            if os.path.exists(self.layer(record.id)):
+                self._write(f"about/{record.id}.json", pending)
+                state["head"] = record.id
+        if state.get("drop"):
+            self._set_aside(self.up)
+        self._write_state(state["head"])
+        self._set_all_aside("draft-")
+        for name in os.listdir(self._path("l")):
+            if not os.path.exists(self._path("about", f"{name}.json")):
+                self._set_aside(self._path("l", name))
+
+    @property
+    def head(self) -> str | None:
+        """The checkpoint that the box started from; None is the image."""
+        head: str | None = self._state()["head"]
+        return head
+
+    def _state(self) -> dict[str, Any]:
+        with open(self._path("state.json"), encoding="utf-8") as file:
+            state: dict[str, Any] = json.load(file)
+        if state["format"] != FORMAT:
+            raise StoreError("conflict", f"{self.folder} was written by another version: format {state['format']}")
+        return state
+
+    def _write_state(self, head: str | None, **unfinished: object) -> None:
+        self._write("state.json", {"format": FORMAT, "head": head, **unfinished})
+
+    def records(self) -> list[Record]:
+        """Every checkpoint, oldest first."""
+        found = [self.record(name.removesuffix(".json")) for name in os.listdir(self._path("about")) if name.endswith(".json")]
+        return sorted(found, key=lambda record: record.created)
+
+    def record(self, checkpoint: str) -> Record:
+        """One checkpoint."""
+        if not _ID.fullmatch(checkpoint):
+            raise StoreError("not_found", f"no checkpoint {checkpoint!r}")
+        try:
+            with open(self._path("about", f"{checkpoint}.json"), encoding="utf-8") as file:
+                return Record(**json.load(file))
+        except FileNotFoundError:
+            raise StoreError("not_found", f"no checkpoint {checkpoint!r}") from None
+
+    def chain(self, checkpoint: str | None) -> list[str]:
+        """The layers of a checkpoint, its own first."""
+        found: list[str] = []
+        while checkpoint is not None:
+            found.append(checkpoint)
+            checkpoint = self.record(checkpoint).parent
+        return found
+
+    def layer(self, checkpoint: str) -> str:
+        """Where the files of one layer are."""
+        return self._path("l", checkpoint)
+
+    @property
+    def up(self) -> str:
+        """Where the changes since the head are."""
+        return self._path("up")
+
+    def has_changes(self, parts: Sequence[Layered]) -> bool:
+        """Whether anything was changed since the head, beside the directories that the parts themselves need."""
+        own = {self.up + part.path.rstrip("/") for part in parts}
+        return any(_is_changed(path, own) for path in _walk(self.up))
+
+    def check_depth(self) -> None:
+        """Raise StoreError where no other layer fits on the head."""
+        if len(self.chain(self.head)) >= MAX_DEPTH:
+            raise StoreError("resource_exhausted", f"the chain has {MAX_DEPTH} layers: squash it first")
+
+    def checkpoint(self, label: str, who: str, why: Why) -> Record:
+        """Turn what changed since the head into a layer, and make that the head. The box must not run."""
+        record = Record(secrets.token_hex(4), self.head, label, who, why, time.time())
+        self._write_state(record.parent, pending=asdict(record))
+        os.rename(self.up, self.layer(record.id))
+        self._write(f"about/{record.id}.json", asdict(record))
+        self._write_state(record.id)
+        return record
+
+    def start_from(self, checkpoint: str | None) -> None:
+        """Let the next box start from a checkpoint, without what changed since the head. The box must not run."""
+        self._write_state(checkpoint, drop=True)
+        self._set_aside(self.up)
+        self._write_state(checkpoint)
+
+    def adopt(self, folder: str, label: str, who: str, why: Why, parent: str | None) -> Record:
+        """Make a layer of a draft."""
+        record = Record(secrets.token_hex(4), parent, label, who, why, time.time())
+        os.rename(folder, self.layer(record.id))
+        self._write(f"about/{record.id}.json", asdict(record))
+        return record
+
+    def replace_layer(self, checkpoint: str, folder: str, *, parent: str | None) -> Record:
+        """Put a draft in the place of a layer and let it stand on another. The box may go on running on the old one."""
+        record = replace(self.record(checkpoint), parent=parent, why="squashed", files=None, bytes=None)
+        os.rename(self.layer(checkpoint), self._path(f"stale-{secrets.token_hex(4)}"))
+        os.rename(folder, self.layer(checkpoint))
+        self._write(f"about/{checkpoint}.json", asdict(record))
+        return record
+
+    def update(self, checkpoint: str, *, files: int, size: int) -> None:
+        """Note what a layer holds."""
+        self._write(f"about/{checkpoint}.json", asdict(replace(self.record(checkpoint), files=files, bytes=size)))
+
+    def forget(self, checkpoint: str) -> None:
+        """Drop a checkpoint on which nothing stands."""
+        record = self.record(checkpoint)
+        children = [other.id for other in self.records() if other.parent == record.id]
+        if children or checkpoint == self.head:
+            stands = ", ".join(children) or "the box itself"
+            raise StoreError("conflict", f"checkpoint {checkpoint!r} cannot go: {stands} stands on it")
+        os.unlink(self._path("about", f"{checkpoint}.json"))
+        self._set_aside(self.layer(checkpoint))
+
+    def _set_aside(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            os.rename(path, self._path(f"gone-{secrets.token_hex(4)}"))
+
+    def set_stale_aside(self) -> None:
+        """Let layers go that were replaced, now that no box runs that stands on them."""
+        self._set_all_aside("stale-")
+
+    def _set_all_aside(self, prefix: str) -> None:
+        for name in os.listdir(self.folder):
+            if name.startswith(prefix):
+                self._set_aside(self._path(name))
+
+    def leftovers(self) -> list[str]:
+        """What was set aside and waits for somebody to remove it, which takes as long as it is large."""
+        return [self._path(name) for name in os.listdir(self.folder) if name.startswith("gone-")]
+
+    def make_base(self) -> str:
+        """Make an empty directory for copies of the image and put those of earlier containers aside."""
+        self._set_all_aside("base-")
+        base = self._path(f"base-{secrets.token_hex(4)}")
+        os.mkdir(base)
+        return base
+
+    def make_draft(self) -> str:
+        """Make an empty directory in which a layer can be put together."""
+        draft = self._path(f"draft-{secrets.token_hex(4)}")
+        os.mkdir(draft)
+        return draft
+
+    def prepare_mounts(self, parts: Sequence[Layered]) -> list[str]:
+        """Make what overlayfs needs for each part, and give the mount options of each, relative to the store."""
+        chain = self.chain(self.head)
+        options = []
+        for number, part in enumerate(parts):
+            layers = [f"l/{layer}{part.path.rstrip('/')}" for layer in chain]
+            lowers = [layer for layer in layers if os.path.isdir(self._path(layer))]
+            self._prepare_upper(part, lowers)
+            os.makedirs(self._path("work", str(number)), exist_ok=True)  # overlayfs empties what it finds there
+            lower = ":".join([*lowers, part.lower])
+            options.append(f"lowerdir={lower},upperdir=up{part.path.rstrip('/')},workdir=work/{number},userxattr")
+        return options
+
+    def _prepare_upper(self, part: Layered, lowers: Sequence[str]) -> None:
+        upper = self._path("up") + part.path.rstrip("/")
+        if os.path.isdir(upper) and not os.path.islink(upper):
+            return
+        replaced = os.path.lexists(upper)
+        if replaced:  # it was deleted, or replaced, when it was an ordinary directory; now something is mounted there or below
+            os.unlink(upper)
+        os.makedirs(upper)
+        copy_owner(self._path(lowers[0]) if lowers else part.lower, upper)
+        if replaced:
+            os.setxattr(upper, _OPAQUE, b"y")
+
+    def _path(self, *names: str) -> str:
+        return os.path.join(self.folder, *names)
+
+    def _write(self, name: str, content: object) -> None:
+        draft = self._path(f"{name}.new")
+        with open(draft, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(draft, self._path(name))
+        directory = os.open(os.path.dirname(self._path(name)), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _walk(folder: str) -> Iterator[str]:
+    """Everything below a directory, and itself."""
+    yield folder
+    waiting = [folder]
+    while waiting:
+        with suppress(FileNotFoundError):
+            for entry in list(os.scandir(waiting.pop())):
+                yield entry.path
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+
+
+def _is_changed(path: str, own: Collection[str]) -> bool:
+    """Whether something in the uppermost layer is a change; directories on the way to the parts are not, unless they hide what is below."""
+    if path not in own and not any(part.startswith(path + "/") for part in own):
+        return True
+    with suppress(OSError):
+        return os.getxattr(path, _OPAQUE, follow_symlinks=False) == b"y"
+    return False

@@ -1,0 +1,111 @@
+"""Token keys by id from a JWKS (RFC 7517), in a file or behind a URL."""
+
+import asyncio
+import json
+import logging
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sandbox_server.drivers.credentials.token_keys import BadKey, TokenKey, parse_jwk
+
+FETCH_SECONDS = 5.0
+MAX_BYTES = 1024 * 1024
+REFRESH_SECONDS = 600.0
+"""Keys from a URL are fetched anew after this long."""
+RETRY_SECONDS = 10.0
+"""Shortest time between two fetches, whatever key ids callers invent."""
+
+_log = logging.getLogger(__name__)
+
+type KeySet = dict[str | None, TokenKey]
+
+
+def parse_key_set(text: bytes) -> KeySet:
+    """Read a JWKS; keys that cannot be used are left out. Raises ValueError if it is no JWKS."""
+    document = json.loads(text)
+    if not isinstance(document, dict) or not isinstance(document.get("keys"), list):
+        raise BadKey("a JWKS is an object with a list of keys")
+    found: KeySet = {}
+    for jwk in document["keys"]:
+        try:
+            found[jwk.get("kid")] = parse_jwk(jwk)
+        except (BadKey, AttributeError) as error:
+            _log.info("a key of the JWKS is left out: %s", error)
+    return found
+
+
+def _choose(keys: KeySet, kid: str | None) -> TokenKey | None:
+    if kid is None and len(keys) == 1:
+        return next(iter(keys.values()))
+    return keys.get(kid)
+
+
+class JwksFile:
+    """A JWKS in a file, read again when it changes. A version that cannot be read leaves the one before in place."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._keys: KeySet = {}
+        self._read_at: tuple[int, int] | None = None
+
+    async def find(self, kid: str | None) -> TokenKey | None:
+        """The key with this id; without an id, the only one."""
+        await asyncio.to_thread(self._refresh)
+        return _choose(self._keys, kid)
+
+    def _refresh(self) -> None:
+        try:
+            found = self._path.stat()
+            version = (found.st_mtime_ns, found.st_ino)
+            if version != self._read_at:
+                self._keys, self._read_at = parse_key_set(self._path.read_bytes()), version
+        except (OSError, ValueError) as error:
+            _log.warning("JWT_JWKS_FILE cannot be read: %s", error)
+
+
+class JwksUrl:
+    """A JWKS behind a URL, kept for ten minutes and fetched sooner for a key id that is not in it, within a rate limit."""
+
+    def __init__(self, url: str, fetch: Callable[[str], bytes] | None = None, now: Callable[[], float] = time.monotonic) -> None:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise ValueError("a JWKS URL must start with https:// or http://")
+        self._url = url
+        self._fetch = fetch or fetch_url
+        self._now = now
+        self._keys: KeySet = {}
+        self._tried_at: float | None = None
+        self._lock = asyncio.Lock()
+
+    async def find(self, kid: str | None) -> TokenKey | None:
+        """The key with this id; without an id, the only one."""
+        if self._older_than(REFRESH_SECONDS) or (_choose(self._keys, kid) is None and self._older_than(RETRY_SECONDS)):
+            await self._refresh()
+        return _choose(self._keys, kid)
+
+    def _older_than(self, seconds: float) -> bool:
+        return self._tried_at is None or self._now() - self._tried_at >= seconds
+
+    async def _refresh(self) -> None:
+        """Fetch; those who come meanwhile wait for this fetch. On failure the keys that are known stay."""
+        asked_at = self._now()
+        async with self._lock:
+            if self._tried_at is not None and self._tried_at >= asked_at:
+                return
+            try:
+                self._keys = parse_key_set(await asyncio.to_thread(self._fetch, self._url))
+            except (OSError, ValueError) as error:
+                _log.warning("JWT_JWKS_URL cannot be fetched: %s", error)
+            finally:
+                self._tried_at = self._now()
+
+
+def fetch_url(url: str) -> bytes:
+    """Get a URL's body. Raises OSError, also for a status that is not 200, and ValueError for a body over 1 MiB."""
+    with urllib.request.urlopen(url, timeout=FETCH_SECONDS) as response:
+        body: bytes = response.read(MAX_BYTES + 1)
+    if len(body) > MAX_BYTES:
+        raise ValueError(f"the JWKS is over {MAX_BYTES} bytes")
+    return body

@@ -1,0 +1,118 @@
+"""Signed tokens (JWT): who sent one and what it allows."""
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_server.core.errors import Unauthenticated
+from sandbox_server.drivers.credentials.token_keys import BadKey, KeySource, TokenKey
+
+LEEWAY_SECONDS = 10.0
+"""Clocks of the issuer and of this container may differ by this much."""
+CACHED_SECONDS = 60.0
+"""A verified token is looked at again after this long, so that a key that was withdrawn stops working."""
+MAX_CACHED = 1024
+MAX_TOKEN_CHARS = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a verified token says."""
+
+    subject: str | None
+    scopes: frozenset[str] | None
+    """The words of its `scope` (a string) or `scopes` (a list); None if it has neither."""
+    expires: float | None
+    """Seconds since the epoch; None if the token has no `exp`."""
+
+
+class Tokens:
+    """Verifies tokens against the configured keys. Verified ones are remembered by their hash."""
+
+    def __init__(
+        self, sources: Sequence[KeySource], audience: str | None, issuer: str | None, now: Callable[[], float] = time.time
+    ) -> None:
+        self._sources = sources
+        self._audience = audience
+        self._issuer = issuer
+        self._now = now
+        self._verified: OrderedDict[bytes, tuple[Claims, float]] = OrderedDict()
+
+    async def verify(self, token: str) -> Claims:
+        """Check signature, `exp` and `nbf` where the token has them, and `aud` and `iss` where the settings ask. Raises Unauthenticated."""
+        digest = hashlib.sha256(token.encode()).digest()
+        claims, until = self._verified.get(digest, (None, 0.0))
+        if claims is not None and self._now() < until:
+            return claims
+        claims = await self._verify(token)
+        self._remember(digest, claims)
+        return claims
+
+    async def _verify(self, token: str) -> Claims:
+        if not self._sources:
+            raise Unauthenticated("this sandbox accepts no tokens: no key for them is configured")
+        if len(token) > MAX_TOKEN_CHARS:
+            raise Unauthenticated(f"a token may have {MAX_TOKEN_CHARS} characters")
+        algorithm, kid = await asyncio.to_thread(_header, token)
+        key = await self._key(kid)
+        if key is None or key.algorithm != algorithm:
+            raise Unauthenticated("the token is not signed with a key and algorithm that this sandbox accepts")
+        return claims_of(await asyncio.to_thread(_decode, token, key, self._audience, self._issuer))
+
+    async def _key(self, kid: str | None) -> TokenKey | None:
+        for source in self._sources:
+            try:
+                if (key := await source.find(kid)) is not None:
+                    return key
+            except BadKey:
+                continue
+        return None
+
+    def _remember(self, digest: bytes, claims: Claims) -> None:
+        until = self._now() + CACHED_SECONDS
+        self._verified[digest] = (claims, until if claims.expires is None else min(until, claims.expires + LEEWAY_SECONDS))
+        self._verified.move_to_end(digest)
+        if len(self._verified) > MAX_CACHED:
+            self._verified.popitem(last=False)
+
+
+def claims_of(payload: Mapping[str, Any]) -> Claims:
+    """Read the claims that matter."""
+    granted = payload.get("scope", payload.get("scopes"))
+    words = granted.split() if isinstance(granted, str) else granted if isinstance(granted, list) else []
+    scopes = None if granted is None else frozenset(map(str, words))
+    subject, expires = payload.get("sub"), payload.get("exp")
+    return Claims(None if subject is None else str(subject), scopes, None if expires is None else float(expires))
+
+
+def _header(token: str) -> tuple[str | None, str | None]:
+    import jwt  # 95 ms that an API key's caller never pays
+
+    try:
+        header = jwt.get_unverified_header(token)
+    except jwt.PyJWTError:
+        raise Unauthenticated("the bearer token is neither this sandbox's key nor a token") from None
+    return header.get("alg"), header.get("kid")
+
+
+def _decode(token: str, key: TokenKey, audience: str | None, issuer: str | None) -> dict[str, Any]:
+    import jwt
+
+    required = [*(["aud"] if audience else []), *(["iss"] if issuer else [])]
+    options: Any = {"require": required, "verify_aud": audience is not None, "verify_sub": False, "verify_jti": False}
+    try:
+        return jwt.decode(
+            token, key.public, algorithms=[key.algorithm], audience=audience, issuer=issuer, leeway=LEEWAY_SECONDS, options=options
+        )
+    except jwt.ExpiredSignatureError:
+        raise Unauthenticated("the token has expired") from None
+    except jwt.ImmatureSignatureError:
+        raise Unauthenticated("the token is not valid yet") from None
+    except (jwt.InvalidAudienceError, jwt.InvalidIssuerError, jwt.MissingRequiredClaimError):
+        raise Unauthenticated("the token is for another audience or from another issuer") from None
+    except jwt.PyJWTError:
+        raise Unauthenticated("the token's signature or content is not valid") from None

@@ -1,0 +1,1 @@
+"""The agent's files, through workers that have the agent's rights."""

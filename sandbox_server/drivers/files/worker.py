@@ -1,0 +1,74 @@
+"""The file worker: serves file operations as the user it runs as, one at a time.
+
+The spawner forks it, without exec, after becoming that user, so it has the user's rights and no others. Only the standard library:
+it is part of the spawner's memory. Requests and answers are frames (`frames`); `{"op": name, ...}` picks a function of `OPERATIONS`.
+An answer is what the function returned, or `{"errno", "path"}` for a failure of the kernel, or `{"refused": kind, "message", "path"}`.
+"""
+
+import errno
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from sandbox_server.drivers.files import archive, changes, content, frames, staging, tree
+from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.names import from_wire, to_wire
+from sandbox_server.drivers.files.refusal import Refused
+from sandbox_server.drivers.watches import worker
+
+type Operation = Callable[[Frame], Frame]
+
+OPERATIONS: dict[str, Operation] = {
+    **content.OPERATIONS,
+    **staging.OPERATIONS,
+    **tree.OPERATIONS,
+    **changes.OPERATIONS,
+    **archive.OPERATIONS,
+}
+_PATHS = ("path", "destination")
+
+
+def serve(sock: socket.socket) -> None:
+    """Answer requests until the other side closes. A request to watch turns the worker into a watcher for the rest of its life."""
+    while (request := frames.receive(sock)) is not None:
+        if request.header.get("op") == "watch":
+            worker.serve(sock)
+            return
+        answer = _answer(request)
+        try:
+            frames.send(sock, answer)
+        except ConnectionError:  # it closed without waiting for the answer
+            return
+        finally:
+            request.close()
+            answer.close()
+
+
+def _answer(request: Frame) -> Frame:
+    try:
+        _read_names(request.header)
+    except ValueError as error:
+        return Frame({"refused": "invalid_path", "message": str(error), "path": _path(request.header)})
+    try:
+        return OPERATIONS[request.header["op"]](request)
+    except Refused as refusal:
+        return Frame({"refused": refusal.kind, "message": refusal.message, "path": to_wire(refusal.path or _path(request.header))})
+    except OSError as error:
+        name = error.filename if isinstance(error.filename, str) else _path(request.header)
+        return Frame({"errno": error.errno or errno.EIO, "path": to_wire(name)})
+    except (MemoryError, RecursionError) as error:
+        number = errno.ENOMEM if isinstance(error, MemoryError) else errno.ENAMETOOLONG
+        return Frame({"errno": number, "path": to_wire(_path(request.header))})
+
+
+def _read_names(header: dict[str, Any]) -> None:
+    """Turn the names in a request into the kernel's."""
+    for key in _PATHS:
+        if key in header:
+            header[key] = from_wire(header[key])
+    if "paths" in header:
+        header["paths"] = [from_wire(path) for path in header["paths"]]
+
+
+def _path(header: dict[str, Any]) -> str:
+    return str(header.get("path") or header.get("destination") or "/")

@@ -1,0 +1,41 @@
+"""What keeps the agent from the control side in this container: decided once, by boot, and told to everybody.
+
+The rungs, from the highest: `box`, a Linux of the agent's own; `users`, an ordinary user among the container's; `none`, the same user as
+the server's.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+type Rung = Literal["box", "users", "none"]
+type Storage = Literal["volume", "container", "memory"]
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """The rung that holds, and why no higher one."""
+
+    rung: Rung
+    reason: str
+    """Why it is not a higher rung, in the kernel's words; empty for the highest."""
+    root_withheld: bool = False
+    """The agent may not become root, whatever the settings say, because root here could write settings of the host."""
+    storage: Storage | None = None
+    """What becomes of the box's files: kept by a volume, gone with the container, or gone when the box's keeper ends."""
+
+    def encode(self) -> str:
+        """Write it as JSON."""
+        return json.dumps(asdict(self))
+
+
+UNKNOWN = Isolation("none", "the container was not started by its own entry point")
+
+
+def read(path: str) -> Isolation:
+    """What boot wrote down."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Isolation(**json.load(file))
+    except FileNotFoundError:
+        return UNKNOWN

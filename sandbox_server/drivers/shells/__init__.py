@@ -1,0 +1,1 @@
+"""Interactive shells in tmux."""

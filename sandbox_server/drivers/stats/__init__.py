@@ -1,0 +1,1 @@
+"""What the container uses: its control group, its filesystems, its processes."""

@@ -1,0 +1,42 @@
+"""How full filesystems are."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """One filesystem, in bytes and inodes, by the first path that was asked for on it."""
+
+    path: str
+    total_bytes: int
+    free_bytes: int
+    """Free to an ordinary user."""
+    used_bytes: int
+    inode_total: int | None
+    """None where the filesystem makes inodes as it needs them."""
+    inode_used: int | None
+
+
+def snapshot(paths: Iterable[str]) -> list[Disk]:
+    """Look at the filesystems below these paths, each once; a path that is not there is left out."""
+    found: dict[int, Disk] = {}
+    for path in paths:
+        try:
+            device, room = os.stat(path).st_dev, os.statvfs(path)
+        except OSError:
+            continue
+        found.setdefault(device, _disk(path, room))
+    return list(found.values())
+
+
+def _disk(path: str, room: os.statvfs_result) -> Disk:
+    return Disk(
+        path=path,
+        total_bytes=room.f_blocks * room.f_frsize,
+        free_bytes=room.f_bavail * room.f_frsize,
+        used_bytes=(room.f_blocks - room.f_bfree) * room.f_frsize,
+        inode_total=room.f_files or None,
+        inode_used=room.f_files - room.f_ffree if room.f_files else None,
+    )

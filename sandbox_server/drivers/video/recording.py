@@ -1,0 +1,209 @@
+"""Recording: pictures are taken in a steady rhythm and made into a film, until told to stop or the time is over."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from PIL import Image
+
+from sandbox_server.core.errors import Failure, Unavailable
+from sandbox_server.core.tasks import Tasks
+
+if TYPE_CHECKING:
+    from sandbox_server.drivers.video.film import Film
+
+type State = Literal["recording", "paused", "stopped"]
+
+START_SECONDS = 10.0
+"""Within which the first picture has to come."""
+
+log = logging.getLogger(__name__)
+
+
+class Pictures(Protocol):
+    """What is recorded."""
+
+    async def picture(self) -> Image.Image:
+        """How it looks now; the same object as before where nothing changed. Raises Unavailable while it cannot be seen."""
+
+
+class Sounds(Protocol):
+    """What is heard with it."""
+
+    def listen(self) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Samples as `Film.play` takes them, without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a film is made."""
+
+    fps: int
+    crf: int
+    seconds: float
+    """How long it gets at most."""
+    size: tuple[int | None, int | None] = (None, None)
+    """Width and height in pixels; None is that of the first picture."""
+
+
+class Recording:
+    """One film and what it is made of. `run` makes it; the rest may be asked while it does, and after."""
+
+    def __init__(self, path: str, fd: int, options: Options, pictures: Pictures, sounds: Sounds | None) -> None:
+        self.path = path
+        self.options = options
+        self.failure: str | None = None
+        """Why it ended before it was to."""
+        self.state: State = "recording"
+        self.frames = 0
+        self._fd = fd
+        self._pictures = pictures
+        self._sounds = sounds
+        self._thread = ThreadPoolExecutor(1, "film")
+        self._clock = _Clock()
+        self._ending = asyncio.Event()
+        self._ended = asyncio.Event()
+        self.started = asyncio.Event()
+        """Set once there is a first picture, or never will be."""
+        self.size_bytes = 0
+
+    @property
+    def duration(self) -> float:
+        """Seconds of film so far."""
+        return min(self._clock.seconds, self.options.seconds)
+
+    def pause(self) -> None:
+        """Stop for a while; the film goes on as if there had been no pause."""
+        if self.state == "recording":
+            self.state = "paused"
+            self._clock.stop()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self.state == "paused":
+            self.state = "recording"
+            self._clock.start()
+
+    async def stop(self) -> None:
+        """End the film and wait until its file is whole."""
+        self._ending.set()
+        await self._ended.wait()
+
+    async def ended(self) -> None:
+        """Wait until it has ended by itself or was stopped."""
+        await self._ended.wait()
+
+    async def run(self) -> None:
+        """Make the film. Never raises: `failure` tells."""
+        try:
+            await self._make()
+        except Failure as failure:
+            self.failure = failure.message
+        except TimeoutError:
+            self.failure = f"there was no picture within {START_SECONDS:g} s"
+        except OSError as error:
+            self.failure = f"the file could not be written: {error.strerror or error}"
+        except Exception:
+            log.exception("a recording failed")
+            self.failure = "the film could not be made"
+        finally:
+            self._clock.stop()
+            self.size_bytes = os.fstat(self._fd).st_size
+            os.close(self._fd)
+            self._thread.shutdown(wait=False)
+            self.state = "stopped"
+            self.started.set()
+            self._ended.set()
+
+    async def _make(self) -> None:
+        async with asyncio.timeout(START_SECONDS):
+            first = await self._pictures.picture()
+        film = await self._in_thread(lambda: self._new_film(first))
+        try:
+            self._clock.start()
+            async with Tasks() as tasks:
+                if self._sounds:
+                    tasks.start(self._listen(film, self._sounds), name="sound of a recording")
+                await self._watch(film, first)
+        finally:
+            await self._in_thread(lambda: film.close(self.duration))
+            self.frames = film.pictures
+
+    def _new_film(self, first: Image.Image) -> "Film":
+        from sandbox_server.drivers.video.film import Film  # heavy, and only recordings need it
+
+        width, height = (wanted or own for wanted, own in zip(self.options.size, first.size, strict=True))
+        size = (max(2, width & ~1), max(2, height & ~1))
+        return Film(self._fd, size, fps=self.options.fps, crf=self.options.crf, sound=self._sounds is not None)
+
+    async def _watch(self, film: "Film", picture: Image.Image) -> None:
+        pause, due = 1 / self.options.fps, time.monotonic()
+        while not self._ending.is_set() and self._clock.seconds < self.options.seconds:
+            if self.state == "recording":
+                picture = await self._look(picture)
+                await self._show(film, picture)
+                self.started.set()
+            due = max(due + pause, time.monotonic())
+            await _until(self._ending, due - time.monotonic())
+
+    async def _look(self, last: Image.Image) -> Image.Image:
+        try:
+            return await self._pictures.picture()
+        except Unavailable:  # until it can be seen again, it looks as it did
+            return last
+
+    async def _show(self, film: "Film", picture: Image.Image) -> None:
+        at = self.duration
+        await self._in_thread(lambda: film.show(picture, at))
+        self.frames, self.size_bytes = film.pictures, os.fstat(self._fd).st_size
+
+    async def _listen(self, film: "Film", sounds: Sounds) -> None:
+        try:
+            async with sounds.listen() as heard:
+                async for samples in heard:
+                    await self._play(film, samples)
+        except Unavailable:  # the film goes on in silence
+            return
+
+    async def _play(self, film: "Film", samples: bytes) -> None:
+        from sandbox_server.drivers.video.film import SOUND_RATE, SOUND_SAMPLE
+
+        if self.state == "recording":
+            began = self.duration - len(samples) / (SOUND_RATE * SOUND_SAMPLE)
+            await self._in_thread(lambda: film.play(samples, began))
+
+    async def _in_thread[T](self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+class _Clock:
+    """Counts seconds while it runs."""
+
+    def __init__(self) -> None:
+        self._before = 0.0
+        self._since: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        return self._before + (time.monotonic() - self._since if self._since is not None else 0.0)
+
+    def start(self) -> None:
+        if self._since is None:
+            self._since = time.monotonic()
+
+    def stop(self) -> None:
+        self._before, self._since = self.seconds, None
+
+
+async def _until(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(max(0.0, seconds)):
+            await event.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,102 @@
+"""The recordings of one kind: what runs, and how the last ones ended."""
+
+import os
+import time
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import Conflict, NotFound, ResourceExhausted
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.video.recording import Options, Pictures, Recording, Sounds
+
+FOLDER = "/tmp/recordings"
+"""Where films go that nobody named a place for: in the agent's tree."""
+MAX_RECORDINGS = 4
+MAX_ENDED = 16
+"""Recordings that have ended and can still be asked for."""
+
+
+class Recordings:
+    """Films in the agent's files. Each is known by its path; leaving the context ends them all, and their files are whole."""
+
+    def __init__(self, files: Files, prefix: str) -> None:
+        self._files = files
+        self._prefix = prefix
+        self._running: list[Recording] = []
+        self._ended: deque[Recording] = deque(maxlen=MAX_ENDED)
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for recording in list(self._running):
+            await recording.stop()
+        await self._tasks.close()
+
+    @property
+    def running(self) -> tuple[Recording, ...]:
+        """What is being recorded, the latest last."""
+        return tuple(self._running)
+
+    async def start(self, path: str | None, options: Options, pictures: Pictures, sounds: Sounds | None = None) -> Recording:
+        """Begin a film and return once its first picture is taken; a file that is at `path` is replaced, missing directories are made.
+
+        Raises Conflict while a film is being written there or where its file cannot be replaced, ResourceExhausted while
+        `MAX_RECORDINGS` run, Unavailable when there is nothing to see, and FileError.
+        """
+        access = self._files.access("record")
+        place = self._place(path or self._new_path())
+        self._require_room(place)
+        await pictures.picture()  # before there is a file
+        with await access.stage(place) as staged:
+            status = await access.commit(staged, place)  # named at once: what is recorded can be watched whatever happens
+            if os.fstat(staged.fd).st_ino != status.inode:
+                raise Conflict("a film cannot take the place of this file; name another path", path=place)
+            self._require_room(place)
+            recording = Recording(place, os.dup(staged.fd), options, pictures, sounds)
+        self._running.append(recording)
+        self._tasks.start(self._run(recording), name="recording")
+        await recording.started.wait()
+        if recording.failure and not recording.frames:
+            raise Conflict(f"nothing can be recorded: {recording.failure}")
+        return recording
+
+    def find(self, path: str | None) -> Recording | None:
+        """The recording at a path, or the latest that runs, or the one that ended last; None where there never was one.
+
+        Raises NotFound for a path that is not known.
+        """
+        known = [*self._ended, *self._running]
+        if path is not None:
+            place = self._place(path)
+            known = [recording for recording in known if recording.path == place]
+            if not known:
+                raise NotFound(f"nothing was recorded into {path!r}", path=path)
+        return known[-1] if known else None
+
+    async def _run(self, recording: Recording) -> None:
+        try:
+            await recording.run()
+        finally:
+            self._running.remove(recording)
+            self._ended.append(recording)
+
+    def _place(self, path: str) -> str:
+        return os.path.normpath(self._files.access("record").absolute(path))
+
+    def _require_room(self, place: str) -> None:
+        if any(recording.path == place for recording in self._running):
+            raise Conflict(f"a recording into {place!r} is running", path=place)
+        if len(self._running) >= MAX_RECORDINGS:
+            raise ResourceExhausted(f"{MAX_RECORDINGS} recordings run already", limit=MAX_RECORDINGS)
+
+    def _new_path(self) -> str:
+        stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime())
+        taken = {recording.path for recording in self._running}
+        names = (
+            f"{FOLDER}/{self._prefix}_{stamp}{suffix}.mp4" for suffix in ("", *(f"_{number}" for number in range(2, MAX_RECORDINGS + 2)))
+        )
+        return next(name for name in names if name not in taken)

@@ -1,0 +1,1 @@
+"""Changes of files, told as they happen."""

@@ -1,0 +1,58 @@
+"""Where a watched path is: seen again when it, or a directory or link above it, is replaced, removed or made anew."""
+
+import os
+from collections.abc import Iterator
+
+from sandbox_server.drivers.watches.inotify import Inotify, Mask, RawEvent
+
+_STRUCTURE = Mask.CREATE | Mask.MOVED_TO | Mask.MOVED_FROM | Mask.DELETE | Mask.ONLYDIR | Mask.MASK_ADD
+
+type Identity = tuple[int, int]
+"""Device and inode."""
+
+
+class WatchedPath:
+    """Watches every directory above a path for the one name in it that leads there."""
+
+    def __init__(self, path: str, inotify: Inotify) -> None:
+        self.path = path
+        self._inotify = inotify
+        self._names: dict[int, str] = {}
+        self.identity: Identity | None = None
+
+    def concerns(self, event: RawEvent) -> bool:
+        """Whether the event may mean that the path leads to something else now."""
+        return self._names.get(event.watch) == event.name or bool(event.mask & Mask.UNMOUNT)
+
+    def refresh(self) -> bool:
+        """Look again, and watch what is above; True when the path leads to something else, or to nothing, since the last look."""
+        before = self.identity
+        while True:
+            self._names = dict(self._watch_above())
+            self.identity = self._look()
+            if dict(self._watch_above()) == self._names and self._look() == self.identity:
+                return self.identity != before
+
+    def unchanged(self) -> bool:
+        """Whether the path leads to what it led to at the last look."""
+        return self._look() == self.identity
+
+    def watches(self, watch: int) -> bool:
+        """Whether a watch is one of those above the path."""
+        return watch in self._names
+
+    def _look(self) -> Identity | None:
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _watch_above(self) -> Iterator[tuple[int, str]]:
+        directory = self.path
+        while directory != "/":
+            directory, name = os.path.split(directory)
+            try:
+                yield self._inotify.add(directory, _STRUCTURE), name
+            except OSError:  # it is missing, or not ours to read: one further up will tell
+                continue

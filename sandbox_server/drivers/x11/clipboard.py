@@ -1,0 +1,99 @@
+"""The clipboard: read, written, and lent to a paste so that what was on it is there again afterwards."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.selection import Contents, Selection
+
+_TEXT_TARGETS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "TEXT")
+
+
+class Loan:
+    """A text that is on the clipboard for a paste."""
+
+    def __init__(self) -> None:
+        self._served = asyncio.Event()
+
+    def serve(self) -> None:
+        """Note that the focused program has read it."""
+        self._served.set()
+
+    async def served(self, timeout: float) -> bool:
+        """Wait until the focused program has read all of it; whether it did within `timeout` seconds."""
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._served.wait()
+        except TimeoutError:
+            return False
+
+
+class Clipboard:
+    """The CLIPBOARD of the display `name`."""
+
+    def __init__(self, name: str) -> None:
+        self._connection = Connection(name, opened=self._opened, event=self._on_event)
+        self._selection: Selection | None = None
+        self._loan: Loan | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        await self._connection.__aenter__()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._connection.__aexit__(kind, error, trace)
+
+    async def read(self) -> str:
+        """The text on it; nothing where there is none."""
+        contents = await self._contents()
+        return next((contents[target].decode("utf-8", "replace") for target in _TEXT_TARGETS if target in contents), "")
+
+    async def write(self, text: str) -> None:
+        """Put a text on it."""
+        await self._own(_forms(text))
+
+    @asynccontextmanager
+    async def lend(self, text: str) -> AsyncIterator[Loan]:
+        """Put a text on it, and back what was there before, in all its forms, at the end."""
+        before = await self._contents()
+        self._loan = Loan()
+        try:
+            await self._own(_forms(text))
+            yield self._loan
+        finally:
+            self._loan = None
+            await self._own(before)
+
+    async def _contents(self) -> Contents:
+        return await self._connection.call(lambda _: self._current().read())
+
+    async def _own(self, contents: Contents) -> None:
+        await self._connection.call(lambda _: self._current().own(contents))
+
+    def _current(self) -> Selection:
+        assert self._selection is not None, "it is made with the connection"
+        return self._selection
+
+    def _opened(self, display: Display) -> None:
+        self._selection = Selection(display, self._on_served)
+
+    def _on_event(self, _: Display, arrived: Any) -> None:
+        self._current().take(arrived)
+
+    def _on_served(self, _: str) -> None:
+        if self._loop and self._loan:
+            self._loop.call_soon_threadsafe(self._loan.serve)
+
+
+def _forms(text: str) -> Contents:
+    encoded = text.encode("utf-8", "surrogatepass")
+    return dict.fromkeys(_TEXT_TARGETS, encoded) | ({"STRING": text.encode("latin-1")} if _is_latin(text) else {})
+
+
+def _is_latin(text: str) -> bool:
+    return all(ord(character) < 256 for character in text)

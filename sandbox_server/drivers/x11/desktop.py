@@ -1,0 +1,53 @@
+"""The desktop as one thing: everything on one display, opened and closed together."""
+
+from contextlib import AsyncExitStack, suppress
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.x11.clipboard import Clipboard
+from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.keyboard import Keyboard
+from sandbox_server.drivers.x11.pointer import Pointer, release_everything
+from sandbox_server.drivers.x11.screen import Screen
+from sandbox_server.drivers.x11.typist import Typist
+from sandbox_server.drivers.x11.windows import Windows
+
+
+class Desktop:
+    """The display `name`, as in `:99`; the cookie is found through XAUTHORITY. Connects when it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._input = Connection(name, opened=self._opened)
+        self.screen = Screen(name)
+        self.clipboard = Clipboard(name)
+        self.keyboard = Keyboard(self._input)
+        self.pointer = Pointer(self._input)
+        self.windows = Windows(self._input)
+        self.typist = Typist(self.keyboard, self.clipboard, self.windows)
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        for part in (self._input, self.screen, self.clipboard):
+            await self._stack.enter_async_context(part)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with suppress(Unavailable):
+            await self.release_all()
+        await self._stack.__aexit__(kind, error, trace)
+
+    @property
+    def holds(self) -> bool:
+        """Whether a key or a button is held down."""
+        return bool(self.keyboard.held or self.pointer.held)
+
+    async def release_all(self) -> None:
+        """Release every key and button that is held down."""
+        await self.pointer.release_all()
+        await self.keyboard.release_all()
+
+    def _opened(self, display: Display) -> None:
+        self.keyboard.forget()
+        self.pointer.forget()
+        release_everything(display)

@@ -1,0 +1,124 @@
+"""The pointer: moved, pressed and scrolled by XTest."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from Xlib import X
+from Xlib.ext import xtest
+
+from sandbox_server.drivers.x11.connection import Connection, Display
+
+type Button = Literal["left", "middle", "right"]
+type Point = tuple[int, int]
+
+NUMBERS: dict[Button, int] = {"left": 1, "middle": 2, "right": 3}
+PIXELS_PER_NOTCH = 53
+"""What one notch of the wheel scrolls in Chromium on Linux."""
+DRAG_STEPS = 12
+DRAG_PAUSE = 0.008
+"""Seconds between the steps of a drag: programs take a jump with the button down for no drag at all."""
+
+_UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
+_BUTTON_MASKS = {1: X.Button1Mask, 2: X.Button2Mask, 3: X.Button3Mask}
+
+
+class Pointer:
+    """The pointer of the display behind `connection`. The buttons that may be down are in `held`: see `Keyboard`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.held: list[int] = []
+
+    def forget(self) -> None:
+        """Start over: the X server is a new one."""
+        self.held.clear()
+
+    async def position(self) -> Point:
+        """Where it is, in pixels from the top left."""
+        return await self._connection.call(_position)
+
+    async def move(self, x: int, y: int) -> None:
+        """Put it there at once."""
+        await self._send([(X.MotionNotify, 0, x, y)])
+
+    async def press(self, button: Button) -> None:
+        """Press a button and hold it."""
+        number = NUMBERS[button]
+        if number not in self.held:
+            try:
+                await self._send([(X.ButtonPress, number, 0, 0)])
+            finally:  # it may be down, whatever became of the call
+                self.held.append(number)
+
+    async def release(self, button: Button) -> None:
+        """Release a button, whoever pressed it."""
+        number = NUMBERS[button]
+        await self._send([(X.ButtonRelease, number, 0, 0)])
+        self.held = [held for held in self.held if held != number]
+
+    async def release_all(self) -> None:
+        """Release what is held."""
+        if held := list(self.held):
+            await self._send([(X.ButtonRelease, number, 0, 0) for number in held])
+            self.held = [number for number in self.held if number not in held]
+
+    async def click(self, button: Button, times: int) -> None:
+        """Click where it is; several clicks are near enough in time to be one double or triple click."""
+        await self._send(_clicks(NUMBERS[button], times))
+
+    async def drag(self, x: int, y: int) -> None:
+        """Move it there in steps with the left button down, which was down before or is released at the end."""
+        from_x, from_y = await self.position()
+        was_held = NUMBERS["left"] in self.held
+        await self.press("left")
+        try:
+            for step in range(1, DRAG_STEPS + 1):
+                await self.move(from_x + (x - from_x) * step // DRAG_STEPS, from_y + (y - from_y) * step // DRAG_STEPS)
+                await asyncio.sleep(DRAG_PAUSE)
+        finally:
+            if not was_held:
+                await self.release("left")
+
+    async def scroll(self, dx: int, dy: int) -> None:
+        """Turn the wheel by about so many pixels, a notch at least; positive is right and down."""
+        vertical = _clicks(_DOWN if dy > 0 else _UP, _notches(dy))
+        await self._send(vertical + _clicks(_RIGHT if dx > 0 else _LEFT, _notches(dx)))
+
+    async def _send(self, events: Sequence[tuple[int, int, int, int]]) -> None:
+        await self._connection.call(lambda display: _fake(display, events))
+
+
+def release_everything(display: Display) -> None:
+    """Release whatever a server before this one left pressed: XTest's keys and buttons outlive their client."""
+    mask = display.screen().root.query_pointer().mask
+    for number, bit in _BUTTON_MASKS.items():
+        if mask & bit:
+            xtest.fake_input(display, X.ButtonRelease, number)
+    for code, pressed in enumerate(_bits(display.query_keymap())):
+        if pressed:
+            xtest.fake_input(display, X.KeyRelease, code)
+    display.sync()
+
+
+def _bits(keys: Sequence[int]) -> list[bool]:
+    return [bool(byte >> bit & 1) for byte in keys for bit in range(8)]
+
+
+def _position(display: Display) -> Point:
+    found = display.screen().root.query_pointer()
+    return found.root_x, found.root_y
+
+
+def _clicks(number: int, times: int) -> list[tuple[int, int, int, int]]:
+    return [(X.ButtonPress, number, 0, 0), (X.ButtonRelease, number, 0, 0)] * times
+
+
+def _notches(pixels: int) -> int:
+    return -(-abs(pixels) // PIXELS_PER_NOTCH)
+
+
+def _fake(display: Display, events: Sequence[tuple[int, int, int, int]]) -> None:
+    for kind, detail, x, y in events:
+        xtest.fake_input(display, kind, detail, x=x, y=y)
+    display.sync()

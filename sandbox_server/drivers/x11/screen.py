@@ -1,0 +1,198 @@
+"""The screen: its size, changed at run time by RandR, and pictures of it."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from PIL import Image
+from Xlib.ext import randr
+
+from sandbox_server.core.errors import Conflict, ResourceExhausted
+from sandbox_server.drivers.x11 import picture
+from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.picture import Cursor, Format, Size
+from sandbox_server.drivers.x11.shm import Segment
+
+MIN_SIZE: Size = (64, 64)
+MAX_SIZE: Size = (3840, 2160)
+MAX_PICTURES = 4
+"""Pictures that are made at once; each of the largest takes 60 MB."""
+BUSY_SECONDS = 10.0
+SETTLE_PAUSE = 0.04
+"""Seconds between two looks while waiting for the screen to come to rest."""
+_DOTS_PER_INCH = 96
+_BYTES_PER_PIXEL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of the screen, in pixels from its top left."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A picture, encoded, with its size and the size of the screen that it was taken of."""
+
+    body: bytes
+    size: Size
+    screen: Size
+
+
+class Screen:
+    """The screen of the display `name`. Has a connection of its own: pictures and input do not wait for each other."""
+
+    def __init__(self, name: str) -> None:
+        self._connection = Connection(name, opened=self._opened)
+        self._segment: Segment | None = None
+        self._wanted: Size | None = None
+        self._encoders = ThreadPoolExecutor(2, "pictures")
+        self._free = asyncio.Semaphore(MAX_PICTURES)
+
+    async def __aenter__(self) -> Self:
+        await self._connection.__aenter__()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._connection.__aexit__(kind, error, trace)
+        self._encoders.shutdown(wait=False, cancel_futures=True)
+
+    async def size(self) -> Size:
+        """Width and height in pixels."""
+        return await self._connection.call(_size)
+
+    async def resize(self, size: Size) -> None:
+        """Change the size of the screen, from MIN_SIZE to MAX_SIZE; it is kept when the X server is restarted.
+
+        Raises Conflict for a size that the X server does not take.
+        """
+        await self._connection.call(lambda display: resize(display, size))
+        self._wanted = size
+
+    async def pixels(self) -> tuple[bytes, Size]:
+        """The whole screen as `Segment.grab` gives it, without the cursor."""
+        return await self._connection.call(self._whole)
+
+    async def grab(self, region: Region | None = None, *, cursor: bool = True) -> tuple[Image.Image, Size]:
+        """Take a picture of the screen, or of a region within it, and say how large the screen was."""
+        return await self._connection.call(lambda display: self._picture(display, region, cursor=cursor))
+
+    async def shoot(
+        self, form: Format, *, quality: int | None = None, region: Region | None = None, scale: float = 1.0, cursor: bool = True
+    ) -> Shot:
+        """Take a picture and encode it. Raises ResourceExhausted while too many others are being made."""
+        try:
+            async with asyncio.timeout(BUSY_SECONDS):
+                await self._free.acquire()
+        except TimeoutError:
+            raise ResourceExhausted(f"{MAX_PICTURES} pictures are being made already", retry_after=1) from None
+        try:
+            taken, screen = await self.grab(region, cursor=cursor)
+            return await asyncio.get_running_loop().run_in_executor(self._encoders, _shot, taken, screen, form, quality, scale)
+        finally:
+            self._free.release()
+
+    async def settle(self, quiet: float, timeout: float) -> bool:
+        """Wait until nothing on the screen has changed for `quiet` seconds, for `timeout` seconds at most; whether it came to rest."""
+        deadline = time.monotonic() + timeout
+        last, _ = await self.pixels()
+        since = time.monotonic()
+        while (now := time.monotonic()) - since < quiet:
+            if now > deadline:
+                return False
+            await asyncio.sleep(SETTLE_PAUSE)
+            latest, _ = await self.pixels()
+            if latest != last:
+                last, since = latest, time.monotonic()
+        return True
+
+    def _opened(self, display: Display) -> None:
+        self._segment = None
+        display.xfixes_query_version()  # before that, the X server refuses what asks for the cursor
+        if self._wanted and _size(display) != self._wanted:
+            resize(display, self._wanted)
+
+    def _whole(self, display: Display) -> tuple[bytes, Size]:
+        width, height = _size(display)
+        return self._memory(display, width * height * _BYTES_PER_PIXEL).grab(0, 0, width, height), (width, height)
+
+    def _picture(self, display: Display, region: Region | None, *, cursor: bool) -> tuple[Image.Image, Size]:
+        width, height = _size(display)
+        part = _within(region, (width, height)) if region else Region(0, 0, width, height)
+        memory = self._memory(display, width * height * _BYTES_PER_PIXEL)
+        taken = picture.of_pixels(memory.grab(part.x, part.y, part.width, part.height), (part.width, part.height))
+        if cursor:
+            picture.draw(_cursor(display), taken, (part.x, part.y))
+        return taken, (width, height)
+
+    def _memory(self, display: Display, size: int) -> Segment:
+        if self._segment is None or self._segment.size != size:
+            if self._segment is not None:
+                self._segment.close()
+            self._segment = Segment(display, size)
+        return self._segment
+
+
+def resize(display: Display, size: Size) -> None:
+    """Give the screen another size: its one output a mode of that size (RandR 1.5, sections 5 and 7)."""
+    width, height = size
+    root = display.screen().root
+    limits = randr.get_screen_size_range(root)
+    if not (MIN_SIZE[0] <= width <= limits.max_width and MIN_SIZE[1] <= height <= limits.max_height):
+        raise Conflict(f"the display does not take the size {width}x{height}")
+    display.grab_server()
+    try:
+        resources = root.xrandr_get_screen_resources()
+        crtc, output, stamp = resources.crtcs[0], resources.outputs[0], resources.config_timestamp
+        known = {(mode["width"], mode["height"]): mode["id"] for mode in resources.modes}
+        mode = known.get(size) or _new_mode(display, output, size)
+        display.xrandr_set_crtc_config(crtc, stamp, 0, 0, 0, randr.Rotate_0, [])
+        root.xrandr_set_screen_size(width, height, _millimetres(width), _millimetres(height))
+        display.xrandr_set_crtc_config(crtc, stamp, 0, 0, mode, randr.Rotate_0, [output])
+    finally:
+        display.ungrab_server()
+        display.sync()
+
+
+def _new_mode(display: Display, output: int, size: Size) -> int:
+    name = f"{size[0]}x{size[1]}"
+    timing = ("dot_clock", "h_sync_start", "h_sync_end", "h_total", "h_skew", "v_sync_start", "v_sync_end", "v_total", "flags")
+    described: Mapping[str, Any] = {"id": 0, "width": size[0], "height": size[1], "name_length": len(name), **dict.fromkeys(timing, 0)}
+    made: int = display.screen().root.xrandr_create_mode(described, name).mode
+    display.xrandr_add_output_mode(output, made)
+    return made
+
+
+def _size(display: Display) -> Size:
+    found = display.screen().root.get_geometry()
+    return found.width, found.height
+
+
+def _cursor(display: Display) -> Cursor:
+    found = display.xfixes_get_cursor_image(display.screen().root)
+    at = (found.x - found.xhot, found.y - found.yhot)
+    return picture.cursor_of(list(found.cursor_image), (found.width, found.height), at)
+
+
+def _within(region: Region, screen: Size) -> Region:
+    """Raises Conflict for a region that is not on the screen, which may have become smaller since it was checked."""
+    if region.x + region.width > screen[0] or region.y + region.height > screen[1]:
+        raise Conflict(f"the screen has {screen[0]}x{screen[1]} pixels now")
+    return region
+
+
+def _shot(taken: Image.Image, screen: Size, form: Format, quality: int | None, scale: float) -> Shot:
+    made = picture.scaled(taken, scale)
+    return Shot(picture.encode(made, form, quality), made.size, screen)
+
+
+def _millimetres(pixels: int) -> int:
+    return round(pixels * 25.4 / _DOTS_PER_INCH)

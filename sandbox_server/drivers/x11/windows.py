@@ -1,0 +1,148 @@
+"""The windows on the screen, as the window manager tells of them (EWMH, Extended Window Manager Hints 1.5)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from Xlib import X, error
+from Xlib.protocol import event
+
+from sandbox_server.core.errors import Conflict
+from sandbox_server.drivers.x11.connection import Connection, Display
+
+MAX_WINDOWS = 200
+MAX_TITLE = 500
+_PAGER = 2
+"""Who asks (EWMH `_NET_ACTIVE_WINDOW`): somebody who acts for the person, so that focus is really given."""
+_MAX_DEPTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A top-level window: where its content is on the screen, in pixels, and what it says of itself."""
+
+    xid: int
+    title: str
+    program: str
+    """Its class, as in `Chromium`."""
+    pid: int | None
+    dialog: bool
+    focused: bool
+    hidden: bool
+    """Minimised, or on another desktop."""
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+class Windows:
+    """The windows of the display behind `connection`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self) -> list[Window]:
+        """Every window from the topmost to the lowest, at most MAX_WINDOWS."""
+        return await self._connection.call(_all)
+
+    async def focused_program(self) -> str:
+        """The class of the window that has the focus, or nothing."""
+        return await self._connection.call(_focused_program)
+
+    async def activate(self, xid: int) -> Window:
+        """Raise a window and give it the focus. Raises Conflict if it is gone."""
+        await self._connection.call(lambda display: _activate(display, xid))
+        return await self._connection.call(lambda display: _described(display, xid))
+
+
+def _all(display: Display) -> list[Window]:
+    stacked = _values(display, display.screen().root, "_NET_CLIENT_LIST_STACKING")
+    found: list[Window] = []
+    for xid in reversed(stacked[-MAX_WINDOWS:]):
+        try:
+            found.append(_described(display, xid))
+        except Conflict:  # it was closed since the window manager listed it
+            continue
+    return found
+
+
+def _described(display: Display, xid: int) -> Window:
+    window = display.create_resource_object("window", xid)
+    try:
+        geometry = window.get_geometry()
+        corner = window.translate_coords(display.screen().root, 0, 0)
+        return _window(display, window, geometry, corner)
+    except (error.BadWindow, error.BadDrawable):
+        raise Conflict(f"the window {xid:#x} is gone: read the elements again") from None
+
+
+def _window(display: Display, window: Any, geometry: Any, corner: Any) -> Window:
+    states = _values(display, window, "_NET_WM_STATE")
+    kinds = _values(display, window, "_NET_WM_WINDOW_TYPE")
+    pids = _values(display, window, "_NET_WM_PID")
+    return Window(
+        xid=window.id,
+        title=_title(display, window),
+        program=_program(window),
+        pid=pids[0] if pids else None,
+        dialog=_atom(display, "_NET_WM_WINDOW_TYPE_DIALOG") in kinds,
+        focused=window.id in _values(display, display.screen().root, "_NET_ACTIVE_WINDOW"),
+        hidden=_atom(display, "_NET_WM_STATE_HIDDEN") in states,
+        x=-corner.x,
+        y=-corner.y,
+        width=geometry.width,
+        height=geometry.height,
+    )
+
+
+def _title(display: Display, window: Any) -> str:
+    found = window.get_full_property(_atom(display, "_NET_WM_NAME"), X.AnyPropertyType) or window.get_full_property(
+        _atom(display, "WM_NAME"), X.AnyPropertyType
+    )
+    value = found.value if found else b""
+    return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))[:MAX_TITLE]
+
+
+def _program(window: Any) -> str:
+    found = window.get_wm_class()
+    return str(found[1]) if found else ""
+
+
+def _focused_program(display: Display) -> str:
+    focus: Any = display.get_input_focus().focus
+    if isinstance(focus, int):  # nothing, or the root window
+        return ""
+    try:
+        return _program_above(focus)
+    except error.BadWindow:
+        return ""
+
+
+def _program_above(window: Any) -> str:
+    """The class of the window, or of the first one around it that has any: what has the focus may be a part of the program's."""
+    for _ in range(_MAX_DEPTH):
+        if not window:
+            return ""
+        if program := _program(window):
+            return program
+        window = window.query_tree().parent
+    return ""
+
+
+def _activate(display: Display, xid: int) -> None:
+    root = display.screen().root
+    window = display.create_resource_object("window", xid)
+    asked = event.ClientMessage(
+        window=window, client_type=_atom(display, "_NET_ACTIVE_WINDOW"), data=(32, [_PAGER, X.CurrentTime, 0, 0, 0])
+    )
+    root.send_event(asked, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+    display.sync()
+
+
+def _values(display: Display, window: Any, name: str) -> list[int]:
+    found = window.get_full_property(_atom(display, name), X.AnyPropertyType)
+    return list(found.value) if found else []
+
+
+def _atom(display: Display, name: str) -> int:
+    return int(display.intern_atom(name))

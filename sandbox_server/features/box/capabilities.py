@@ -1,0 +1,73 @@
+"""Capabilities: which rung of isolation holds here, what is lost below the highest, and what would win it."""
+
+from typing import Literal
+
+from sandbox_server.core import Model, operation
+from sandbox_server.drivers.isolation import Isolation
+
+FLAGS = (
+    "--security-opt seccomp=deploy/seccomp/tandem.json",
+    "--security-opt systempaths=unconfined",
+    "--security-opt apparmor=unconfined (where AppArmor is in force)",
+    "a volume at BOX_DIR (/sandbox)",
+)
+_PROMISES = {
+    "root_in_box": "the agent is root in a Linux of its own, where apt-get works and nothing of the sandbox can be reached",
+    "undo": "checkpoints: go back to any earlier state of the files",
+    "suspend": "suspend and resume the agent's processes",
+    "kill_at_once": "whatever the agent starts ends at once with its box",
+    "separate_users": "the agent is another user than the server and cannot read its secrets",
+}
+_OF_RUNG: dict[str, tuple[str, ...]] = {
+    "box": ("root_in_box", "undo", "suspend", "kill_at_once", "separate_users"),
+    "users": ("separate_users",),
+    "none": (),
+}
+
+
+class Capability(Model):
+    """One promise."""
+
+    name: str
+    promise: str
+    """What it means."""
+    holds: bool
+    """Whether it does, on this host."""
+
+
+class Capabilities(Model):
+    """What this container can promise on this host."""
+
+    rung: Literal["box", "users", "none"]
+    """`box`: a Linux of the agent's own; `users`: an ordinary user among the container's; `none`: the server's own user."""
+    reason: str
+    """Why it is not a higher rung; empty for the highest."""
+    agent_may_be_root: bool
+    """Whether `sudo` works, as far as isolation goes; the setting ALLOW_SUDO may say no as well."""
+    storage: Literal["volume", "container", "memory"] | None
+    """What becomes of checkpoints: kept by a volume, gone with the container, gone at the next restart; null without a box."""
+    capabilities: list[Capability]
+    flags: list[str]
+    """How to start the container for the highest rung; empty where it holds."""
+
+
+class CapabilityReport:
+    """Tells what boot found out."""
+
+    tag = "capabilities"
+
+    def __init__(self, isolation: Isolation) -> None:
+        self._isolation = isolation
+
+    @operation("GET /v1/capabilities", scope="view")
+    async def get_capabilities(self) -> Capabilities:
+        """Tell which rung of isolation holds, what is lost, and which flags would win it."""
+        found = self._isolation
+        return Capabilities(
+            rung=found.rung,
+            reason=found.reason,
+            agent_may_be_root=found.rung != "none" and not found.root_withheld,
+            storage=found.storage,
+            capabilities=[Capability(name=name, promise=text, holds=name in _OF_RUNG[found.rung]) for name, text in _PROMISES.items()],
+            flags=[] if found.rung == "box" else list(FLAGS),
+        )

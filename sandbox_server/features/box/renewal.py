@@ -1,0 +1,61 @@
+"""Renewal: one box ends and the next begins, and what can be had again is brought back."""
+
+import asyncio
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from sandbox_server.core import Model, Tasks
+from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
+
+NOT_KEPT = (
+    "Processes and memory are not kept: what ran was stopped, and is named in `stopped`. Shells are opened again where they were, with "
+    "their exported variables and what was on their screens, and without their jobs, functions, aliases and other variables. "
+    "What is mounted from outside, such as a volume at the workspace, is as it was."
+)
+
+
+class Shells(Protocol):
+    """Sessions that live on in the next box."""
+
+    async def note(self) -> Mapping[str, bytes]:
+        """Note what each exports."""
+
+    def reopen(self, noted: Mapping[str, bytes]) -> list[str]:
+        """Begin to open them again with what was noted, and name them."""
+
+
+class Stopped(Model):
+    """A process that ended with the box that it was in."""
+
+    pid: int
+    """Its number in the box."""
+    uid: int
+    """Its user."""
+    command: str
+    """What it was started as, at most 200 characters."""
+
+
+class Renewal:
+    """Has the keeper do what ends the box; an asynchronous context manager, for what it counts in the background."""
+
+    def __init__(self, box: BoxClient, shells: Shells) -> None:
+        self._box = box
+        self._shells = shells
+        self._lock = asyncio.Lock()
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+
+    async def renew(self, operation: str, **fields: Any) -> dict[str, Any]:
+        """Do one of the keeper's operations that end the box; what it answers, and the sessions that are opened again as `reopened`."""
+        async with self._lock:
+            noted = await self._shells.note()
+            done = await self._box.ask(operation, **fields)
+            reopened = self._shells.reopen(noted)
+        self._tasks.start(self._box.ask("usage", timeout=LONG_SECONDS), name="count the checkpoints' files")
+        return done | {"reopened": reopened}

@@ -1,0 +1,112 @@
+"""Suspension: the agent's processes stand still, cost no processor time, and go on where they were."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+from pydantic import BaseModel
+
+from sandbox_server.core import Call, Failure, Model, Tasks, operation
+from sandbox_server.core.dispatch import Proceed
+from sandbox_server.core.operation import Operation
+from sandbox_server.drivers.box.client import BoxClient
+
+CHECKS = 10
+"""How often in the idle time it is looked whether there was any activity."""
+MIN_CHECK_SECONDS = 0.2
+_SLEEPING_TAGS = frozenset({"suspension", "capabilities", "health"})
+"""Features that do not need the box's processes."""
+_LOOKING_TAGS = frozenset({"checkpoints", "box"})
+"""Features that need them only to change something."""
+
+
+class SuspendState(Model):
+    """Whether the box stands still."""
+
+    state: Literal["running", "suspended"]
+    processes: int
+    """Processes in the box."""
+
+
+class Suspension:
+    """Suspends the box when asked or when nothing happens, and resumes it for whoever needs it; an asynchronous context manager.
+
+    `idle_seconds` 0 never suspends by itself. `busy` tells of work that goes on without a request.
+    """
+
+    tag = "suspension"
+
+    def __init__(self, box: BoxClient, *, idle_seconds: float, busy: Callable[[], bool]) -> None:
+        self._box = box
+        self._idle_seconds = idle_seconds
+        self._busy = busy
+        self._suspended = box.isolation.rung == "box"  # it may be, since before this process started
+        self._calls = 0
+        self._active_at = time.monotonic()
+        self._lock = asyncio.Lock()
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> "Suspension":
+        if self._idle_seconds and self._box.isolation.rung == "box":
+            self._tasks.start(self._watch(), name="idle suspension")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._tasks.close()
+
+    @operation("POST /v1/suspend", scope="shell")
+    async def suspend(self) -> SuspendState:
+        """Stop every process in the box where it is. Any request that needs the box resumes it."""
+        async with self._lock:
+            done = await self._box.ask("freeze")
+            self._suspended = True
+        return SuspendState(state="suspended", processes=done["processes"])
+
+    @operation("POST /v1/resume", scope="shell")
+    async def resume(self) -> SuspendState:
+        """Let the box go on."""
+        await self._resume()
+        return await self._state()
+
+    @operation("GET /v1/suspend", scope="view")
+    async def suspension_state(self) -> SuspendState:
+        """Tell whether the box stands still."""
+        return await self._state()
+
+    async def _state(self) -> SuspendState:
+        status = await self._box.ask("status")
+        return SuspendState(state="suspended" if status["frozen"] else "running", processes=status["processes"])
+
+    async def guard(self, called: Operation, _: BaseModel | None, __: Call, proceed: Proceed) -> object:
+        """Guard: resume the box for whoever needs it, and note that somebody does."""
+        if not _needs_box(called):
+            return await proceed()
+        self._calls += 1
+        try:
+            if self._suspended:
+                await self._resume()
+            return await proceed()
+        finally:
+            self._calls -= 1
+            self._active_at = time.monotonic()
+
+    async def _resume(self) -> None:
+        async with self._lock:
+            await self._box.ask("thaw")
+            self._suspended = False
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(max(self._idle_seconds / CHECKS, MIN_CHECK_SECONDS))
+            if self._calls or self._busy():
+                self._active_at = time.monotonic()
+            elif not self._suspended and time.monotonic() - self._active_at >= self._idle_seconds:
+                with suppress(Failure):  # the keeper is starting anew: the next look tries again
+                    await self.suspend()
+
+
+def _needs_box(called: Operation) -> bool:
+    looks = called.tag in _LOOKING_TAGS and called.spec.read_only
+    return not (looks or called.tag in _SLEEPING_TAGS or called.spec.scope in ("any", "public"))

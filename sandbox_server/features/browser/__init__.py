@@ -1,0 +1,1 @@
+"""The browser, as it is on the screen."""

@@ -1,0 +1,1 @@
+"""Observe: what the container uses, live and over time."""

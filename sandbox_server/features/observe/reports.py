@@ -1,0 +1,71 @@
+"""Reports: what sessions have seen, compressed and kept."""
+
+import gzip
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sandbox_server.core import NotFound, ResourceExhausted
+from sandbox_server.features.observe.wire import ObservationReport
+
+MAX_REPORTS = 50
+
+
+class Reports:
+    """Gzip files in a directory, each beside a JSON file that says what it is; they outlive the server."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = Path(directory)
+
+    def prepare(self) -> None:
+        """Make the directory; what an export that broke off left there goes."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for file in self._directory.glob("*.new"):
+            file.unlink()
+
+    def all(self) -> list[ObservationReport]:
+        """The reports, oldest first."""
+        found = [ObservationReport.model_validate_json(file.read_bytes()) for file in self._directory.glob("*.json")]
+        return sorted(found, key=lambda report: report.created_at)
+
+    def get(self, report_id: str) -> ObservationReport:
+        """One report; raises NotFound."""
+        for report in self.all():
+            if report.report_id == report_id:
+                return report
+        raise NotFound(f"no report {report_id!r}", report_id=report_id)
+
+    def write(self, header: Mapping[str, Any], samples: str, reason: str) -> ObservationReport:
+        """Compress the file `samples` behind a first line with the header; raises ResourceExhausted when there are too many."""
+        if len(self.all()) >= MAX_REPORTS:
+            raise ResourceExhausted(f"there may be {MAX_REPORTS} reports: delete one first", limit=MAX_REPORTS)
+        report_id, created_at = secrets.token_hex(8), datetime.now(UTC)
+        path = self._directory / f"{report_id}.jsonl.gz"
+        unfinished = path.with_suffix(".new")
+        with gzip.open(unfinished, "wb") as packed, open(samples, "rb") as found:
+            packed.write(json.dumps({"session": dict(header) | {"reason": reason}}).encode() + b"\n")
+            shutil.copyfileobj(found, packed)
+        os.replace(unfinished, path)
+        session_id = str(header["session_id"])
+        info = ObservationReport(
+            report_id=report_id,
+            session_id=session_id,
+            reason=reason,
+            created_at=created_at,
+            path=str(path),
+            size_bytes=path.stat().st_size,
+        )
+        (self._directory / f"{report_id}.json").write_text(info.model_dump_json(), "utf-8")
+        return info
+
+    def delete(self, report_id: str) -> ObservationReport:
+        """Remove a report; raises NotFound."""
+        report = self.get(report_id)
+        (self._directory / f"{report_id}.json").unlink(missing_ok=True)
+        Path(report.path).unlink(missing_ok=True)
+        return report

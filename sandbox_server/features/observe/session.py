@@ -1,0 +1,115 @@
+"""One observation: samples on a clock, kept in a file."""
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from sandbox_server.features.observe.guardrail import Guardrail
+from sandbox_server.features.observe.sampler import Sampler
+from sandbox_server.features.observe.wire import ObservationEvent, ObservationLiveSnapshot, ObserveStartRequest
+
+MAX_BYTES = 32 << 20
+"""Of one session's samples; it ends when they are reached, and says so."""
+PROCESSES = 20
+"""Rows of processes in a sample."""
+GUARDRAIL_SAMPLES = 120
+"""The last samples of a guardrail session that are kept."""
+
+_DEFAULTS: Mapping[str, tuple[float, int | None]] = {"capture": (1.0, 600), "guardrail": (5.0, None)}
+"""Interval and duration by mode, in seconds."""
+
+_log = logging.getLogger(__name__)
+
+
+class Observation:
+    """One session. What it has seen is in `path`, a JSON object a line, `{"sample": ...}` or `{"event": ...}`."""
+
+    def __init__(self, request: ObserveStartRequest, directory: str, sampler: Sampler, tell: Callable[[ObservationEvent], None]) -> None:
+        interval, duration = _DEFAULTS[request.mode]
+        self.id = secrets.token_hex(8)
+        self.mode: Literal["guardrail", "capture"] = request.mode
+        self.key = request.idempotency_key
+        self.interval = request.interval_seconds or interval
+        self.started_at = datetime.now(UTC)
+        lasts = request.duration_seconds or duration
+        self.ends_at = self.started_at + timedelta(seconds=lasts) if lasts else None
+        self.last_sample_at: datetime | None = None
+        self.path = f"{directory}/{self.id}.jsonl"
+        self._processes = (
+            PROCESSES if (request.mode == "capture" if request.include_processes is None else request.include_processes) else 0
+        )
+        self._disk = request.include_disk
+        self._sampler = sampler
+        self._tell = tell
+        self._guardrail = Guardrail()
+        self._lines: list[str] = []
+        self._written = 0
+
+    async def run(self) -> None:
+        """Sample until the end, or until cancelled."""
+        due = asyncio.get_running_loop().time()
+        while self.ends_at is None or datetime.now(UTC) < self.ends_at:
+            try:
+                await self._sample()
+            except OSError as error:
+                _log.exception("a sample could not be taken or kept")
+                self._tell(_event("sample_failed", f"a sample could not be taken or kept: {error.strerror}"))
+            if self._written > MAX_BYTES:
+                self._tell(_event("capture_full", f"the session ended: its samples take {self._written} bytes", limit=MAX_BYTES))
+                return
+            due = max(due + self.interval, asyncio.get_running_loop().time())
+            await asyncio.sleep(due - asyncio.get_running_loop().time())
+
+    def header(self) -> dict[str, Any]:
+        """What the session is, for the first line of its report."""
+        ends = self.ends_at.isoformat() if self.ends_at else None
+        return {
+            "session_id": self.id,
+            "mode": self.mode,
+            "started_at": self.started_at.isoformat(),
+            "ends_at": ends,
+            "interval_seconds": self.interval,
+        }
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether there is something to report."""
+        return os.path.exists(self.path)
+
+    def remove(self) -> None:
+        """Delete what was seen."""
+        if self.has_samples:
+            os.unlink(self.path)
+
+    async def _sample(self) -> None:
+        sample = await self._sampler.take(self.mode, processes=self._processes, disk=self._disk)
+        events = self._guardrail.events(sample)
+        self.last_sample_at = sample.captured_at
+        for event in events:
+            self._tell(event)
+        await asyncio.to_thread(self._keep, sample, events)
+
+    def _keep(self, sample: ObservationLiveSnapshot, events: list[ObservationEvent]) -> None:
+        lines = [_line("sample", sample), *(_line("event", event) for event in events)]
+        if self.mode == "capture":
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.writelines(lines)
+            self._written += sum(map(len, lines))
+            return
+        self._lines = (self._lines + lines)[-GUARDRAIL_SAMPLES:]
+        with open(f"{self.path}.new", "w", encoding="utf-8") as file:
+            file.writelines(self._lines)
+        os.replace(f"{self.path}.new", self.path)
+
+
+def _line(name: str, model: ObservationLiveSnapshot | ObservationEvent) -> str:
+    return json.dumps({name: model.model_dump(mode="json", exclude={"recent_events"})}) + "\n"
+
+
+def _event(kind: str, message: str, **found: object) -> ObservationEvent:
+    return ObservationEvent(ts=datetime.now(UTC), type=kind, message=message, data=found)

@@ -1,0 +1,43 @@
+"""The desktop's places are its own, and its cookie is for the two users that may use the display."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from Xlib import xauth
+
+from sandbox_server.boot.desktop import COOKIE_BYTES, prepare
+from sandbox_server.settings import Paths, Settings
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings whose desktop is in a directory of the test."""
+    return replace(Settings(), paths=Paths(desktop=f"{tmp_path}/desktop"))
+
+
+def access(path: Path) -> tuple[int, int, int]:
+    """Owner, group and mode."""
+    found = path.stat()
+    return found.st_uid, found.st_gid, found.st_mode & 0o7777
+
+
+def test_only_the_desktop_and_control_read_the_cookie(settings: Settings, tmp_path: Path) -> None:
+    prepare(settings, tmp_path / "sockets")
+    assert access(tmp_path / "desktop") == (991, 990, 0o750)
+    assert access(tmp_path / "desktop/pulse") == (991, 990, 0o750)
+    assert access(tmp_path / "desktop/authority") == (991, 990, 0o440)
+    assert access(tmp_path / "sockets") == (0, 991, 0o1775)
+
+
+def test_clients_find_a_cookie_and_each_start_makes_another(settings: Settings, tmp_path: Path) -> None:
+    cookies = set()
+    for _ in range(2):
+        prepare(settings, tmp_path / "sockets")
+        found = xauth.Xauthority(settings.paths.authority).get_best_auth(xauth.FamilyLocal, os.uname().nodename.encode(), 99)  # type: ignore[arg-type] # as Xlib itself calls it
+        cookies.add(found)
+    assert {(name, len(cookie)) for name, cookie in cookies} == {(b"MIT-MAGIC-COOKIE-1", COOKIE_BYTES)}
+    assert len(cookies) == 2

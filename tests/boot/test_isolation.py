@@ -1,0 +1,61 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.boot import isolation
+from sandbox_server.boot.isolation import NotIsolatedError
+from sandbox_server.drivers import isolation as told
+from sandbox_server.drivers.box import probe as box_probe
+from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.settings import Box, Paths, Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return replace(Settings(), paths=Paths(run=str(tmp_path)), box=Box(directory=str(tmp_path)))
+
+
+def probe(monkeypatch: pytest.MonkeyPatch, reason: str | None, *, exposed: bool = False) -> None:
+    monkeypatch.setattr(box_probe, "probe", lambda _: reason)
+    monkeypatch.setattr(box_probe, "can_write_host_settings", lambda: exposed)
+
+
+def test_where_a_box_can_be_made_it_is_the_box(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    probe(monkeypatch, None)
+    chosen = isolation.choose(settings)
+    assert (chosen.rung, chosen.reason) == ("box", "")
+    assert isolation.announce(settings, chosen) is None
+    assert told.read(settings.paths.isolation) == chosen
+
+
+def test_where_none_can_be_made_it_is_separate_users_and_boot_says_so(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    probe(monkeypatch, "EPERM: /proc")
+    chosen = isolation.choose(settings)
+    assert (chosen.rung, chosen.root_withheld) == ("users", False)
+    assert "EPERM: /proc" in (isolation.announce(settings, chosen) or "")
+
+
+def test_root_is_withheld_where_it_could_write_the_host_s_settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    probe(monkeypatch, "EPERM", exposed=True)
+    chosen = isolation.choose(settings)
+    assert chosen.root_withheld
+    assert "may not become root" in (isolation.announce(settings, chosen) or "")
+
+
+def test_a_box_that_is_required_and_cannot_be_had_stops_the_boot(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    probe(monkeypatch, "EPERM: /proc")
+    with pytest.raises(NotIsolatedError, match="EPERM: /proc"):
+        isolation.choose(replace(settings, box=replace(settings.box, mode="on")))
+
+
+def test_a_box_that_is_not_wanted_is_not_tried_and_not_missed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    probe(monkeypatch, None)
+    chosen = isolation.choose(replace(settings, box=replace(settings.box, mode="off")))
+    assert chosen == Isolation("users", "BOX=off", root_withheld=False)
+    assert isolation.announce(replace(settings, box=replace(settings.box, mode="off")), chosen) is None
+
+
+def test_without_root_there_is_nothing_to_choose(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert isolation.choose(settings).rung == "none"

@@ -1,0 +1,169 @@
+"""A box with its keeper and its spawner, for tests of what lives in it.
+
+These tests need what the box needs: root, the seccomp profile, `systempaths=unconfined` and a volume at /sandbox. scripts/test gives them
+that. None of them deletes anything outside the box's own layers: whoever runs them may have mounted a directory of his own.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sandbox_server
+from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers.wire_fds import Message
+
+ROOT = str(Path(sandbox_server.__file__).parent.parent)
+VOLUME = Path("/sandbox")
+SECONDS = 30.0
+KEEPER = "import sys; from sandbox_server.drivers.box.keeper import serve; serve(sys.argv[1:])"
+SPAWNER = "import sys; from sandbox_server.drivers.spawner import main; main(sys.argv[1:])"
+
+Until = Callable[..., None]
+
+
+class BoxDaemons:
+    """A keeper and a spawner in processes of their own. The client is `daemon`; the agent is `gem`."""
+
+    def __init__(self, folder: Path, until: Until) -> None:
+        self.store = VOLUME / secrets.token_hex(4)
+        self.agent_run = Path("/run") / f"agent-{self.store.name}"
+        self.keeper_socket, self.spawn_socket = str(folder / "box.sock"), str(folder / "spawn.sock")
+        self.record = folder / "box.json"
+        self._environment = folder / "environment.json"
+        self._until = until
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._spawner: subprocess.Popen[bytes] | None = None
+        self.agent_run.mkdir(mode=0o755)
+        self._environment.write_text(json.dumps({"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "WORKSPACE": "/home/gem"}))
+
+    def start(self) -> None:
+        """Start both."""
+        self.start_keeper()
+        self.start_spawner()
+
+    def start_keeper(self, *options: str) -> None:
+        """Start the keeper and wait until it listens."""
+        arguments = ["--socket", self.keeper_socket, "--store", str(self.store), "--record", str(self.record)]
+        arguments += ["--agent-run", str(self.agent_run), "--client", "daemon", "--sudo-user", "gem", *options]
+        self._keeper = self._daemon(KEEPER, arguments, self.keeper_socket)
+
+    def start_spawner(self) -> None:
+        """Start the spawner and wait until it listens."""
+        arguments = ["--socket", self.spawn_socket, "--environment", str(self._environment), "--client", "daemon"]
+        self._spawner = self._daemon(SPAWNER, [*arguments, "--allow-root", "--desktop", "desktop", "--box", self.keeper_socket], self.spawn_socket)
+
+    def _daemon(self, code: str, arguments: list[str], path: str) -> subprocess.Popen[bytes]:
+        Path(path).unlink(missing_ok=True)
+        started = subprocess.Popen([sys.executable, "-c", code, *arguments], env={"PYTHONPATH": ROOT})
+        self._until(lambda: os.path.exists(path), within=SECONDS)
+        return started
+
+    def end_keeper(self, number: int = signal.SIGKILL) -> None:
+        """End the keeper with a signal and wait for it."""
+        _end(self._keeper, number)
+        self._keeper = None
+
+    def end_spawner(self, number: int = signal.SIGKILL) -> None:
+        """End the spawner with a signal and wait for it."""
+        _end(self._spawner, number)
+        self._spawner = None
+
+    def stop(self) -> None:
+        """End both, the box with them, and drop its files."""
+        _end(self._spawner, signal.SIGTERM)
+        if self._keeper:
+            self._keeper.terminate()
+            self._until(self._reaped, within=SECONDS)
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            os.kill(self.init, signal.SIGKILL)  # a keeper that was killed left it
+        subprocess.run(["rm", "-rf", self.store, self.agent_run], check=True)
+
+    def _reaped(self) -> bool:
+        """Reap what a spawner that was killed left to us, where we are the first process: the box waits for that. The keeper goes last."""
+        for pid in map(int, Path("/proc/thread-self/children").read_text().split()):
+            if self._keeper and pid != self._keeper.pid:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+        return self._keeper is None or self._keeper.poll() is not None
+
+    @property
+    def init(self) -> int:
+        """The box's first process."""
+        return int(json.loads(self.record.read_text())["init"])
+
+    def ask(self, operation: str, *fds: int, **fields: object) -> dict[str, Any]:
+        """Have the keeper do something; a refusal is an error of this test."""
+        answer = self.answer(operation, *fds, **fields)
+        assert "ok" in answer, answer
+        done: dict[str, Any] = answer["ok"]
+        return done
+
+    def answer(self, operation: str, *fds: int, **fields: object) -> Message:
+        """What the keeper says to a request."""
+        with self.request_keeper(operation, *fds, **fields) as sock:
+            _, received = wire_fds.receive(sock)
+            try:
+                return wire_fds.read_body(received[0])
+            finally:
+                wire_fds.close_all(received)
+
+    def request_keeper(self, operation: str, *fds: int, **fields: object) -> socket.socket:
+        """Ask the keeper for something, without waiting for its answer."""
+        sock = _connected(self.keeper_socket)
+        wire_fds.send_request(sock, {"op": operation, **fields}, fds)
+        return sock
+
+    def start_process(self, script: str, user: str = "root") -> tuple[socket.socket, Message]:
+        """Start a shell script in the box; closing the socket ends it."""
+        sock = self.request(script, user)
+        reply, _ = wire_fds.receive(sock)
+        assert reply is not None
+        return sock, reply
+
+    def request(self, script: str, user: str = "root") -> socket.socket:
+        """Ask for a shell script to be started in the box, without waiting for it to be."""
+        sock = _connected(self.spawn_socket)
+        wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "user": user})
+        return sock
+
+    def run(self, script: str, user: str = "root") -> tuple[str, Message]:
+        """Run a shell script in the box: its output, errors among it, and how it ended."""
+        readable, writable = os.pipe()
+        with _connected(self.spawn_socket) as sock, open(readable, "rb") as output:
+            wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "user": user, "fds": ["stdout", "stderr"]}, [writable, writable])
+            os.close(writable)
+            reply, _ = wire_fds.receive(sock)
+            assert reply is not None
+            if "error" in reply:
+                return "", reply
+            text = output.read().decode()
+            ended, _ = wire_fds.receive(sock)
+        assert ended is not None
+        return text, ended
+
+    def out(self, script: str, user: str = "root") -> str:
+        """What a shell script says that ends well."""
+        text, ended = self.run(script, user)
+        assert ended == {"exit": 0}, (text, ended)
+        return text.strip()
+
+
+def _connected(path: str) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    sock.settimeout(SECONDS)
+    sock.connect(path)
+    return sock
+
+
+def _end(process: subprocess.Popen[bytes] | None, number: int) -> None:
+    if process:
+        process.send_signal(number)
+        process.wait(SECONDS)

@@ -1,0 +1,46 @@
+import json
+import os
+import signal
+
+from tests.boxes import BoxDaemons, Until
+
+
+def test_the_status_tells_what_runs(box: BoxDaemons) -> None:
+    sock, _ = box.start_process("exec sleep 600")
+    with sock:
+        status = box.ask("status")
+    assert (status["running"], status["frozen"], status["made"], status["processes"]) == (True, False, 1, 1)
+
+
+def test_replacing_keeps_the_files_and_ends_the_processes(box: BoxDaemons, until: Until) -> None:
+    box.out("touch /home/gem/kept")
+    sock, started = box.start_process("exec sleep 600")
+    with sock:
+        until(lambda: "sleep" in box.out(f"cat /proc/{started['pid']}/comm"))
+        assert [one["command"] for one in box.ask("replace")["stopped"]] == ["sleep 600"]
+    assert box.out("ls /home/gem/kept") == "/home/gem/kept"
+
+
+def test_a_failed_restore_leaves_a_box_that_works(box: BoxDaemons) -> None:
+    assert box.answer("restore", checkpoint="0badcafe", who="me")["refused"] == "not_found"
+    assert box.out("echo here") == "here"
+
+
+def test_the_record_names_the_box_for_the_next_keeper(box: BoxDaemons) -> None:
+    assert box.ask("status")["running"]
+    record = json.loads(box.record.read_text())
+    assert record["init"] == box.init
+    assert record["parts"][0][0] == "/"
+
+
+def test_a_record_whose_process_number_went_to_another_is_not_believed(box: BoxDaemons) -> None:
+    assert box.ask("status")["running"]
+    box.end_spawner()
+    box.end_keeper()
+    first = box.init
+    record = json.loads(box.record.read_text())
+    box.record.write_text(json.dumps(record | {"start": record["start"] + 1}))
+    box.start_keeper()
+    assert box.ask("status")["running"]
+    assert box.init != first
+    os.kill(first, signal.SIGKILL)  # nobody else knows of it any more

@@ -1,0 +1,63 @@
+from pathlib import Path
+
+from tests.boxes import BoxDaemons, Until
+
+COUNT = "i=0; while :; do i=$((i+1)); echo $i > /home/gem/count; done"
+
+
+def ticks(box: BoxDaemons) -> int:
+    return sum(int(line.split()[13]) + int(line.split()[14]) for line in box_stats(box))
+
+
+def box_stats(box: BoxDaemons) -> list[str]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        numbers = [line.split() for line in status.read_text().splitlines() if line.startswith("NSpid:")]
+        if numbers and len(numbers[0]) > 2:
+            found.append((status.parent / "stat").read_text())
+    return found
+
+
+def test_a_frozen_box_uses_no_processor_and_goes_on_where_it_was(box: BoxDaemons, until: Until) -> None:
+    sock, _ = box.start_process(COUNT)
+    with sock:
+        until(lambda: ticks(box) > 3)
+        box.ask("freeze")
+        states = {line.rpartition(")")[2].split()[0] for line in box_stats(box)}
+        assert states <= {"T", "S", "Z"}  # the box's first process sleeps
+        stopped = ticks(box)
+        assert ticks(box) == stopped
+        assert box.ask("status")["frozen"]
+        box.ask("thaw")
+        until(lambda: ticks(box) > stopped + 3)
+
+
+def test_an_interactive_shell_does_not_take_it_for_a_suspended_job(box: BoxDaemons, until: Until) -> None:
+    script = "script -qfc 'bash --norc -i -c \"set -m; sleep 1.5; echo ended\"' /home/gem/typescript"
+    sock, _ = box.start_process(script)
+    with sock:
+        until(lambda: "sleep" in " ".join(line.split()[1] for line in box_stats(box)))
+        for _ in range(5):
+            box.ask("freeze")
+            box.ask("thaw")
+        until(lambda: "ended" in box.out("cat /home/gem/typescript"))
+    assert "Stopped" not in box.out("cat /home/gem/typescript")
+
+
+def test_what_was_stopped_before_stays_stopped(box: BoxDaemons, until: Until) -> None:
+    sock, started = box.start_process("kill -STOP $$")
+    with sock:
+        until(lambda: "T (stopped)" in box.out(f"grep State /proc/{started['pid']}/status"))
+        box.ask("freeze")
+        box.ask("thaw")
+        assert "T (stopped)" in box.out(f"grep State /proc/{started['pid']}/status")
+
+
+def test_a_keeper_that_comes_after_a_frozen_one_lets_the_box_go_on(box: BoxDaemons, until: Until) -> None:
+    sock, _ = box.start_process(COUNT)
+    with sock:
+        box.ask("freeze")
+        box.end_keeper()
+        box.start_keeper()
+        before = ticks(box)
+        until(lambda: ticks(box) > before + 3)

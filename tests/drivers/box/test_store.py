@@ -1,0 +1,145 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.drivers.box.plan import Layered
+from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> BoxStore:
+    made = BoxStore(str(tmp_path / "store"))
+    made.prepare()
+    return made
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> list[Layered]:
+    (tmp_path / "image/etc").mkdir(parents=True)
+    (tmp_path / "image/etc").chmod(0o711)
+    return [Layered("/", str(tmp_path / "image")), Layered("/etc", str(tmp_path / "image/etc"))]
+
+
+def change(store: BoxStore, name: str) -> None:
+    Path(store.up, name).write_text(name)
+
+
+def checkpoint(store: BoxStore, parts: list[Layered], name: str) -> str:
+    store.prepare_mounts(parts)
+    change(store, name)
+    return store.checkpoint(name, "me", "asked").id
+
+
+def test_a_checkpoint_moves_the_changes_and_becomes_the_head(store: BoxStore, parts: list[Layered]) -> None:
+    made = checkpoint(store, parts, "a")
+    assert (store.head, store.record(made).parent) == (made, None)
+    assert Path(store.layer(made), "a").read_text() == "a"
+    assert not os.path.exists(store.up)
+
+
+def test_layers_are_stacked_newest_first_over_the_image(store: BoxStore, parts: list[Layered]) -> None:
+    one, two = checkpoint(store, parts, "a"), checkpoint(store, parts, "b")
+    root, etc = store.prepare_mounts(parts)
+    assert root == f"lowerdir=l/{two}:l/{one}:{parts[0].lower},upperdir=up,workdir=work/0,userxattr"
+    assert etc.startswith(f"lowerdir=l/{two}/etc:l/{one}/etc:{parts[1].lower},upperdir=up/etc,")
+
+
+def test_the_uppermost_directory_looks_like_the_one_below_it(store: BoxStore, parts: list[Layered]) -> None:
+    store.prepare_mounts(parts)
+    assert Path(store.up, "etc").stat().st_mode & 0o777 == 0o711
+
+
+def test_untouched_files_are_no_change_and_everything_else_is(store: BoxStore, parts: list[Layered]) -> None:
+    store.prepare_mounts(parts)
+    assert not store.has_changes(parts)
+    Path(store.up, "etc/new").mkdir()
+    assert store.has_changes(parts)
+
+
+def test_starting_from_an_earlier_state_drops_the_changes(store: BoxStore, parts: list[Layered]) -> None:
+    one = checkpoint(store, parts, "a")
+    checkpoint(store, parts, "b")
+    store.prepare_mounts(parts)
+    change(store, "c")
+    store.start_from(one)
+    assert store.head == one
+    assert ["c" in os.listdir(path) for path in store.leftovers()] == [True]
+
+
+def test_a_crash_after_the_rename_is_finished_at_the_next_start(
+    store: BoxStore, parts: list[Layered], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.prepare_mounts(parts)
+    change(store, "a")
+    real = store._write
+
+    def die_at_the_record(name: str, content: object) -> None:
+        if name != "state.json":
+            raise KeyboardInterrupt
+        real(name, content)
+
+    monkeypatch.setattr(store, "_write", die_at_the_record)
+    with pytest.raises(KeyboardInterrupt):
+        store.checkpoint("a", "me", "asked")
+    again = BoxStore(store.folder)
+    again.prepare()
+    assert [record.label for record in again.records()] == ["a"]
+    assert again.head == again.records()[0].id
+    assert Path(again.layer(again.head), "a").exists()
+
+
+def test_a_crash_before_the_rename_leaves_everything_as_it_was(store: BoxStore, parts: list[Layered]) -> None:
+    store.prepare_mounts(parts)
+    change(store, "a")
+    state = Path(store.folder, "state.json")
+    pending = {"id": "00000000", "parent": None, "label": "a", "who": "me", "why": "asked", "created": 1.0}
+    state.write_text(json.dumps({"format": 1, "head": None, "pending": pending}))
+    again = BoxStore(store.folder)
+    again.prepare()
+    assert (again.head, again.records()) == (None, [])
+    assert Path(again.up, "a").exists()
+
+
+def test_a_crash_in_the_middle_of_a_restore_is_finished_at_the_next_start(store: BoxStore, parts: list[Layered]) -> None:
+    one = checkpoint(store, parts, "a")
+    store.prepare_mounts(parts)
+    change(store, "b")
+    Path(store.folder, "state.json").write_text(json.dumps({"format": 1, "head": one, "drop": True}))
+    again = BoxStore(store.folder)
+    again.prepare()
+    assert again.head == one
+    assert not os.path.exists(again.up)
+
+
+def test_a_store_of_another_version_is_left_alone(store: BoxStore) -> None:
+    Path(store.folder, "state.json").write_text('{"format": 99, "head": null}')
+    with pytest.raises(StoreError, match="format 99"):
+        BoxStore(store.folder).prepare()
+
+
+def test_what_others_stand_on_cannot_go(store: BoxStore, parts: list[Layered]) -> None:
+    one, two = checkpoint(store, parts, "a"), checkpoint(store, parts, "b")
+    for needed in (one, two):
+        with pytest.raises(StoreError, match="stands on it"):
+            store.forget(needed)
+    store.start_from(one)
+    store.forget(two)
+    assert [record.id for record in store.records()] == [one]
+
+
+def test_a_chain_has_an_end(store: BoxStore, parts: list[Layered]) -> None:
+    for number in range(MAX_DEPTH):
+        store.check_depth()
+        checkpoint(store, parts, str(number))
+    with pytest.raises(StoreError, match="squash"):
+        store.check_depth()
+    assert len(store.prepare_mounts(parts)[0]) < 4096
+
+
+def test_a_part_that_was_deleted_as_an_ordinary_directory_is_empty_again(store: BoxStore, parts: list[Layered]) -> None:
+    os.makedirs(store.up)
+    Path(store.up, "etc").write_text("in its place")
+    store.prepare_mounts(parts)
+    assert os.getxattr(f"{store.up}/etc", "user.overlay.opaque") == b"y"

@@ -1,0 +1,42 @@
+import os
+
+from tests.boxes import VOLUME, BoxDaemons
+
+
+def test_the_store_does_not_show_even_through_a_shared_mount(shared_box: BoxDaemons) -> None:
+    assert os.listdir(shared_box.store)
+    assert shared_box.out(f"ls -A {shared_box.store}") == ""
+    assert shared_box.run(f"touch {shared_box.store}/x")[1] != {"exit": 0}
+    assert str(VOLUME) in str(shared_box.store)
+
+
+def test_devices_work_and_belong_to_the_container(shared_box: BoxDaemons) -> None:
+    assert shared_box.out(
+        "head -c 3 /dev/zero | wc -c; echo x > /dev/null; echo x 2>&1 > /dev/full | grep -o 'No space'", "agent"
+    ).split() == ["3", "No", "space"]
+    assert shared_box.out("ls /dev").split() == sorted(
+        ["fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"]
+    )
+
+
+def test_what_is_put_for_the_agent_is_read_only_and_its_own_directories_are_empty(box: BoxDaemons) -> None:
+    (box.agent_run / "token").write_text("t")
+    (box.agent_run / "shells").mkdir()
+    (box.agent_run / "shells" / "old").write_text("x")
+    os.chown(box.agent_run / "shells", 1000, 1000)
+    box.ask("replace")
+    assert box.out(f"cat {box.agent_run}/token") == "t"
+    assert box.run(f"echo x > {box.agent_run}/token")[1] != {"exit": 0}
+    assert box.out(f"cd {box.agent_run}/shells && ls -A && touch new && stat -c '%U %a' .", "agent") == "gem 755"
+    assert os.listdir(box.agent_run / "shells") == ["old"]
+
+
+def test_a_new_directory_at_the_top_belongs_to_the_layers(box: BoxDaemons) -> None:
+    box.out("mkdir /app && echo x > /app/x && echo y > /rootfile")
+    box.ask("replace")
+    assert box.out("cat /app/x /rootfile").split() == ["x", "y"]
+
+
+def test_every_protected_part_of_proc_is_protected(shared_box: BoxDaemons) -> None:
+    assert shared_box.out("wc -c < /proc/timer_list; ls /sys/firmware | wc -l").split() == ["0", "0"]
+    assert "ro," in shared_box.out("grep ' /proc/sys ' /proc/mounts")

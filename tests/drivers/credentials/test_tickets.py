@@ -1,0 +1,100 @@
+"""One-time tickets."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.core.errors import ResourceExhausted
+from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.drivers.credentials.tickets import MAX_OUTSTANDING, Tickets, is_ticket
+
+GRANT = Grant("key#1", frozenset({"view"}), "/vnc")
+
+
+class Clock:
+    """Seconds that a test sets."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def tickets(tmp_path: Path, clock: Clock) -> Tickets:
+    return Tickets(str(tmp_path / "tickets"), clock)
+
+
+def test_a_ticket_is_redeemed_once(tickets: Tickets) -> None:
+    ticket = tickets.create(GRANT, 30)
+    assert tickets.redeem(ticket, "/vnc/index.html") == GRANT
+    assert tickets.redeem(ticket, "/vnc/index.html") is None
+
+
+def test_a_ticket_for_another_path_is_not_used_up(tickets: Tickets) -> None:
+    ticket = tickets.create(GRANT, 30)
+    assert tickets.redeem(ticket, "/terminal") is None
+    assert tickets.redeem(ticket, "/vnc") == GRANT
+
+
+def test_a_ticket_expires(tickets: Tickets, clock: Clock) -> None:
+    ticket = tickets.create(GRANT, 30)
+    clock.seconds += 30
+    assert tickets.redeem(ticket, "/vnc") is None
+
+
+def test_an_invented_ticket_is_nothing(tickets: Tickets) -> None:
+    tickets.create(GRANT, 30)
+    assert tickets.redeem(f"tk-{'A' * 43}", "/vnc") is None
+
+
+def test_a_ticket_outlives_the_process_that_made_it(tickets: Tickets, tmp_path: Path, clock: Clock) -> None:
+    ticket = tickets.create(GRANT, 30)
+    assert Tickets(str(tmp_path / "tickets"), clock).redeem(ticket, "/vnc") == GRANT
+
+
+def test_the_ticket_itself_is_stored_nowhere(tickets: Tickets, tmp_path: Path) -> None:
+    ticket = tickets.create(GRANT, 30)
+    (stored,) = (tmp_path / "tickets").iterdir()
+    assert ticket not in stored.name
+    assert ticket[3:] not in stored.read_text()
+    assert stored.stat().st_mode & 0o777 == 0o600
+
+
+def test_of_many_at_once_one_redeems_it(tickets: Tickets) -> None:
+    ticket = tickets.create(GRANT, 30)
+    start, won = threading.Barrier(8), []
+
+    def redeem() -> None:
+        start.wait(5)
+        won.append(tickets.redeem(ticket, "/vnc"))
+
+    threads = [threading.Thread(target=redeem) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert sorted(map(str, won)).count(str(GRANT)) == 1
+    assert won.count(None) == 7
+
+
+def test_too_many_that_wait_are_refused_until_they_expire(tickets: Tickets, clock: Clock) -> None:
+    for _ in range(MAX_OUTSTANDING):
+        tickets.create(GRANT, 30)
+    with pytest.raises(ResourceExhausted) as refused:
+        tickets.create(GRANT, 30)
+    assert refused.value.retry_after == 30
+    clock.seconds += 31
+    assert is_ticket(tickets.create(GRANT, 30))
+
+
+def test_another_programs_ticket_is_not_taken_for_ours() -> None:
+    assert not is_ticket("ST-1-abc")
+    assert not is_ticket("")

@@ -1,0 +1,54 @@
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+from anyio import create_task_group, to_thread
+
+from sandbox_server.drivers.files import frames
+from sandbox_server.drivers.files.channel import Channel, NotSent
+from sandbox_server.drivers.files.frames import BrokenFrame, Frame
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+async def test_a_large_frame_goes_and_comes_whole_with_its_descriptors(pair: tuple[socket.socket, socket.socket]) -> None:
+    payload = os.urandom(2 << 20)
+    channel = Channel(pair[0])
+
+    def echo() -> None:
+        frame = frames.receive(pair[1])
+        assert frame is not None
+        frames.send(pair[1], frame)
+        frame.close()
+
+    async with create_task_group() as group:
+        group.start_soon(to_thread.run_sync, echo)
+        readable, writable = os.pipe()
+        await channel.send(Frame({"n": 1}, payload, [writable]))
+        os.close(writable)
+        answer = await channel.receive()
+    assert (answer.header, answer.payload == payload) == ({"n": 1}, True)
+    os.write(answer.fds[0], b"!")
+    assert os.read(readable, 1) == b"!"
+    answer.close()
+    os.close(readable)
+
+
+async def test_a_worker_that_is_gone_got_nothing(pair: tuple[socket.socket, socket.socket]) -> None:
+    pair[1].close()
+    with pytest.raises(NotSent):
+        await Channel(pair[0]).send(Frame({}))
+
+
+async def test_a_worker_that_goes_away_is_an_error(pair: tuple[socket.socket, socket.socket]) -> None:
+    pair[1].close()
+    with pytest.raises(BrokenFrame, match="went away"):
+        await Channel(pair[0]).receive()

@@ -1,0 +1,81 @@
+import os
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox_server.drivers.files import frames
+from sandbox_server.drivers.files.frames import LENGTHS, BrokenFrame, Frame
+
+type Pair = tuple[socket.socket, socket.socket]
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+def test_a_frame_arrives_with_its_header_payload_and_descriptors(pair: Pair) -> None:
+    readable, writable = os.pipe()
+    frames.send(pair[0], Frame({"op": "x"}, b"\0raw\xff", [readable]))
+
+    frame = frames.receive(pair[1])
+
+    assert frame is not None
+    assert (frame.header, frame.payload) == ({"op": "x"}, b"\0raw\xff")
+    os.write(writable, b"!")
+    assert os.read(frame.fds[0], 1) == b"!"
+    frame.close()
+    os.close(readable)
+    os.close(writable)
+
+
+def test_a_frame_larger_than_the_sockets_buffer_arrives_whole(pair: Pair) -> None:
+    payload = os.urandom(3 << 20)
+    sender = threading.Thread(target=frames.send, args=(pair[0], Frame({"n": 1}, payload)))
+    sender.start()
+    frame = frames.receive(pair[1])
+    sender.join(5)
+    assert frame is not None
+    assert frame.payload == payload
+
+
+def test_two_frames_in_a_row_stay_two(pair: Pair) -> None:
+    for number in (1, 2):
+        frames.send(pair[0], Frame({"n": number}, b"x" * number))
+    received = [frames.receive(pair[1]) for _ in range(2)]
+    assert [(frame.header["n"], frame.payload) for frame in received if frame] == [(1, b"x"), (2, b"xx")]
+
+
+def test_the_end_between_frames_is_no_frame(pair: Pair) -> None:
+    pair[0].close()
+    assert frames.receive(pair[1]) is None
+
+
+@pytest.mark.parametrize("sent", [b"\0\0", LENGTHS.pack(10, 0) + b"{}"])
+def test_the_end_inside_a_frame_is_an_error(pair: Pair, sent: bytes) -> None:
+    pair[0].sendall(sent)
+    pair[0].close()
+    with pytest.raises(BrokenFrame):
+        frames.receive(pair[1])
+
+
+@pytest.mark.parametrize("lengths", [(2**32 - 1, 0), (2, 2**32 - 1)])
+def test_a_frame_that_claims_to_be_too_long_is_an_error(pair: Pair, lengths: tuple[int, int]) -> None:
+    pair[0].sendall(LENGTHS.pack(*lengths))
+    with pytest.raises(BrokenFrame, match="too long"):
+        frames.receive(pair[1])
+
+
+def test_descriptors_of_an_unfinished_frame_are_closed(pair: Pair) -> None:
+    readable, writable = os.pipe()
+    socket.send_fds(pair[0], [LENGTHS.pack(10, 0)], [writable])
+    os.close(writable)
+    pair[0].close()
+    with pytest.raises(BrokenFrame):
+        frames.receive(pair[1])
+    assert os.read(readable, 1) == b""  # nobody holds the other end
+    os.close(readable)

@@ -1,0 +1,356 @@
+"""Shells in a real tmux: what they say of themselves, and how they are given commands, signals and an end."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.process import LOST, Exit, Processes
+from sandbox_server.drivers.shells.commands import CommandFile, Recall, ShellCommand, ShellStatus
+from sandbox_server.drivers.shells.marks import Mark
+from sandbox_server.drivers.shells.shells import Shell, Shells, Start
+from sandbox_server.drivers.shells.terminal_screen import Screen
+from sandbox_server.drivers.shells.tmux import Tmux
+
+pytestmark = pytest.mark.anyio
+
+SECONDS = 15
+
+
+class Ear:
+    """Hears one shell, and lets a test wait for what it hears."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+        self.marks: list[Mark] = []
+        self.exits: list[Exit] = []
+        self.gaps = 0
+        self._change = asyncio.Event()
+
+    def output(self, data: bytes) -> None:
+        self.heard += data
+        self._change.set()
+
+    def marked(self, mark: Mark) -> None:
+        self.marks.append(mark)
+        self._change.set()
+
+    def ended(self, observed: Exit) -> None:
+        self.exits.append(observed)
+        self._change.set()
+
+    def missed(self) -> None:
+        self.gaps += 1
+        self._change.set()
+
+    async def until(self, true: Callable[[], object]) -> None:
+        async with asyncio.timeout(SECONDS):
+            while not true():
+                self._change.clear()
+                await self._change.wait()
+
+    async def mark(self, kind: str, token: str = "") -> Mark:
+        """Wait for a mark that was not waited for yet; those before it are forgotten."""
+        await self.until(lambda: any(mark.kind == kind and token in ("", mark.token) for mark in self.marks))
+        place = next(place for place, mark in enumerate(self.marks) if mark.kind == kind and token in ("", mark.token))
+        found = self.marks[place]
+        del self.marks[: place + 1]
+        return found
+
+    async def hears(self, data: bytes) -> None:
+        await self.until(lambda: data in self.heard)
+
+    async def end(self) -> Exit:
+        await self.until(lambda: self.exits)
+        return self.exits[0]
+
+
+@pytest.fixture
+def ear() -> Ear:
+    return Ear()
+
+
+@pytest.fixture
+def shells(processes: Processes, files: Files, tmux: Tmux, terminals: Path) -> Shells:
+    return Shells(processes, files, tmux, str(terminals))
+
+
+async def ready(shells: Shells, ear: Ear, directory: str = "/") -> Shell:
+    """Open a shell that is at its prompt."""
+    shell = await shells.open(ear, Start(directory))
+    await ear.mark("ready")
+    return shell
+
+
+async def run(shell: Shell, ear: Ear, text: str, directory: str = "") -> Mark:
+    """Run a command at the prompt and give its end."""
+    await shell.run(ShellCommand("t1", text, directory), discard_line=False)
+    end = await ear.mark("end", "t1")
+    await ear.mark("ready")
+    return end
+
+
+def gate(home: Path) -> Path:
+    """A pipe that holds up who reads it until something is written."""
+    fifo = home / "go"
+    os.mkfifo(fifo)
+    fifo.chmod(0o666)
+    return fifo
+
+
+async def test_a_command_is_told_from_its_start_to_the_next_prompt(shells: Shells, ear: Ear, home: Path) -> None:
+    shell = await ready(shells, ear)
+    await shell.run(ShellCommand("t7", "echo one; (exit 3)", str(home)), discard_line=False)
+    start = await ear.mark("start")
+    end = await ear.mark("end")
+    prompt = await ear.mark("prompt")
+    assert start.token == end.token == "t7"
+    assert (end.status, end.directory) == (3, str(home))
+    assert (prompt.status, prompt.directory) == (3, str(home))
+    await ear.mark("ready")
+    assert b"one\r\n" in ear.heard
+
+
+async def test_marks_and_their_nonce_are_no_output(shells: Shells, ear: Ear) -> None:
+    shell = await ready(shells, ear)
+    await run(shell, ear, "true")
+    assert b"7133" not in ear.heard
+    assert shell.key.nonce.encode() not in ear.heard
+
+
+async def test_a_program_cannot_print_a_mark(shells: Shells, ear: Ear) -> None:
+    shell = await ready(shells, ear)
+    forged = r"printf '\e]7133;%s;end;t1;0;/\a' 00000000 '' x; env | grep -c tandem_nonce; exit_with() { return 9; }; exit_with"
+    end = await run(shell, ear, forged)
+    assert end.status == 9
+    assert b"\x1b]7133;00000000;end;t1;0;/\x07" in ear.heard
+    assert b"\x070\r\n" in ear.heard  # no variable of a program's environment holds it
+
+
+async def test_a_shell_starts_where_it_is_told_with_what_it_is_given(shells: Shells, ear: Ear, home: Path) -> None:
+    (home / "real").mkdir(mode=0o755)
+    (home / "link").symlink_to("real")
+    shell = await shells.open(ear, Start(str(home / "link"), "keep", {"ODD": "it's; #{x}"}))
+    await ear.mark("ready")
+    await run(shell, ear, 'echo "<$PWD|$ODD|${TANDEM_SHELL-none}|${TMUX-none}>"')
+    assert f"<{home}/link|it's; #{{x}}|none|none>".encode() in ear.heard
+
+
+async def test_a_link_to_where_a_shell_starts_is_followed(shells: Shells, ear: Ear, home: Path) -> None:
+    (home / "real").mkdir(mode=0o755)
+    (home / "link").symlink_to("real")
+    await shells.open(ear, Start(str(home / "link")))
+    assert (await ear.mark("prompt")).directory == str(home / "real")
+
+
+async def test_what_was_typed_at_the_prompt_can_be_dropped(shells: Shells, ear: Ear) -> None:
+    shell = await ready(shells, ear)
+    shell.type(b"echo half a li")
+    await ear.hears(b"half a li")
+    await shell.run(ShellCommand("t1", "echo whole"), discard_line=True)
+    assert (await ear.mark("end", "t1")).status == 0
+    assert b"whole\r\n" in ear.heard
+
+
+async def test_a_line_that_is_typed_is_told_and_has_no_token(shells: Shells, ear: Ear) -> None:
+    shell = await ready(shells, ear)
+    shell.type(b"(exit 4)\r")
+    assert (await ear.mark("line")).token == ""
+    assert (await ear.mark("prompt")).status == 4
+
+
+async def test_a_command_that_is_withdrawn_is_not_run(shells: Shells, ear: Ear, home: Path) -> None:
+    fifo = gate(home)
+    shell = await ready(shells, ear)
+    shell.type(f"read -r line <{fifo}\r".encode())
+    await ear.mark("line")
+    await shell.run(ShellCommand("t1", "echo do''ne"), discard_line=False)
+    await shell.withdraw()
+    fifo.write_text("go\n")
+    await ear.mark("unread")
+    await ear.mark("ready")
+    assert b"done" not in ear.heard
+
+
+async def test_a_command_whose_file_was_deleted_can_be_given_again(shells: Shells, ear: Ear, terminals: Path) -> None:
+    shell = await ready(shells, ear)
+    (terminals / f"{shell.key.name}.command").unlink()
+    command = ShellCommand("t1", "(exit 5)")
+    await shell.run(command, discard_line=False)
+    await ear.mark("unread")
+    await ear.mark("ready")
+    await shell.run_again(command)
+    assert (await ear.mark("end", "t1")).status == 5
+
+
+async def test_what_was_given_and_how_it_ended_can_be_recalled(shells: Shells, ear: Ear, home: Path) -> None:
+    shell = await ready(shells, ear)
+    await run(shell, ear, "(exit 6)", str(home))
+    recall = await shell.recall()
+    assert recall == Recall(ShellCommand("t1", "(exit 6)", str(home)), "t1", ShellStatus("t1", 6, str(home)))
+    assert not recall.running
+
+
+async def test_who_has_the_terminal_is_told(shells: Shells, ear: Ear, until: Callable[..., None]) -> None:
+    shell = await ready(shells, ear)
+    assert await shell.signal(None) == "shell"
+    await shell.run(ShellCommand("t1", "sleep 600"), discard_line=False)
+    await ear.mark("start")
+    async with asyncio.timeout(SECONDS):
+        while await shell.signal(None) == "shell":  # the shell is about to start it
+            pass
+    assert await shell.signal(None) == "group"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+async def test_a_signal_reaches_what_runs_and_not_the_shell(shells: Shells, ear: Ear, number: signal.Signals) -> None:
+    shell = await ready(shells, ear)
+    await shell.run(ShellCommand("t1", "sh -c 'echo up; sleep 600; true'"), discard_line=False)
+    await ear.mark("start")
+    await ear.hears(b"\nup\r\n")
+    assert await shell.signal(number) == "group"
+    assert (await ear.mark("end", "t1")).status in (128 + number, 130)
+    await ear.mark("ready")
+    assert await shell.signal(None) == "shell"
+
+
+async def test_a_signal_to_a_shell_that_is_gone_finds_nobody(shells: Shells, ear: Ear) -> None:
+    shell = await ready(shells, ear)
+    os.kill(shell.key.pid, signal.SIGKILL)
+    assert await ear.end() == Exit(None, signal.SIGKILL)
+    assert await shell.signal(signal.SIGINT) == "gone"
+
+
+@pytest.mark.parametrize("size", [1, 20000])
+async def test_a_shell_that_exits_is_heard_to_its_last_byte(shells: Shells, ear: Ear, size: int) -> None:
+    for _ in range(5):
+        ear = Ear()
+        shell = await ready(shells, ear)
+        await shell.run(ShellCommand("t1", f"seq {size}; echo last words; exit 3"), discard_line=False)
+        assert await ear.end() == Exit(3, None)
+        assert b"\r\nlast words\r\n" in ear.heard
+        await shell.close()
+
+
+async def test_a_shell_exits_though_nobody_listens(shells: Shells, ear: Ear, tmux: Tmux) -> None:
+    class Deaf(Ear):
+        def output(self, data: bytes) -> None:
+            """What is not heard is not answered."""
+
+    shell = await ready(shells, ear)
+    assert shell.pane
+    deaf = Deaf()
+    tmux.listen(shell.pane, deaf)
+    shell.type(b"exit 4\r")
+    assert await deaf.end() == Exit(4, None)
+
+
+async def test_a_shell_is_opened_again_in_a_terminal_of_the_same_size(shells: Shells, ear: Ear, terminals: Path) -> None:
+    shell = await ready(shells, ear)
+    await shell.resize(61, 17)
+    for _ in range(5):  # what an ended shell leaves behind does not touch the next one
+        await shell.run(ShellCommand("t1", "seq 3000; exit 3"), discard_line=False)
+        await ear.end()
+        ear = Ear()
+        again = await shells.reopen(shell, ear, Start("/usr"))
+        assert (await ear.mark("prompt")).directory == "/usr"
+        await ear.mark("ready")
+        assert again.key.nonce != shell.key.nonce
+        shell = again
+    assert (await run(shell, ear, "stty size; (exit 8)")).status == 8
+    assert b"17 61\r\n" in ear.heard
+    assert {file.name for file in terminals.glob("*.command")} == {f"{shell.key.name}.command"}
+
+
+async def test_closing_a_shell_ends_it_and_leaves_no_file(shells: Shells, ear: Ear, terminals: Path, until: Callable[..., None]) -> None:
+    shell = await ready(shells, ear)
+    await run(shell, ear, "true")
+    pid = shell.key.pid
+    await shell.close()
+    until(lambda: not os.path.exists(f"/proc/{pid}"))
+    assert [file.name for file in terminals.iterdir()] == ["tmux.sock"]
+
+
+async def test_files_that_cannot_be_deleted_do_not_keep_a_shell_open(shells: Shells, ear: Ear, terminals: Path) -> None:
+    shell = await ready(shells, ear)
+    command = terminals / f"{shell.key.name}.command"
+    command.unlink()
+    command.mkdir()
+    await shell.close()
+    assert shell.pane
+    assert shell.pane.closed
+
+
+async def test_a_shell_goes_on_and_is_taken_over_with_its_command(
+    shells: Shells, processes: Processes, files: Files, ear: Ear, terminals: Path, home: Path
+) -> None:
+    shell = await ready(shells, ear, str(home))
+    await shell.run(ShellCommand("t1", "read -r line; (exit 9)"), discard_line=False)
+    await ear.mark("start")
+    shell.leave()
+    later = Ear()
+    async with Tmux(processes, str(terminals)) as tmux:
+        adopted = await Shells(processes, files, tmux, str(terminals)).adopt(shell.key, later)
+        assert adopted
+        assert adopted.key == shell.key
+        assert (await adopted.recall()).running
+        adopted.type(b"go\r")
+        assert (await later.mark("end", "t1")).status == 9
+        await later.mark("ready")
+        assert (await run(adopted, later, "(exit 2)")).status == 2
+
+
+async def test_a_shell_whose_terminal_is_gone_is_not_taken_over(shells: Shells, ear: Ear) -> None:
+    shell = await ready(shells, ear)
+    key = shell.key
+    await shell.close()
+    assert await shells.adopt(key, Ear()) is None
+
+
+async def test_a_gap_is_told_and_marks_are_understood_after_it(shells: Shells, ear: Ear, terminals: Path) -> None:
+    shell = await ready(shells, ear)
+    subprocess.run(["tmux", "-S", str(terminals / "tmux.sock"), "detach-client", "-s", "tandem"], check=True)
+    await ear.until(lambda: ear.gaps == 1)
+    assert (await run(shell, ear, "(exit 7)")).status == 7
+
+
+async def test_half_a_mark_before_a_gap_does_not_swallow_what_comes_after(files: Files, processes: Processes, home: Path, ear: Ear) -> None:
+    shell = Shell("x", "n0nce", CommandFile(files, str(home / "x")), ear, processes)
+    shell.output(b"a\x1b]7133;n0n")
+    shell.missed()
+    shell.output(b"b\x1b]7133;n0nce;ready\x07")
+    assert (ear.heard, ear.marks, ear.gaps) == (b"ab", [Mark("ready")], 1)
+
+
+async def test_a_shell_that_is_not_open_takes_nothing(files: Files, processes: Processes, home: Path, ear: Ear) -> None:
+    shell = Shell("x", "n0nce", CommandFile(files, str(home / "x")), ear, processes)
+    with pytest.raises(Unavailable):
+        shell.type(b"x")
+    with pytest.raises(Unavailable):
+        await shell.signal(signal.SIGINT)
+    await shell.close()
+
+
+async def test_a_shell_that_nobody_saw_end_is_lost(shells: Shells, ear: Ear, tmux: Tmux) -> None:
+    await ready(shells, ear)
+    os.kill(int((await tmux.ask("display-message -p '#{pid}'"))[0]), signal.SIGKILL)
+    assert await ear.end() == LOST
+
+
+async def test_a_picture_does_not_begin_a_mark_that_is_taken_out_of_what_follows(shells: Shells, ear: Ear, home: Path) -> None:
+    shell = await ready(shells, ear)
+    fifo = gate(home)
+    half = f'printf "up\\e]7133;%s;" "$__tandem_nonce"; read -r line <{fifo}; printf "ready\\a"'
+    await shell.run(ShellCommand("t1", half), discard_line=False)
+    await ear.hears(b"\nup")
+    taken: list[Screen] = []
+    picture = await shell.capture(taken.append)
+    assert (b"\x1b]7133" in picture.restore(), taken) == (False, [picture])
+    fifo.write_text("go\n")
+    await ear.mark("end", "t1")

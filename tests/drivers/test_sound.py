@@ -1,0 +1,101 @@
+"""What programs play on the desktop is heard, in a real sound server."""
+
+import array
+import asyncio
+import math
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import sandbox_server
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.sound import CHUNK_SECONDS, RATE, Sound
+
+pytestmark = pytest.mark.anyio
+
+CONFIGURATION = Path(sandbox_server.__file__).with_name("sound.pa")
+SOCKET = "/run/sandbox-desktop/pulse/native"
+
+
+class Server:
+    """PulseAudio with the configuration of the image, on a socket of the test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.socket = str(folder / "pulse/native")
+        self._environment = os.environ | {"HOME": str(folder), "PULSE_RUNTIME_PATH": str(folder / "run")}
+        configuration = folder / "sound.pa"
+        configuration.write_text(CONFIGURATION.read_text().replace(SOCKET, self.socket))
+        os.mkdir(folder / "pulse")
+        argv = ["pulseaudio", "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--realtime=no", "--log-target=stderr"]
+        self.process = subprocess.Popen([*argv, "-F", str(configuration)], env=self._environment, stderr=subprocess.DEVNULL)
+
+    def play(self, samples: bytes) -> "subprocess.Popen[bytes]":
+        """Play sound on the sink that programs find by themselves."""
+        argv = ["pacat", "--playback", "--raw", f"--rate={RATE}", "--channels=2", "--format=s16le"]
+        player = subprocess.Popen(argv, stdin=subprocess.PIPE, env=self._environment | {"PULSE_SERVER": f"unix:{self.socket}"})
+        assert player.stdin
+        player.stdin.write(samples)
+        player.stdin.close()
+        return player
+
+
+@pytest.fixture
+def server(until: Callable[..., None]) -> Iterator[Server]:
+    """A running sound server."""
+    if shutil.which("pulseaudio") is None:
+        pytest.skip("PulseAudio is not installed here")
+    with tempfile.TemporaryDirectory() as folder:
+        started = Server(Path(folder))
+        until(lambda: os.path.exists(started.socket), 20)
+        yield started
+        started.process.kill()
+        started.process.wait(5)
+
+
+def loudest(piece: bytes) -> int:
+    return max(abs(sample) for sample in array.array("h", piece))
+
+
+async def test_what_a_program_plays_is_heard_and_then_silence_again(server: Server) -> None:
+    wave = array.array("h", (round(20000 * math.sin(n / 10)) for n in range(RATE) for _ in range(2)))
+    async with asyncio.timeout(30), Sound(server.socket).listen() as heard:
+        assert loudest(await anext(heard)) == 0
+        player = server.play(wave.tobytes())
+        pieces = [piece async for piece in _until_loud(heard)]
+        assert len(pieces[-1]) == round(RATE * CHUNK_SECONDS) * 4
+        player.wait(20)
+        while loudest(await anext(heard)):
+            pass
+
+
+async def _until_loud(heard: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for piece in heard:
+        yield piece
+        if loudest(piece) > 15000:
+            return
+
+
+async def test_two_may_listen_at_once(server: Server) -> None:
+    sound = Sound(server.socket)
+    async with asyncio.timeout(30), sound.listen() as first, sound.listen() as second:
+        assert (loudest(await anext(first)), loudest(await anext(second))) == (0, 0)
+
+
+async def test_without_a_server_there_is_nothing_to_hear(tmp_path: Path) -> None:
+    sound = Sound(str(tmp_path / "none"))
+    assert not sound.available
+    with pytest.raises(Unavailable, match="cannot be heard"):
+        async with sound.listen():
+            pass
+
+
+async def test_listening_ends_with_the_server(server: Server) -> None:
+    async with asyncio.timeout(30), Sound(server.socket).listen() as heard:
+        server.process.kill()
+        with pytest.raises(Unavailable):
+            [piece async for piece in heard]

@@ -1,0 +1,53 @@
+"""The clipboard carries what was put on it, of any size, and is given back after a paste."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sandbox_server.drivers.x11.clipboard import Clipboard
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.selection import PIECE_BYTES
+from tests.drivers.x11.conftest import XServer
+
+pytestmark = pytest.mark.anyio
+
+LONG = "長い文 long طويل\n" * 40_000
+
+
+@pytest.fixture
+async def other(xserver: XServer) -> AsyncIterator[Clipboard]:
+    """The clipboard as another program sees it."""
+    async with Clipboard(xserver.name) as opened:
+        yield opened
+
+
+async def test_an_empty_clipboard_reads_as_nothing(desktop: Desktop) -> None:
+    assert await desktop.clipboard.read() == ""
+
+
+@pytest.mark.parametrize("text", ["plain", "é 世界 🙂 שלום", LONG], ids=["ascii", "unicode", "long"])
+async def test_another_program_reads_what_was_put_on_it(desktop: Desktop, other: Clipboard, text: str) -> None:
+    await desktop.clipboard.write(text)
+    assert await other.read() == text
+    assert len(LONG.encode()) > 3 * PIECE_BYTES
+
+
+async def test_the_last_who_wrote_owns_it(desktop: Desktop, other: Clipboard) -> None:
+    await desktop.clipboard.write("first")
+    await other.write("second")
+    assert (await desktop.clipboard.read(), await other.read()) == ("second", "second")
+
+
+@pytest.mark.parametrize("before", ["", "the person's", LONG], ids=["empty", "short", "long"])
+async def test_what_was_there_is_there_again_after_a_loan(desktop: Desktop, other: Clipboard, before: str) -> None:
+    if before:
+        await other.write(before)
+    async with desktop.clipboard.lend("lent"):
+        assert await other.read() == "lent"
+    assert await other.read() == before
+
+
+async def test_a_program_without_the_focus_that_looks_does_not_count_as_the_paste(desktop: Desktop, other: Clipboard) -> None:
+    async with desktop.clipboard.lend("lent") as loan:
+        await other.read()
+        assert not await loan.served(0.1)

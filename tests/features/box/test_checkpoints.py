@@ -1,0 +1,74 @@
+import pytest
+
+from sandbox_server.core import ResourceExhausted
+from sandbox_server.features.box.checkpoints import (
+    CheckpointCreateRequest,
+    CheckpointDiffRequest,
+    CheckpointRef,
+    CheckpointRestoreRequest,
+    Checkpoints,
+    PruneRequest,
+)
+from sandbox_server.features.box.renewal import Renewal
+from tests.features.box.conftest import CALL, FakeBox
+
+pytestmark = pytest.mark.anyio
+
+
+def record(name: str, parent: str | None = None, why: str = "asked", size: int | None = 10) -> dict[str, object]:
+    return {"id": name, "parent": parent, "label": name, "who": "me", "why": why, "created": 1.0, "files": 1, "bytes": size}
+
+
+@pytest.fixture
+async def checkpoints(keeper: FakeBox, renewal: Renewal) -> Checkpoints:
+    keeper.answers["list"] = {"head": "b", "checkpoints": [record("a"), record("b", "a", size=None)]}
+    keeper.answers["checkpoint"] = {"checkpoint": record("c", "b"), "stopped": [{"pid": 7, "uid": 1000, "command": "sleep 9"}]}
+    keeper.answers["restore"] = {"head": "a", "kept": None, "stopped": []}
+    return Checkpoints(keeper, renewal, quota=20)
+
+
+async def test_a_checkpoint_says_what_it_stopped_and_what_was_opened_again(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+    made = await checkpoints.create_checkpoint(CheckpointCreateRequest(label="x", parent="b"), CALL)
+    assert (made.checkpoint.id, made.stopped[0].command, made.reopened) == ("c", "sleep 9", ["s1"])
+    assert "Processes and memory are not kept" in made.not_kept
+    assert ("checkpoint", {"label": "x", "parent": "b", "who": "someone"}) in keeper.asked
+
+
+async def test_a_full_quota_refuses_before_anything_is_stopped(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+    keeper.answers["list"] = {"head": "a", "checkpoints": [record("a", size=20)]}
+    with pytest.raises(ResourceExhausted) as refused:
+        await checkpoints.create_checkpoint(CheckpointCreateRequest(), CALL)
+    assert "CHECKPOINT_QUOTA_BYTES" in (refused.value.hint or "")
+    assert keeper.operations() == ["list"]
+
+
+@pytest.mark.parametrize(("name", "target"), [("image", None), ("a", "a")])
+async def test_a_restore_goes_to_a_checkpoint_or_to_the_image(
+    checkpoints: Checkpoints, keeper: FakeBox, name: str, target: str | None
+) -> None:
+    await checkpoints.restore_checkpoint(CheckpointRestoreRequest(checkpoint_id=name, keep=False), CALL)
+    assert keeper.asked[0] == ("restore", {"checkpoint": target, "keep": False, "who": "someone"})
+
+
+async def test_the_box_as_it_is_can_be_compared(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+    keeper.answers["diff"] = {"differences": [{"path": "/x", "change": "added", "before": None, "after": 1}], "truncated": False}
+    found = await checkpoints.diff_checkpoint(CheckpointDiffRequest(checkpoint_id="current", against="image"))
+    assert found.differences[0].path == "/x"
+    assert keeper.asked[0][1] == {"checkpoint": None, "against": "image", "limit": 1000}
+
+
+async def test_pruning_leaves_the_newest_and_what_others_stand_on(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+    automatic = [
+        record(name, parent, "before_restore") for name, parent in (("a", None), ("b", None), ("c", "b"), ("d", None), ("e", None))
+    ]
+    keeper.answers |= {"list": {"head": "d", "checkpoints": automatic}, "remove": {}}
+    pruned = await checkpoints.prune_checkpoints(PruneRequest(keep=1))
+    assert pruned.removed == ["a", "c"]
+    assert (await checkpoints.prune_checkpoints(PruneRequest(keep=9))).removed == []
+
+
+async def test_squashing_and_removing_name_the_checkpoint(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+    keeper.answers |= {"squash": {"checkpoint": record("b", why="squashed")}, "remove": {}}
+    assert (await checkpoints.squash_checkpoint(CheckpointRef(checkpoint_id="b"))).why == "squashed"
+    await checkpoints.remove_checkpoint(CheckpointRef(checkpoint_id="b"))
+    assert keeper.asked == [("squash", {"checkpoint": "b"}), ("remove", {"checkpoint": "b"})]

@@ -1,0 +1,124 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from sandbox_server.core import Conflict, operation
+from sandbox_server.core.operation import Operation, operations
+from sandbox_server.features.box.suspension import Suspension
+from tests.features.box.conftest import CALL, FakeBox
+
+pytestmark = pytest.mark.anyio
+
+
+class Work:
+    """A feature that needs the box."""
+
+    tag = "work"
+
+    @operation("POST /v1/work", scope="shell")
+    async def work(self) -> None:
+        """Do something."""
+
+    @operation("GET /v1/public", scope="public")
+    async def look(self) -> None:
+        """Look at something."""
+
+
+class Files:
+    """A feature on the box's files that needs its processes only to change something."""
+
+    tag = "checkpoints"
+
+    @operation("GET /v1/list", scope="view")
+    async def look_up(self) -> None:
+        """List."""
+
+    @operation("POST /v1/make", scope="shell")
+    async def make(self) -> None:
+        """Make one."""
+
+
+WORK, LOOK = operations(Work())
+LOOK_UP, MAKE = operations(Files())
+
+
+async def call(suspension: Suspension, called: Operation, run: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0)) -> None:
+    await suspension.guard(called, None, CALL, run)
+
+
+def made(keeper: FakeBox, idle: float = 0.0, busy: Callable[[], bool] = lambda: False) -> Suspension:
+    return Suspension(keeper, idle_seconds=idle, busy=busy)
+
+
+async def test_a_suspended_box_is_resumed_for_whoever_needs_it_and_only_once(keeper: FakeBox) -> None:
+    suspension = made(keeper)
+    await suspension.suspend()
+    await call(suspension, WORK)
+    await call(suspension, WORK)
+    assert keeper.operations() == ["freeze", "thaw"]
+
+
+async def test_whoever_does_not_need_the_box_leaves_it_suspended(keeper: FakeBox) -> None:
+    keeper.answers["status"] = {"frozen": True, "processes": 3}
+    suspension = made(keeper)
+    await suspension.suspend()
+    await call(suspension, LOOK)
+    asking = next(one for one in operations(suspension) if one.spec.name == "suspension_state")
+    await call(suspension, asking)
+    assert (await suspension.suspension_state()).state == "suspended"
+    assert "thaw" not in keeper.operations()
+
+
+async def test_looking_at_checkpoints_leaves_the_box_suspended_and_making_one_does_not(keeper: FakeBox) -> None:
+    suspension = made(keeper)
+    await suspension.suspend()
+    await call(suspension, LOOK_UP)
+    assert "thaw" not in keeper.operations()
+    await call(suspension, MAKE)
+    assert "thaw" in keeper.operations()
+
+
+async def test_the_first_caller_of_a_new_server_resumes_what_an_old_one_left(keeper: FakeBox) -> None:
+    await call(made(keeper), WORK)
+    assert keeper.operations() == ["thaw"]
+
+
+async def test_a_failing_call_is_no_reason_to_stay_awake(keeper: FakeBox) -> None:
+    async def fail() -> None:
+        raise Conflict("no")
+
+    suspension = made(keeper, idle=0.05)
+    async with suspension:
+        with pytest.raises(Conflict):
+            await call(suspension, WORK, fail)
+        await asyncio.wait_for(keeper.seen("freeze"), 5)
+
+
+async def test_an_idle_box_is_suspended_but_not_a_busy_one(keeper: FakeBox) -> None:
+    busy, looked = [True], asyncio.Semaphore(0)
+
+    def look() -> bool:
+        looked.release()
+        return busy[0]
+
+    suspension = made(keeper, idle=0.05, busy=look)
+    async with suspension:
+        await call(suspension, WORK)
+        await asyncio.wait_for(looked.acquire(), 5)
+        await asyncio.wait_for(looked.acquire(), 5)
+        assert "freeze" not in keeper.operations()
+        busy[0] = False
+        await asyncio.wait_for(keeper.seen("freeze"), 5)
+
+
+async def test_a_call_that_lasts_keeps_the_box_awake(keeper: FakeBox) -> None:
+    suspension = made(keeper, idle=0.05)
+    end = asyncio.Event()
+    async with suspension:
+        lasting = asyncio.create_task(call(suspension, WORK, end.wait))
+        await asyncio.sleep(0)
+        assert suspension._calls == 1
+        end.set()
+        await lasting
+        assert suspension._calls == 0

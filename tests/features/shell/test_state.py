@@ -1,0 +1,189 @@
+import asyncio
+
+import pytest
+
+from sandbox_server.drivers.process import LOST, Exit
+from sandbox_server.drivers.shells.marks import Mark, MarkKind
+from sandbox_server.features.shell.command import Command
+from sandbox_server.features.shell.state import REPLAY, ShellState, told
+
+pytestmark = pytest.mark.anyio
+
+
+class Onlooker:
+    """A viewer that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.seen = b""
+
+    def output(self, data: bytes) -> None:
+        self.seen += data
+
+    def stale(self) -> None:
+        raise AssertionError("nothing was missed")
+
+    def closed(self) -> None:
+        raise AssertionError("the session goes on")
+
+
+def say(state: ShellState, kind: MarkKind, *fields: str) -> None:
+    state.marked(Mark(kind, fields))
+
+
+@pytest.fixture
+async def state() -> ShellState:
+    """A shell at its first prompt."""
+    state = ShellState()
+    state.output(b"welcome\r\n")
+    say(state, "prompt", "0", "/home/gem")
+    state.output(b"two lines\r\n\x1b[32mgem\x1b[0m $ ")
+    say(state, "ready")
+    return state
+
+
+@pytest.fixture
+async def command(state: ShellState) -> Command:
+    """A command that was given to the shell."""
+    state.running = Command("make", "token")
+    return state.running
+
+
+async def test_the_prompt_is_its_last_line_as_plain_text(state: ShellState) -> None:
+    assert (state.ps1, state.directory, state.ready, state.busy) == ("gem $ ", "/home/gem", True, False)
+
+
+async def test_a_command_has_the_output_between_its_marks(state: ShellState, command: Command) -> None:
+    say(state, "line")
+    state.output(b"its echo\r\n")
+    say(state, "start", "token")
+    state.output(b"its output\r\n")
+    say(state, "end", "token", "3", "/usr;bin")
+    state.output(b"the next prompt")
+    assert await command.output() == "its output\n"
+    assert (command.status, command.exit_code) == ("completed", 3)
+    assert (state.directory, state.busy, state.status(command)) == ("/usr;bin", False, "completed")
+
+
+@pytest.mark.parametrize("token", ["", "another"])
+async def test_marks_about_another_command_change_nothing(state: ShellState, command: Command, token: str) -> None:
+    say(state, "start", token)
+    say(state, "nowhere", token)
+    say(state, "end", token, "0", "/elsewhere")
+    assert not command.begun
+    assert not command.nowhere
+    assert (command.status, state.running, state.directory) == ("running", command, "/home/gem")
+
+
+async def test_the_shell_says_what_kept_it_from_running_a_command(state: ShellState, command: Command) -> None:
+    say(state, "unread")
+    say(state, "nowhere", "token")
+    assert (command.unread, command.nowhere, command.begun) == (True, True, False)
+
+
+async def test_a_line_that_was_typed_makes_the_shell_busy_until_the_prompt(state: ShellState) -> None:
+    say(state, "line")
+    typed = (state.foreign, state.busy, state.ready, state.status(None))
+    say(state, "prompt", "1", "/tmp")
+    assert typed == (True, True, False, "running")
+    assert (state.foreign, state.busy, state.directory) == (False, False, "/tmp")
+
+
+async def test_the_line_of_a_command_is_not_a_persons(state: ShellState, command: Command) -> None:
+    say(state, "line")
+    assert not state.foreign
+
+
+async def test_keys_that_were_typed_are_on_the_line_until_it_is_entered(state: ShellState) -> None:
+    state.typed = True
+    say(state, "ready")
+    shown_again = state.typed
+    say(state, "line")
+    assert (shown_again, state.typed) == (True, False)
+
+
+async def test_a_command_that_is_being_stopped_ends_as_that_says_and_without_a_code(state: ShellState, command: Command) -> None:
+    say(state, "start", "token")
+    command.stopping = "hard_timeout"
+    say(state, "end", "token", "130", "/")
+    assert (command.status, command.exit_code) == ("hard_timeout", None)
+
+
+async def test_a_shell_that_ends_ends_its_command_with_what_was_observed(state: ShellState, command: Command) -> None:
+    say(state, "start", "token")
+    state.ended(Exit(4, None))
+    assert (command.status, command.exit_code) == ("terminated", 4)
+    assert "exit code 4" in (command.hint or "")
+    assert (state.busy, state.ready, state.status(None)) == (False, False, "terminated")
+
+
+async def test_a_stopped_command_keeps_its_status_when_the_shell_ends_too(state: ShellState, command: Command) -> None:
+    command.stopping = "hard_timeout"
+    state.ended(Exit(None, 9))
+    assert (command.status, command.exit_code) == ("hard_timeout", None)
+
+
+@pytest.mark.parametrize(
+    ("observed", "sentence"),
+    [
+        (Exit(0, None), "exit code 0"),
+        (Exit(None, 9), "killed by SIGKILL"),
+        (Exit(None, 40), "killed by signal 40"),
+        (LOST, "nobody saw how"),
+    ],
+)
+def test_an_end_is_told_as_it_was_seen(observed: Exit, sentence: str) -> None:
+    assert told(observed) == sentence
+
+
+async def test_a_closed_session_wakes_who_waits_for_its_shell(state: ShellState, command: Command) -> None:
+    waiting = asyncio.ensure_future(state.until(lambda: not state.busy, 60))
+    await asyncio.wait([waiting], timeout=0.02)
+    state.close()
+    async with asyncio.timeout(5):
+        assert await waiting
+    assert (state.over, state.ready, state.status(None)) == (LOST, False, "terminated")
+
+
+async def test_viewers_hear_everything_and_how_it_ended(state: ShellState, command: Command) -> None:
+    onlooker = Onlooker()
+    state.viewers.add(onlooker)
+    state.output(b"before")
+    say(state, "start", "token")
+    state.output(b"within")
+    state.ended(Exit(None, 15))
+    assert onlooker.seen.startswith(b"beforewithin")
+    assert b"killed by SIGTERM" in onlooker.seen
+
+
+async def test_the_log_has_the_latest_output(state: ShellState) -> None:
+    for _ in range(REPLAY // 1000 + 10):
+        state.output(b"x" * 1000)
+    assert state.log.end - state.log.start <= REPLAY + 1000
+    assert state.log.read(0, 5) == (state.log.start, b"xxxxx")
+
+
+async def test_who_waits_is_woken_by_what_the_shell_says(state: ShellState, command: Command) -> None:
+    asyncio.get_running_loop().call_later(0.02, say, state, "end", "token", "0", "/")
+    async with asyncio.timeout(5):
+        assert await state.until(lambda: not state.busy, 60)
+
+
+async def test_who_waits_gives_up_in_time(state: ShellState, command: Command) -> None:
+    loop = asyncio.get_running_loop()
+    for delay in (0.02, 0.04):
+        loop.call_later(delay, say, state, "start", "token")
+    began = loop.time()
+    async with asyncio.timeout(5):
+        assert not await state.until(lambda: not state.busy, 0.1)
+    assert loop.time() - began < 1
+
+
+async def test_who_waits_for_the_prompt_is_woken_by_it_or_by_the_shells_end(state: ShellState) -> None:
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(5):
+        state.ready = False
+        loop.call_later(0.02, say, state, "ready")
+        assert await state.until_ready(60)
+        state.ready = False
+        loop.call_later(0.02, state.ended, LOST)
+        assert not await state.until_ready(60)

@@ -1,0 +1,338 @@
+"""The terminal socket, with a page of the test's own at its other end and a real shell behind it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from sandbox_server.drivers.shells.shells import Start
+from sandbox_server.features.shell import terminal as module
+from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.session import Profile, Session
+from sandbox_server.features.shell.terminal import MAX_BACKLOG, MAX_MESSAGE, Terminal
+from sandbox_server.features.shell.text import plain
+from sandbox_server.features.shell.wire import TerminalRequest
+from tests.features.shell.conftest import Runner, Server
+
+pytestmark = pytest.mark.anyio
+
+RESET = "\x1bc"
+
+
+class Page:
+    """A page (`Socket`): it keeps what it is sent, and does not read while `reading` is not set."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.closed: tuple[int, str] | None = None
+        self.gone = False
+        self.reading = asyncio.Event()
+        self.reading.set()
+        self._given: asyncio.Queue[str | bytes | None] = asyncio.Queue()
+        self._came = asyncio.Event()
+
+    async def receive(self) -> str | bytes | None:
+        return await self._given.get()
+
+    async def send(self, message: str | bytes) -> None:
+        await self.reading.wait()
+        if self.gone:
+            raise ConnectionError("the page is gone")
+        self.messages.append(json.loads(message))
+        self._came.set()
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        self.closed = (code, reason)
+
+    def say(self, kind: str, data: object) -> None:
+        """Send a message of the contract."""
+        self.give(json.dumps({"type": kind, "data": data}))
+
+    def give(self, message: str | bytes | None) -> None:
+        """Send anything, or None to leave."""
+        self._given.put_nowait(message)
+
+    def all(self, kind: str) -> list[dict[str, Any]]:
+        """Every message of a type so far."""
+        return [message for message in self.messages if message["type"] == kind]
+
+    @property
+    def output(self) -> str:
+        """The bytes for its terminal so far."""
+        return "".join(message["data"] for message in self.all("output"))
+
+    async def until(self, true: Callable[[], object]) -> None:
+        """Wait until something holds that depends on the messages."""
+        async with asyncio.timeout(10):
+            while not true():
+                self._came.clear()
+                await self._came.wait()
+
+
+@asynccontextmanager
+async def showing(session: Session) -> AsyncIterator[Page]:
+    """A page that shows a session and has its screen; it leaves at the end."""
+    page = Page()
+    shown = asyncio.create_task(Terminal(page).show(session))
+    await page.until(lambda: page.output)
+    yield page
+    page.give(None)
+    async with asyncio.timeout(10):
+        await shown
+
+
+@pytest.fixture
+async def session(shell: Shell, server: Server) -> Session:
+    """A person's session."""
+    return await server.sessions.create(Profile("main", personal=True), Start(str(server.home)))
+
+
+async def test_a_page_is_told_its_session_that_it_is_ready_and_the_screen(session: Session) -> None:
+    async with showing(session) as page:
+        assert page.messages[:2] == [{"type": "session_id", "data": "main"}, {"type": "ready", "data": "Terminal ready"}]
+        assert page.output.startswith(RESET)
+        assert session.state.ps1.strip() in plain(page.output.encode())
+
+
+async def test_what_is_typed_reaches_the_shell(session: Session) -> None:
+    async with showing(session) as page:
+        page.say("input", "echo $((6 * 7)) é日本\n")
+        await page.until(lambda: "42 é日本\r\n" in page.output)
+
+
+async def test_control_c_interrupts_what_runs(session: Session) -> None:
+    async with showing(session) as page:
+        page.say("input", "echo $((6 * 7)); while :; do :; done\n")
+        await page.until(lambda: "42\r\n" in page.output)
+        page.say("input", "\x03")
+        assert await session.state.until(lambda: not session.state.busy, 5)
+        page.say("input", "echo code $?\n")
+        await page.until(lambda: "code 130" in page.output)
+
+
+async def test_what_the_agent_runs_is_seen_as_if_it_were_typed(session: Session, run: Runner) -> None:
+    async with showing(session) as page:
+        await run("echo $((6 * 7))")
+        await page.until(lambda: "42\r\n" in page.output)
+        assert "$ echo $((6 * 7))\r\n" in page.output
+        assert "7133" not in page.output, "the shell's marks are for the server"
+
+
+async def test_two_pages_see_the_same(session: Session) -> None:
+    async with showing(session) as one, showing(session) as other:
+        one.say("input", "echo $((6 * 7))\n")
+        for page in (one, other):
+            await page.until(lambda page=page: "42\r\n" in page.output)  # type: ignore[misc]
+
+
+async def test_who_comes_back_sees_what_happened_and_what_has_scrolled_away(session: Session, run: Runner) -> None:
+    async with showing(session) as page:
+        page.say("input", "cd /usr\n")
+        await page.until(lambda: session.state.directory == "/usr")
+    await run("seq 1000 1100")
+    async with showing(session) as page:
+        assert page.all("session_id")[0]["data"] == "main"
+        assert "".join(f"{number}\r\n" for number in range(1000, 1101)) in page.output
+        page.say("input", "pwd\n")
+        await page.until(lambda: "\r/usr\r\n" in page.output)
+
+
+@pytest.mark.parametrize(
+    ("asked", "size"),
+    [((100, 30), (100, 30)), ((0, -5), (2, 2)), ((10**9, 10**9), (1000, 500)), (("80", 24.9), (80, 24))],
+)
+async def test_a_resize_is_kept_within_bounds_and_told_to_the_others(
+    session: Session, asked: tuple[object, object], size: tuple[int, int]
+) -> None:
+    async with showing(session) as one, showing(session) as other:
+        one.say("resize", {"cols": asked[0], "rows": asked[1]})
+        await other.until(lambda: other.all("resize")[-1]["data"] == {"cols": size[0], "rows": size[1]})
+        assert (await session.started.capture()).state.size == size
+        assert one.all("error") == []
+
+
+async def test_who_resized_is_not_told_the_size_again(session: Session) -> None:
+    async with showing(session) as page:
+        told = len(page.all("resize"))
+        page.say("resize", {"cols": 90, "rows": 20})
+        page.say("input", "echo $COLUMNS $LINES\n")
+        await page.until(lambda: "90 20\r\n" in page.output)
+        assert len(page.all("resize")) == told
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "no json",
+        "[]",
+        "null",
+        "{}",
+        '{"type": "nonsense"}',
+        '{"type": ["input"]}',
+        '{"type": "input"}',
+        '{"type": "input", "data": "\\ud800"}',
+        '{"type": "resize"}',
+        '{"type": "resize", "data": null}',
+        '{"type": "resize", "data": {"cols": "wide", "rows": 2}}',
+        '{"type": "resize", "data": {"cols": 1e999, "rows": 2}}',
+        b"\xff\xfe",
+        "[" * 100_000,
+        json.dumps({"type": "input", "data": "x" * MAX_MESSAGE}),
+    ],
+    ids=lambda message: str(message)[:30],
+)
+async def test_a_message_that_makes_no_sense_is_answered_and_the_next_one_is_taken(session: Session, message: str | bytes) -> None:
+    async with showing(session) as page:
+        page.give(message)
+        await page.until(lambda: page.all("error"))
+        page.say("input", "echo $((6 * 7))\n")
+        await page.until(lambda: "42\r\n" in page.output)
+        assert len(page.all("error")) == 1
+
+
+async def test_a_page_is_asked_whether_it_lives_and_its_answer_is_no_input(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PING_SECONDS", 0.05)
+    async with showing(session) as page:
+        await page.until(lambda: page.all("ping"))
+        stamp = page.all("ping")[0]["timestamp"]
+        page.say("pong", {"timestamp": stamp})
+        page.give(json.dumps({"type": "pong", "timestamp": stamp}))
+        await page.until(lambda: len(page.all("ping")) > 2)
+        assert isinstance(stamp, int)
+        assert stamp > 1_600_000_000_000, "milliseconds"
+        assert page.all("error") == []
+
+
+async def test_a_slow_page_gets_the_screen_anew_instead_of_everything(session: Session, run: Runner) -> None:
+    async with showing(session) as page:
+        page.reading.clear()
+        before = len(page.output)
+        await run("seq 1000000")
+        page.reading.set()
+        await page.until(lambda: page.output.rfind(RESET) > before and "\r\n1000000\r\n" in page.output)
+        assert len(page.output) - before < 2 * MAX_BACKLOG
+        page.say("input", "echo $((6 * 7))\n")
+        await page.until(lambda: "42\r\n" in page.output)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        b"\x1b[c",
+        b"\x1b[0c",
+        b"\x1b[>c",
+        b"\x1b[=0c",
+        b"\x1bZ",
+        b"\x05",
+        b"\x1b[5n",
+        b"\x1b[6n",
+        b"\x1b[?6n",
+        b"\x1b[?2004$p",
+        b"\x1b[>q",
+        b"\x1b[14t",
+        b"\x1b[18t",
+        b"\x1b[21t",
+        b"\x1bP+q544e\x1b\\",
+        b"\x1bP$qm\x1b\\",
+        b"\x1b]4;1;?\x07",
+        b"\x1b]10;?\x07",
+        b"\x1b]11;?\x1b\\",
+    ],
+)
+async def test_what_a_program_asks_its_terminal_is_not_asked_of_the_page(session: Session, question: bytes) -> None:
+    async with showing(session) as page:
+        session.output(b"<" + question + b">")
+        await page.until(lambda: page.output.endswith(">"))
+        whole = page.output
+        session.output(b"{" + question[:2])
+        session.output(question[2:] + b"}")
+        await page.until(lambda: page.output.endswith("}"))
+        assert whole.endswith("<>")
+        assert page.output.endswith("<>{}")
+
+
+async def test_everything_else_passes_as_it_is(session: Session) -> None:
+    sent = "\x1b[31mred\x1b[0m\x1b[?25l\x1b[2J\x1b[H\x1b]0;title\x07\x1b]8;;http://x/\x1b\\link\x1b[?1049h\x1b[1;10r\x1b[22;0t\x1b(0é😀."
+    async with showing(session) as page:
+        session.output(sent.encode())
+        await page.until(lambda: page.output.endswith("."))
+        assert page.output.endswith(sent)
+
+
+async def test_a_character_in_two_pieces_is_one(session: Session) -> None:
+    raw = "日".encode()
+    async with showing(session) as page:
+        session.output(b"<" + raw[:2])
+        await page.until(lambda: page.output.endswith("<"))
+        session.output(raw[2:] + b">")
+        await page.until(lambda: page.output.endswith("<日>"))
+
+
+async def test_after_output_was_missed_the_screen_comes_anew(session: Session) -> None:
+    async with showing(session) as page:
+        before = len(page.output)
+        session.missed()
+        await page.until(lambda: page.output.rfind(RESET) >= before)
+
+
+async def test_a_session_that_is_closed_says_so_and_closes(session: Session, server: Server) -> None:
+    async with showing(session) as page:
+        await server.sessions.remove(session)
+        await page.until(lambda: page.all("error"))
+        assert page.all("error") == [{"type": "error", "data": "Session closed"}]
+    assert page.closed == (1000, "")
+
+
+async def test_a_shell_that_ended_says_so_and_enter_opens_another(session: Session) -> None:
+    async with showing(session) as page:
+        page.say("input", "exit 3\n")
+        await page.until(lambda: "exit code 3" in page.output)
+        page.say("input", "x")
+        page.say("input", "\r")
+        assert await session.state.until(lambda: session.state.ready and session.state.over is None, 10)
+        page.say("input", "echo $((6 * 7))\n")
+        await page.until(lambda: "42\r\n" in page.output)
+        assert page.all("error") == []
+
+
+async def test_a_page_that_leaves_is_forgotten_and_the_session_goes_on(session: Session, run: Runner) -> None:
+    async with showing(session):
+        assert len(session.state.viewers) == 1
+    assert session.state.viewers == set()
+    assert (await run("echo on")).output == "on\n"
+
+
+async def test_a_page_that_breaks_off_is_forgotten(session: Session) -> None:
+    page = Page()
+    shown = asyncio.create_task(Terminal(page).show(session))
+    await page.until(lambda: page.output)
+    page.gone = True
+    session.output(b"more")
+    async with asyncio.timeout(5):
+        await asyncio.gather(shown, return_exceptions=True)
+    assert session.state.viewers == set()
+
+
+async def test_a_session_that_is_gone_is_refused_with_a_reason(session: Session, shell: Shell, server: Server) -> None:
+    await server.sessions.remove(session)
+    page = Page()
+    async with asyncio.timeout(5):
+        await shell.terminal(TerminalRequest(session_id="main"), page)
+    assert page.messages == [{"type": "error", "data": "Session not found"}]
+    assert page.closed == (4404, "Session not found")
+
+
+async def test_without_a_session_one_is_made(shell: Shell, server: Server) -> None:
+    page = Page()
+    shown = asyncio.create_task(shell.terminal(TerminalRequest(), page))
+    await page.until(lambda: page.output)
+    page.give(None)
+    async with asyncio.timeout(5):
+        await shown
+    (made,) = await server.sessions.all()
+    assert page.all("session_id")[0]["data"] == made.id
+    assert made.profile.personal
