@@ -51,7 +51,8 @@ class Dialogs:
     async def watch(self, page: "Page", target: str) -> None:
         """Take the dialogs of a page."""
         page.on("dialog", lambda dialog: self._take(target, dialog))
-        page.on("close", lambda _: self._open.pop(target, None))
+        page.on("dialogclosed", lambda dialog: self._forget(target, dialog))
+        page.on("close", lambda _: self._forget(target))
 
     @contextmanager
     def answered(self, target: str, answer: Answer) -> Iterator[None]:
@@ -76,6 +77,10 @@ class Dialogs:
             self._tasks.start(self._say(dialog, answers[-1]), name="dialog")
         else:
             self._open[target] = dialog
+
+    def _forget(self, target: str, dialog: "Dialog | None" = None) -> None:
+        if dialog is None or self._open.get(target) is dialog:
+            self._open.pop(target, None)
 
     async def _say(self, dialog: "Dialog", answer: Answer) -> bool:
         """Answer a dialog; false where a person, or another client, was first."""

@@ -171,9 +171,9 @@ class Forms:
                     element = await self._attached(driven, one, request)
                     await self._put(element, item.value, milliseconds(request.timeout))
         except Failure as failure:
-            raise type(failure)(
-                f"items.{number}: {failure.message}", hint=failure.hint, **{**failure.details, "filled": number}
-            ) from None
+            failure.message = f"items.{number}: {failure.message}"
+            failure.details["filled"] = number
+            raise
 
     async def _attached(self, driven: Driven, one: OneElement, request: Acting) -> "ElementHandle":
         """The element itself, as it is now."""

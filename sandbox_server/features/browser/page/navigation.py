@@ -52,8 +52,9 @@ class Navigation:
     async def navigate(self, request: NavigateRequest) -> Reply[Landed]:
         """Load an address in the page."""
         async with driving(self._session, request, "loading the page", revive=True) as driven:
-            options = {"wait_until": request.wait_until, "timeout": milliseconds(request.timeout)}
-            landed = await _landed(driven, await driven.frame.goto(address(request.url), **options))
+            timeout = milliseconds(request.timeout)
+            response = await driven.frame.goto(address(request.url), wait_until=request.wait_until, timeout=timeout)
+            landed = await _landed(driven, response)
         return await told(self._session, landed)
 
     @operation("POST /v1/browser/page/back", scope="browser", tool="browser_go_back", aliases=("sandbox_browser_go_back",))
@@ -70,18 +71,20 @@ class Navigation:
     async def reload(self, request: ReloadRequest) -> Reply[Landed]:
         """Load the page again; one that crashed or hangs too."""
         url = (await self._session.tab(request.tab)).url
-        options = {"wait_until": request.wait_until, "timeout": milliseconds(request.timeout)}
+        timeout, until = milliseconds(request.timeout), request.wait_until
         async with driving(self._session, request, "reloading the page", revive=True) as driven:
-            revived = driven.page.url == "about:blank" != url
-            response = await (driven.page.goto(url, **options) if revived else driven.page.reload(**options))
+            if driven.page.url == "about:blank" != url:  # it was made blank, to be had at all
+                response = await driven.page.goto(url, wait_until=until, timeout=timeout)
+            else:
+                response = await driven.page.reload(wait_until=until, timeout=timeout)
             landed = await _landed(driven, response)
         return await told(self._session, landed)
 
     async def _go(self, request: ReloadRequest, steps: int) -> Reply[Landed]:
-        options = {"wait_until": request.wait_until, "timeout": milliseconds(request.timeout)}
         async with driving(self._session, request, "going through the history") as driven:
             await _expect_entry(driven, steps)
-            landed = await _landed(driven, await (driven.page.go_back if steps < 0 else driven.page.go_forward)(**options))
+            go = driven.page.go_back if steps < 0 else driven.page.go_forward
+            landed = await _landed(driven, await go(wait_until=request.wait_until, timeout=milliseconds(request.timeout)))
         return await told(self._session, landed)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -112,7 +112,7 @@ class Reading:
                 html = await driven.frame.content()
             else:
                 html = await driven.frame.locator(request.selector or "html").first.evaluate(_HTML, request.outer)
-        return await told(self._session, cast("str", html))
+        return await told(self._session, html)
 
     @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", aliases=("sandbox_browser_get_text",))
     async def get_text(self, request: Targeted) -> Reply[str]:

@@ -55,7 +55,9 @@ class ActingTools:
 
     tag = "browser-tools"
 
-    def __init__(self, session: BrowserSession, outline: Outline, navigation: Navigation, hands: PageInput, forms: Forms, tabs: Tabs) -> None:
+    def __init__(
+        self, session: BrowserSession, outline: Outline, navigation: Navigation, hands: PageInput, forms: Forms, tabs: Tabs
+    ) -> None:
         self._session = session
         self._outline = outline
         self._navigation = navigation
@@ -77,7 +79,8 @@ class ActingTools:
         """Write into a field."""
         before = "" if request.clear else await self._forms.value_of(request)
         shared = request.model_dump(exclude={"value", "clear"})
-        return await self._forms.fill(FillRequest(text=before + request.value, **shared))
+        reply: Reply[None] = await self._forms.fill(FillRequest(text=before + request.value, **shared))
+        return reply
 
     @operation(
         "POST /v1/browser/tools/select",
@@ -107,7 +110,9 @@ class ActingTools:
             async with driving(self._session, request, "measuring the page") as driven:
                 width, height = await driven.page.evaluate("[innerWidth, innerHeight]")
             x, y = x / request.factors[0] * width, y / request.factors[1] * height
-        return await self._hands.click(ClickRequest(x=x, y=y, **request.model_dump(exclude={"x", "y", "factors"})))
+        shared = request.model_dump(exclude={"x", "y", "factors"})
+        reply: Reply[None] = await self._hands.click(ClickRequest(x=x, y=y, **shared))
+        return reply
 
     @operation(
         "POST /v1/browser/tools/close_tab",
@@ -118,7 +123,8 @@ class ActingTools:
     )
     async def tool_close_tab(self) -> Reply[None]:
         """Close the tab in front."""
-        return await self._tabs.close_tab(await self._front())
+        reply: Reply[None] = await self._tabs.close_tab(await self._front())
+        return reply
 
     @operation("POST /v1/browser/tools/close", scope="browser", tool="browser_close", destructive=True)
     async def tool_close(self) -> Reply[None]:

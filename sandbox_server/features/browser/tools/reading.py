@@ -7,7 +7,17 @@ from pydantic import Field
 from sandbox_server.core import Blob, Model, Reply, operation
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.features.browser.page.driving import READ_SECONDS, Acting, Index, Seconds, Selector, Targeted, driving, shown_frames, told
+from sandbox_server.features.browser.page.driving import (
+    READ_SECONDS,
+    Acting,
+    Index,
+    Seconds,
+    Selector,
+    Targeted,
+    driving,
+    shown_frames,
+    told,
+)
 from sandbox_server.features.browser.page.reading import EvaluateRequest, PageScreenshotRequest, Reading
 from sandbox_server.features.browser.tools.listing import Outline
 
@@ -75,10 +85,13 @@ class ReadingTools:
     )
     async def tool_evaluate(self, request: EvaluateCall) -> Reply[Any]:
         """Run JavaScript in the page and return what it gives."""
-        return await self._reading.evaluate(EvaluateRequest(expression=request.script, **request.model_dump(exclude={"script"})))
+        shared = request.model_dump(exclude={"script"})
+        reply: Reply[Any] = await self._reading.evaluate(EvaluateRequest(expression=request.script, **shared))
+        return reply
 
     @operation("GET /v1/browser/tools/screenshot", scope="browser", tool="browser_screenshot", media_type="image/png")
     async def tool_screenshot(self, request: ScreenshotCall) -> Blob:
         """Take a picture of the page, or of one element."""
         shared = request.model_dump(exclude={"name", "fullPage"})
-        return await self._reading.page_screenshot(PageScreenshotRequest(full_page=request.fullPage, **shared))
+        picture: Blob = await self._reading.page_screenshot(PageScreenshotRequest(full_page=request.fullPage, **shared))
+        return picture
