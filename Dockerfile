@@ -18,7 +18,7 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && ln -s sandbox /usr/local/bin/aio \
     && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
-# --- desktop: an X server, a window manager, a message bus, a sound server and fonts for Latin, CJK, emoji, Hebrew and Arabic
+# --- desktop: an X server, a window manager, a message bus, a sound and a VNC server, fonts for Latin, CJK, emoji, Hebrew and Arabic
 # What only loads GL drivers, PostScript, HEIF and JPEG XL, and takes sound from networks and microphones, is 390 MB that nothing here uses:
 # a package says that it is there. `apt-get install` of the real ones goes beside it.
 FROM system AS desktop
@@ -29,7 +29,8 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     stand-in tandem-omitted libglx-mesa0=99 libspectre1=99 libheif1=99 libjxl0.11=99 libasound2-plugins=99 libgstreamer1.0-0=99 \
         libgstreamer-plugins-base1.0-0=99 libwebrtc-audio-processing-1-3=99 libfftw3-single3=99 libabsl20240722=99 \
     && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted.deb \
-        dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei openbox pulseaudio xvfb \
+        dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei openbox pulseaudio tigervnc-scraping-server \
+        xvfb \
     && fc-cache --system-only && rm -rf tandem-omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
 
 # --- tools: what other stages build with -----------------------------------------------------------------------------
@@ -80,7 +81,8 @@ COPY requirements/package.json requirements/package-lock.json /requirements/
 WORKDIR /requirements
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund \
-    && mkdir -p /vendor && cd node_modules/@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
+    && mkdir -p /vendor/novnc && cd node_modules/@novnc/novnc && cp -r core vendor AUTHORS LICENSE.txt docs/LICENSE.MPL-2.0 /vendor/novnc/ \
+    && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
     && cp xterm/LICENSE /vendor/xterm.LICENSE
 
 # --- conformance: the protocol's own test suite, for the tests only --------------------------------------------------

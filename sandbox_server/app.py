@@ -36,6 +36,7 @@ from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.auth import Auth, Credentials
@@ -67,6 +68,7 @@ from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -85,13 +87,6 @@ def compose(settings: Settings) -> Product:
     paths = settings.paths
     audit = Audit()
     processes = Processes(paths.socket("spawn"))
-    left_out = settings.components.disabled
-    components = Components(
-        {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
-        | ({} if "mcp" in left_out else {"mcp": paths.socket("mcp")})
-        | ({} if "desktop" in left_out else {"desktop": settings.display.socket})
-        | ({} if "browser" in left_out else {"browser": paths.socket("cdp")})
-    )
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -116,8 +111,8 @@ def compose(settings: Settings) -> Product:
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(components, audit),
-        Doctor(processes, settings),
+        Health(Components(component_sockets(settings)), audit),
+        Doctor(processes, settings, desktop),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
@@ -132,12 +127,28 @@ def compose(settings: Settings) -> Product:
         BoxRestart(renewal),
         CapabilityReport(box.isolation),
         screen,
+        Vnc(VncServer(paths.vnc), desktop),
         display,
     ]
     features += load_features(paths.custom_tools)
     features.append(Description(lambda: list(every_operation(features)), __version__))
     opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+
+
+def component_sockets(settings: Settings) -> dict[str, str]:
+    """The sockets on which the components answer once they are ready, except those that were left out."""
+    paths = settings.paths
+    parts = {
+        "browser": {"browser": paths.socket("cdp")},
+        "desktop": {"desktop": settings.display.socket, "desktop-bus": paths.bus},
+        "mcp": {"mcp": paths.socket("mcp")},
+        "vnc": {"vnc": paths.vnc},
+    }
+    sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    for component in parts.keys() - settings.components.left_out:
+        sockets |= parts[component]
+    return sockets
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

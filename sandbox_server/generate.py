@@ -8,6 +8,7 @@ from sandbox_server import __version__, settings
 from sandbox_server.app import compose, every_operation
 from sandbox_server.core.openapi import document
 from sandbox_server.features.description import TITLE
+from sandbox_server.variables import Variable
 
 BEGIN = "<!-- settings: made by scripts/generate -->\n"
 END = "<!-- end of settings -->"
@@ -39,4 +40,24 @@ def refresh(root: Path, *, check: bool) -> list[str]:
 def _with_table(readme: str) -> str:
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
-    return f"{before}{begin}\n{settings.table()}\n{end}{after}" if begin and end else readme
+    return f"{before}{begin}\n{table()}\n{end}{after}" if begin and end else readme
+
+
+def table() -> str:
+    """The Markdown table of every variable, grouped by section."""
+    lines = ["| variable | default | meaning |", "|---|---|---|"]
+    title = ""
+    for section, known in settings.variables():
+        if section != title:
+            lines.append(f"| **{section}** | | |")
+            title = section
+        lines.append(f"| `{known.name}` | {_shown(known)} | {known.doc} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(known: Variable) -> str:
+    if known.default in (None, "", (), frozenset()):
+        return known.kind.label
+    if isinstance(known.default, bool):
+        return f"`{str(known.default).lower()}`"
+    return f"`{known.default:g}`" if isinstance(known.default, float) else f"`{known.default}`"

@@ -73,6 +73,16 @@ class Paths:
         return f"{self.desktop}/authority"
 
     @property
+    def bus(self) -> str:
+        """Where the message bus of the desktop's programs listens."""
+        return f"{self.desktop}/bus"
+
+    @property
+    def vnc(self) -> str:
+        """Where the VNC server listens, for the desktop's user and control."""
+        return f"{self.desktop}/vnc.sock"
+
+    @property
     def sound(self) -> str:
         """The socket of the sound server, for the desktop's user and control; where programs look below XDG_RUNTIME_DIR."""
         return f"{self.desktop}/pulse/native"

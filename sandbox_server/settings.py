@@ -1,7 +1,7 @@
 """Every environment variable of the container, once: name, type, default and meaning.
 
 Stdlib only, because `boot` imports this first and has milliseconds. An empty value means unset; a
-bad one raises `BadSettings`, which names the variable. The README's table comes from `table()`.
+bad one raises `BadSettings`, which names the variable. The README's table is made from it.
 """
 
 import json
@@ -253,6 +253,11 @@ class Components:
         "`DISABLE_<COMPONENT>=true` leaves that component out, as in `DISABLE_MCP=true`.",
     )
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """What was disabled, and what has no use without it."""
+        return self.disabled | ({"vnc"} if "desktop" in self.disabled else set())
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -326,23 +331,3 @@ def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, s
         "SHELL": "/bin/bash",
         "WORKSPACE": agent.workspace,
     }
-
-
-def table() -> str:
-    """Give the Markdown table of every variable, grouped by section."""
-    lines = ["| variable | default | meaning |", "|---|---|---|"]
-    title = ""
-    for section, known in variables():
-        if section != title:
-            lines.append(f"| **{section}** | | |")
-            title = section
-        lines.append(f"| `{known.name}` | {_shown(known)} | {known.doc} |")
-    return "\n".join(lines) + "\n"
-
-
-def _shown(known: Variable) -> str:
-    if known.default in (None, "", (), frozenset()):
-        return known.kind.label
-    if isinstance(known.default, bool):
-        return f"`{str(known.default).lower()}`"
-    return f"`{known.default:g}`" if isinstance(known.default, float) else f"`{known.default}`"

@@ -44,3 +44,8 @@ def test_only_health_needs_nobody() -> None:
     public = {op.spec.path for op in operations if op.spec.scope == "public"}
 
     assert public <= {"/healthz", "/readyz", "/auth"}
+
+
+def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
+    assert set(app.component_sockets(load({}))) == {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "vnc"}
+    assert set(app.component_sockets(load({"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"}))) == {"gateway", "spawner"}

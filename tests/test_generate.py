@@ -32,7 +32,7 @@ def test_the_table_of_settings_stands_between_its_marks(root: Path) -> None:
     text = (root / "README.md").read_text()
     assert text.startswith("# X\n")
     assert text.endswith(f"{generate.END}\nAfter.\n")
-    assert settings.table() in text
+    assert generate.table() in text
     assert "old\n" not in text
 
 
@@ -45,3 +45,10 @@ def test_a_readme_without_the_marks_is_left_alone(root: Path) -> None:
 
 def test_the_document_is_the_same_every_time() -> None:
     assert generate.openapi() == generate.openapi()
+
+
+def test_the_table_has_every_variable_once_and_no_variable_is_declared_twice() -> None:
+    names = [known.name for _, known in settings.variables()]
+    assert len(names) == len(set(names))
+    lines = generate.table().splitlines()
+    assert [line.split("`")[1] for line in lines if line.startswith("| `")] == names

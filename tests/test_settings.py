@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sandbox_server.settings import BadSettings, Settings, ShutdownHook, agent_environ, load, table, variables
+from sandbox_server.settings import BadSettings, Settings, ShutdownHook, agent_environ, load, variables
 
 
 def test_nothing_set_is_valid_and_gives_the_defaults() -> None:
@@ -90,15 +90,13 @@ def test_no_secret_is_inherited() -> None:
     assert [known.name for _, known in variables() if known.kind.label == "secret" and known.inherited] == []
 
 
-def test_the_table_has_every_variable_once_and_no_variable_is_declared_twice() -> None:
-    names = [known.name for _, known in variables()]
-    assert len(names) == len(set(names))
-    lines = table().splitlines()
-    assert [line.split("`")[1] for line in lines if line.startswith("| `")] == names
-
-
 def test_importing_the_settings_brings_in_nothing_heavy() -> None:
     heavy = {"pydantic", "starlette", "asyncio", "ssl", "supervisor", "logging"}
     code = f"import sys; import sandbox_server.settings; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_has_no_use_without_a_disabled_component_is_left_out_with_it() -> None:
+    assert load({"DISABLE_DESKTOP": "true"}).components.left_out == {"desktop", "vnc"}
+    assert load({"DISABLE_VNC": "true"}).components.left_out == {"vnc"}

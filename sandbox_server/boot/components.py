@@ -14,7 +14,7 @@ def link(settings: Settings, *, with_box: bool = False) -> None:
     The gateway reads the routes of added services itself.
     """
     paths = settings.paths
-    left_out = settings.components.disabled | _not_asked_for(settings) | (set() if with_box else {"box"})
+    left_out = settings.components.left_out | _not_asked_for(settings) | (set() if with_box else {"box"})
     fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added(paths)], left_out)
     gateway = Path(paths.run, "nginx")
     fill(gateway / "components", [f"{paths.code}/nginx/components"], left_out)

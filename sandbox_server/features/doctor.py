@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox_server.core import Failure, Model, operation
+from sandbox_server.core import Failure, Model, Unavailable, operation
 from sandbox_server.drivers import system
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 
 MIN_SHM_BYTES = 256 * 1024 * 1024
@@ -52,9 +53,10 @@ class Doctor:
 
     tag = "doctor"
 
-    def __init__(self, processes: Processes, settings: Settings) -> None:
+    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop) -> None:
         self._processes = processes
         self._settings = settings
+        self._desktop = desktop
 
     @operation("GET /v1/doctor", scope="view")
     async def doctor(self) -> Diagnosis:
@@ -74,6 +76,7 @@ class Doctor:
             Probe("shared_memory", _shared_memory, "run with --shm-size 1g"),
             Probe("memory_limit", _memory_limit, "run with --memory 4g, so that a hog ends here and not on the host"),
             Probe("process_limit", _process_limit, "run with --pids-limit 4096, so that a fork bomb ends here"),
+            Probe("desktop", self._windows, "read the container's log for lines of Xvfb and openbox"),
             Probe("disk", self._disk, "free at least 1 GiB for the workspace, or mount a larger volume"),
             Probe("clock", _clock, "start a time service on the host: tokens expire by this clock"),
         )
@@ -93,6 +96,16 @@ class Doctor:
     async def _sudo(self) -> Finding:
         works = await self._succeeds("sudo", "-n", "true")
         return Finding(works, "the agent can become root" if works else "sudo is refused")
+
+    async def _windows(self) -> Finding:
+        if "desktop" in self._settings.components.left_out:
+            return Finding(None, "it was left out")
+        try:
+            width, height = await self._desktop.screen.size()
+            manager = await self._desktop.windows.manager()
+        except Unavailable as down:
+            return Finding(False, down.message)
+        return Finding(manager is not None, f"{width}x{height} pixels, windows managed by {manager or 'nobody'}")
 
     async def _disk(self) -> Finding:
         room = system.space(self._settings.agent.workspace)

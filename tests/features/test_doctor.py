@@ -4,10 +4,25 @@ import pytest
 
 from sandbox_server.core import Unavailable
 from sandbox_server.drivers.process import Completed, Exit
+from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.doctor import Check, Doctor
 from sandbox_server.settings import Settings, load
+from tests.drivers.x11.conftest import desktop, window_manager, xserver
+
+__all__ = ["desktop", "window_manager", "xserver"]
 
 pytestmark = pytest.mark.anyio
+
+
+class NoDesktop:
+    """A desktop that is down."""
+
+    @property
+    def screen(self) -> "NoDesktop":
+        return self
+
+    async def size(self) -> tuple[int, int]:
+        raise Unavailable("the desktop cannot be reached: it is not running")
 
 
 class FakeProcesses:
@@ -28,7 +43,7 @@ class NoProcesses:
 
 
 async def checks(processes: object, settings: Settings | None = None) -> dict[str, Check]:
-    doctor = Doctor(processes, settings or load({"WORKSPACE": "/tmp"}))  # type: ignore[arg-type]
+    doctor = Doctor(processes, settings or load({"WORKSPACE": "/tmp"}), NoDesktop())  # type: ignore[arg-type]
     return {check.name: check for check in (await doctor.doctor()).checks}
 
 
@@ -60,9 +75,29 @@ async def test_a_probe_that_cannot_look_is_unknown_and_not_lost() -> None:
 
 
 async def test_the_lost_ones_are_listed_by_name() -> None:
-    doctor = Doctor(FakeProcesses({"sudo": 1}), load({"WORKSPACE": "/tmp"}))  # type: ignore[arg-type]
+    doctor = Doctor(FakeProcesses({"sudo": 1}), load({"WORKSPACE": "/tmp"}), NoDesktop())  # type: ignore[arg-type]
 
     diagnosis = await doctor.doctor()
 
     assert "sudo" in diagnosis.lost
     assert "authentication" not in diagnosis.lost
+
+
+async def test_a_desktop_that_is_down_is_lost_and_one_that_was_left_out_is_not_looked_for() -> None:
+    found = (await checks(FakeProcesses({})))["desktop"]
+    assert (found.status, found.detail) == ("lost", "the desktop cannot be reached: it is not running")
+
+    left_out = (await checks(FakeProcesses({}), load({"DISABLE_DESKTOP": "true", "WORKSPACE": "/tmp"})))["desktop"]
+    assert (left_out.status, left_out.detail) == ("unknown", "it was left out")
+
+
+async def test_the_window_manager_of_the_desktop_is_named(desktop: Desktop, window_manager: None) -> None:
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), desktop)  # type: ignore[arg-type]
+    [found] = [check for check in (await doctor.doctor()).checks if check.name == "desktop"]
+    assert (found.status, found.detail) == ("holds", "3840x2160 pixels, windows managed by Openbox")
+
+
+async def test_a_desktop_without_a_window_manager_is_lost(desktop: Desktop) -> None:
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), desktop)  # type: ignore[arg-type]
+    [found] = [check for check in (await doctor.doctor()).checks if check.name == "desktop"]
+    assert (found.status, found.detail) == ("lost", "3840x2160 pixels, windows managed by nobody")

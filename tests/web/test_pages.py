@@ -12,7 +12,7 @@ from sandbox_server.features.auth.paths import OPEN
 WEB = Path(sandbox_server.__file__).parent / "web"
 VENDOR = "/static/vendor/"
 PAGES = sorted(WEB.rglob("*.html"))
-SCRIPTS = sorted(WEB.rglob("*.js"))
+SCRIPTS = [script for script in sorted(WEB.rglob("*.js")) if WEB / "vendor" not in script.parents]
 
 
 class Links(HTMLParser):

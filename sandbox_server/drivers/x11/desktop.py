@@ -47,6 +47,12 @@ class Desktop:
         await self.pointer.release_all()
         await self.keyboard.release_all()
 
+    async def release_everything(self) -> None:
+        """Release every key and button that is down, whoever pressed it."""
+        await self._input.call(release_everything)
+        self.keyboard.held.clear()
+        self.pointer.held.clear()
+
     def _opened(self, display: Display) -> None:
         self.keyboard.forget()
         self.pointer.forget()

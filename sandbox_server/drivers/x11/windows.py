@@ -49,6 +49,10 @@ class Windows:
         """The class of the window that has the focus, or nothing."""
         return await self._connection.call(_focused_program)
 
+    async def manager(self) -> str | None:
+        """The name of the window manager that runs; None where there is none (EWMH `_NET_SUPPORTING_WM_CHECK`)."""
+        return await self._connection.call(_manager)
+
     async def activate(self, xid: int) -> Window:
         """Raise a window and give it the focus. Raises Conflict if it is gone."""
         await self._connection.call(lambda display: _activate(display, xid))
@@ -74,6 +78,17 @@ def _described(display: Display, xid: int) -> Window:
         return _window(display, window, geometry, corner)
     except (error.BadWindow, error.BadDrawable):
         raise Conflict(f"the window {xid:#x} is gone: read the elements again") from None
+
+
+def _manager(display: Display) -> str | None:
+    """A window manager leaves its mark on the root window; only while it runs is the window that the mark names there."""
+    for xid in _values(display, display.screen().root, "_NET_SUPPORTING_WM_CHECK"):
+        window = display.create_resource_object("window", xid)
+        try:
+            return _title(display, window) if xid in _values(display, window, "_NET_SUPPORTING_WM_CHECK") else None
+        except error.BadWindow:
+            return None
+    return None
 
 
 def _window(display: Display, window: Any, geometry: Any, corner: Any) -> Window:

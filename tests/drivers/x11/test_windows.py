@@ -82,3 +82,7 @@ async def test_a_window_that_is_gone_is_a_conflict(desktop: Desktop, terminals: 
     await eventually(lambda: titles(desktop), lambda found: len(found) == 1)
     with pytest.raises(Conflict, match="is gone"):
         await desktop.windows.activate(xids["second"])
+
+
+async def test_the_window_manager_is_named_while_it_runs(desktop: Desktop) -> None:
+    assert await desktop.windows.manager() == "Openbox"

@@ -11,6 +11,8 @@ from sandbox_server.features.auth.paths import OPEN, scope_for
         ("/", "view"),
         ("/index.html", "view"),
         ("/terminal", "shell"),
+        ("/vnc/index.html", "view"),
+        ("/websockify", "view"),
         ("/v1/shell/exec", None),
         ("/mcp", None),
         ("/static/home/home.js", None),

@@ -1,0 +1,1 @@
+"""VNC: what a viewer may say to the server, and the server itself."""

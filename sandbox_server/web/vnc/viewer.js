@@ -1,0 +1,118 @@
+// The desktop on the page: one RFB connection, which comes back when it is lost.
+
+import { Refused, call } from "/static/api.js";
+import RFB from "/static/vendor/novnc/core/rfb.js";
+
+const FIRST_DELAY_MS = 250;
+const LONGEST_DELAY_MS = 4000;
+const SHARP = 8;
+
+/**
+ * @typedef {object} Listener
+ * @property {(state: "connecting" | "connected" | "lost" | "refused", reason?: string) => void} state
+ * @property {(control: boolean) => void} control whether this viewer's mouse and keyboard count
+ * @property {(text: string) => void} copied text that was copied on the desktop
+ */
+
+export class Viewer {
+  /** @type {RFB | undefined} */
+  #rfb;
+  #delay = FIRST_DELAY_MS;
+  #timer = 0;
+  #scaled = true;
+
+  /**
+   * @param {HTMLElement} screen
+   * @param {{address: URL, watch: boolean}} options where the socket is; `watch`: do not act even if it is allowed
+   * @param {Listener} listener
+   */
+  constructor(screen, { address, watch }, listener) {
+    this.screen = screen;
+    this.address = address;
+    this.watch = watch;
+    this.listener = listener;
+  }
+
+  /** Connect, now. */
+  async connect() {
+    clearTimeout(this.#timer);
+    this.listener.state("connecting");
+    try {
+      const { scopes } = await call("GET", "/auth", { whole: true });
+      this.#open(scopes.split(" "));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** @param {boolean} scaled fitted to the window, or pixel by pixel */
+  set scaled(scaled) {
+    this.#scaled = scaled;
+    if (this.#rfb) this.#rfb.scaleViewport = scaled;
+  }
+
+  /** @param {string} text put on the desktop's clipboard */
+  paste(text) {
+    this.#rfb?.clipboardPasteFrom(text);
+  }
+
+  focus() {
+    this.#rfb?.focus();
+  }
+
+  /** @param {string[]} scopes what the caller may do */
+  #open(scopes) {
+    if (!scopes.includes("view")) {
+      this.listener.state("refused", "You are signed in, but may not see the desktop: that needs the scope view.");
+      return;
+    }
+    const control = scopes.includes("control") && !this.watch;
+    const socket = new WebSocket(this.address);
+    const rfb = new RFB(this.screen, /** @type {any} */ (socket), { shared: true });
+    rfb.viewOnly = !control;
+    rfb.scaleViewport = this.#scaled;
+    rfb.qualityLevel = SHARP;
+    rfb.background = "transparent";
+    rfb.addEventListener("connect", () => this.#connected(control));
+    rfb.addEventListener("clipboard", (event) => this.listener.copied(event.detail.text));
+    rfb.addEventListener("securityfailure", () => this.listener.state("refused", "The desktop's server asks for a password."));
+    socket.addEventListener("close", (event) => this.#closed(rfb, event.reason));
+    this.#rfb = rfb;
+  }
+
+  /** @param {boolean} control */
+  #connected(control) {
+    this.#delay = FIRST_DELAY_MS;
+    this.listener.control(control);
+    this.listener.state("connected");
+    this.focus();
+  }
+
+  /**
+   * @param {RFB} rfb
+   * @param {string} reason
+   */
+  #closed(rfb, reason) {
+    if (rfb !== this.#rfb) return;
+    this.#rfb = undefined;
+    this.#again(reason);
+  }
+
+  /** @param {unknown} error */
+  #failed(error) {
+    if (error instanceof Refused && error.status === 401) {
+      this.listener.state("refused", "You are signed out. Sign in, or open a new link.");
+    } else if (error instanceof Refused && error.status === 403) {
+      this.listener.state("refused", error.message);
+    } else {
+      this.#again(error instanceof Refused ? error.message : "The sandbox does not answer.");
+    }
+  }
+
+  /** @param {string} reason */
+  #again(reason) {
+    this.listener.state("lost", reason);
+    this.#timer = setTimeout(() => this.connect(), this.#delay);
+    this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY_MS);
+  }
+}

@@ -1,0 +1,36 @@
+"""A real VNC server on a real display."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import until
+from tests.drivers.x11.conftest import XServer, desktop, program, xserver
+
+__all__ = ["desktop", "program", "xserver"]
+
+
+class VncProcess:
+    """TigerVNC's server for a display that exists."""
+
+    def __init__(self, path: Path, display: str) -> None:
+        self.path = str(path)
+        argv = ["X0tigervnc", f"-display={display}", "-rfbport=-1", f"-rfbunixpath={path}", "-SecurityTypes=None", "-Log=*:stderr:0"]
+        self.process = subprocess.Popen([*argv, "-SendPrimary=0"], env=os.environ | {"HOME": str(path.parent)})
+        until(path.exists)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait(5)
+
+
+@pytest.fixture
+def vnc(xserver: XServer, tmp_path: Path) -> Iterator[VncProcess]:
+    """A running VNC server."""
+    server = VncProcess(tmp_path / "vnc.sock", xserver.name)
+    yield server
+    server.kill()

@@ -1,0 +1,150 @@
+"""Viewers of the desktop over VNC, with a real server behind."""
+
+import asyncio
+import struct
+
+import pytest
+
+from sandbox_server.core import Call, Caller, InvalidArgument, ResourceExhausted, Unavailable
+from sandbox_server.drivers.vnc.rights import EXTENDED_CLIPBOARD
+from sandbox_server.drivers.vnc.server import VncServer
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.features import vnc as feature
+from sandbox_server.features.vnc import Vnc
+from tests.drivers.vnc.conftest import VncProcess, vnc
+from tests.drivers.vnc.test_messages import set_encodings
+from tests.drivers.vnc.test_rights import KEY_DOWN, KEY_UP
+from tests.drivers.x11.conftest import Program, desktop, eventually, program, xserver
+
+__all__ = ["desktop", "program", "vnc", "xserver"]
+
+pytestmark = pytest.mark.anyio
+
+PRESSED = struct.pack(">BBHH", 5, 1, 50, 60)
+UPDATE = struct.pack(">BBHHHH", 3, 0, 0, 0, 8, 8)
+
+
+class Page:
+    """A viewer's end of the socket."""
+
+    def __init__(self, *scopes: str) -> None:
+        self.call = Call(Caller("person", frozenset(scopes)), "request")
+        self.seen = bytearray()
+        self._sent: asyncio.Queue[str | bytes | None] = asyncio.Queue()
+        self._arrived = asyncio.Event()
+
+    def say(self, *messages: str | bytes | None) -> None:
+        """Send messages; None closes."""
+        for message in messages:
+            self._sent.put_nowait(message)
+
+    async def sees(self, count: int) -> bytes:
+        """Wait until so many bytes have come since the last time, and take them."""
+        async with asyncio.timeout(5):
+            while len(self.seen) < count:
+                self._arrived.clear()
+                await self._arrived.wait()
+        taken = bytes(self.seen[:count])
+        del self.seen[:count]
+        return taken
+
+    async def greet(self) -> tuple[int, int]:
+        """Begin as every viewer does; the size of the screen."""
+        self.say(b"RFB 003.008\n", b"\x01", b"\x00")
+        greeting = await self.sees(12 + 2 + 4 + 24)
+        width, height = struct.unpack_from(">HH", greeting, 18)
+        await self.sees(struct.unpack(">I", greeting[-4:])[0])
+        self.say(set_encodings(0, EXTENDED_CLIPBOARD))
+        return width, height
+
+    async def receive(self) -> str | bytes | None:
+        return await self._sent.get()
+
+    async def send(self, message: str | bytes) -> None:
+        assert isinstance(message, bytes)
+        self.seen += message
+        self._arrived.set()
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        raise AssertionError("the caller of the operation closes")
+
+
+@pytest.fixture
+def viewers(vnc: VncProcess, desktop: Desktop) -> Vnc:
+    return Vnc(VncServer(vnc.path), desktop)
+
+
+async def test_a_viewer_with_control_acts_and_one_without_does_not(viewers: Vnc, program: Program) -> None:
+    person, watcher = Page("view", "control"), Page("view")
+    async with asyncio.TaskGroup() as open_pages:
+        for page in (watcher, person):
+            open_pages.create_task(viewers.view_desktop(page, page.call))
+            assert await page.greet() == (3840, 2160)
+        watcher.say(KEY_DOWN, KEY_UP, PRESSED, UPDATE)
+        watcher.seen.clear()
+        await watcher.sees(16)  # an answer: what was sent before has been dealt with
+        person.say(KEY_DOWN, KEY_UP)
+
+        async def text() -> str:
+            return program.text
+
+        assert await eventually(text, bool) == "a"
+        assert program.kinds() == ["down", "up"]
+        person.say(None)
+        watcher.say(None)
+
+
+async def test_what_was_copied_is_for_those_with_control(viewers: Vnc, desktop: Desktop) -> None:
+    person, watcher = Page("view", "control"), Page("view")
+    async with asyncio.TaskGroup() as open_pages:
+        for page in (watcher, person):
+            open_pages.create_task(viewers.view_desktop(page, page.call))
+            await page.greet()
+            await page.sees(8 + 8)  # the server tells what it can do with a clipboard
+        await desktop.clipboard.write("secret 世界")
+        provided, length, flags = struct.unpack(">B3xiI", await person.sees(12))
+        assert (provided, flags) == (3, 1 << 28 | 1)
+        assert length < -4
+        assert struct.unpack(">B3xiI", await watcher.sees(12)) == (3, -4, 1 << 27 | 1), "a notice without contents"
+        watcher.say(struct.pack(">B3xiI", 6, -4, 1 << 25 | 1), UPDATE)
+        assert (await watcher.sees(16))[:4] == b"\x00\x00\x00\x01", "the request for it is left out, the next one is answered"
+        person.say(None)
+        watcher.say(None)
+
+
+async def test_what_is_no_rfb_ends_the_connection(viewers: Vnc) -> None:
+    for said, reason in (("text", "binary"), (b"GET / HTTP/1.1\r\n", "not RFB")):
+        page = Page("view")
+        page.say(said)
+        with pytest.raises(InvalidArgument, match=reason):
+            await viewers.view_desktop(page, page.call)
+
+
+async def test_a_server_that_dies_is_said_to_have_and_leaves_nothing_pressed(viewers: Vnc, vnc: VncProcess, program: Program) -> None:
+    page = Page("view", "control")
+    viewing = asyncio.create_task(viewers.view_desktop(page, page.call))
+    await page.greet()
+    page.say(KEY_DOWN)
+
+    async def kinds() -> list[str]:
+        return program.kinds()
+
+    await eventually(kinds, lambda found: found == ["down"])
+    vnc.kill()
+    with pytest.raises(Unavailable, match="ended"):
+        await viewing
+    await eventually(kinds, lambda found: found == ["down", "up"])
+
+
+async def test_there_is_a_limit_to_viewers(viewers: Vnc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feature, "MAX_VIEWERS", 1)
+    first = Page("view")
+    viewing = asyncio.create_task(viewers.view_desktop(first, first.call))
+    await first.greet()
+    with pytest.raises(ResourceExhausted):
+        await viewers.view_desktop(Page("view"), first.call)
+    first.say(None)
+    await viewing
+    again = Page("view")
+    again.say(None)
+    await viewers.view_desktop(again, again.call)
