@@ -18,6 +18,11 @@ from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.readable import Readable
+from sandbox_server.drivers.browser.session import BrowserSession
+from sandbox_server.drivers.browser.uploads import Uploads as BrowserUploads
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
@@ -47,7 +52,17 @@ from sandbox_server.features.box.checkpoints import Checkpoints
 from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.captcha import Captchas
+from sandbox_server.features.browser.page.elements import PageElements
+from sandbox_server.features.browser.page.forms import Forms
+from sandbox_server.features.browser.page.input import PageInput
+from sandbox_server.features.browser.page.navigation import Navigation
+from sandbox_server.features.browser.page.reading import Reading
 from sandbox_server.features.browser.screen import BrowserScreen
+from sandbox_server.features.browser.tabs import Tabs
+from sandbox_server.features.browser.tools.acting import ActingTools
+from sandbox_server.features.browser.tools.listing import Outline
+from sandbox_server.features.browser.tools.reading import ReadingTools
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
@@ -130,9 +145,10 @@ def compose(settings: Settings) -> Product:
         Vnc(VncServer(paths.vnc), desktop),
         display,
     ]
-    features += load_features(paths.custom_tools)
+    pages, opened_pages = page_features(files, settings)
+    features += [*pages, *load_features(paths.custom_tools)]
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe, *opened_pages)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
@@ -149,6 +165,27 @@ def component_sockets(settings: Settings) -> dict[str, str]:
     for component in parts.keys() - settings.components.left_out:
         sockets |= parts[component]
     return sockets
+
+
+def page_features(files: Files, settings: Settings) -> tuple[list[Feature], tuple[AbstractAsyncContextManager[Any], ...]]:
+    """Everything on the browser's pages and tabs, and what has to be opened for it."""
+    session = BrowserSession(Owner(settings.paths.socket("cdp")))
+    elements, uploads = Elements(), BrowserUploads(files, settings.paths.spool)
+    navigation, tabs = Navigation(session), Tabs(session)
+    hands, forms = PageInput(session, elements), Forms(session, elements, uploads)
+    reading, outline = Reading(session, elements, Readable()), Outline(session, elements)
+    features: list[Feature] = [
+        navigation,
+        hands,
+        forms,
+        reading,
+        PageElements(session, elements),
+        tabs,
+        Captchas(session),
+        ActingTools(session, outline, navigation, hands, forms, tabs),
+        ReadingTools(session, outline, reading),
+    ]
+    return features, (uploads, session)
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:
