@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.core.tasks import Tasks
@@ -22,6 +22,8 @@ APPEAR_SECONDS = 5.0
 """For Playwright to see a tab that the browser has; it never sees one that crashed or hangs."""
 HOOK_SECONDS = 5.0
 PULSE_SECONDS = 5.0
+UNSHOWN = ("devtools://", "chrome-extension://", "chrome-untrusted://")
+"""Pages that are in no tab of a person's."""
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +37,15 @@ class Attachment:
         """A session on the browser itself, as events of downloads and targets come to."""
         self._browser = browser
         self._on_page = on_page
+        self.targets: set[str] = set()
+        """Target ids of all pages of the person's, told at once; the tab strip has a new one a moment later."""
         self._pages: dict[str, Page] = {}
         self._changed = asyncio.Event()
         self._tasks = Tasks()
 
     async def begin(self, on_context: list[OnContext]) -> None:
         """Run the hooks on the context and on the pages that are there; later pages follow by themselves."""
+        await self._follow_targets()
         for hook in on_context:
             await _bounded(hook(self.context, self.devtools))
         self.context.on("page", lambda page: self._tasks.start(self._take(page), name="new page"))
@@ -73,7 +78,20 @@ class Attachment:
                     self._changed.clear()
                     await self._changed.wait()
                 return self._pages[target]
-        raise Conflict("the page in this tab crashed or does not answer", hint="Navigate or reload it, or close its tab.", reason="not_responding")
+        raise crashed()
+
+    async def _follow_targets(self) -> None:
+        own = (await self.devtools.send("Target.getBrowserContexts"))["defaultBrowserContextId"]
+
+        def created(event: dict[str, Any]) -> None:
+            info = event["targetInfo"]
+            shown = not info["url"].startswith(UNSHOWN) and info.get("subtype") != "prerender"
+            if info["type"] == "page" and info.get("browserContextId") == own and shown:
+                self.targets.add(info["targetId"])
+
+        self.devtools.on("Target.targetCreated", created)
+        self.devtools.on("Target.targetDestroyed", lambda event: self.targets.discard(event["targetId"]))
+        await self.devtools.send("Target.setDiscoverTargets", {"discover": True})
 
     async def _take(self, page: "Page") -> None:
         """Learn a page's target id, which takes a session of its own for a moment, and let the hooks see it."""
@@ -96,6 +114,11 @@ class Attachment:
     def _drop(self, target: str, page: "Page") -> None:
         if self._pages.get(target) is page:
             del self._pages[target]
+
+
+def crashed() -> Conflict:
+    """What a page is that Playwright does not see, or no longer."""
+    return Conflict("the page in this tab crashed, or hangs", hint="Navigate or reload it, or close its tab.", reason="crashed")
 
 
 @asynccontextmanager

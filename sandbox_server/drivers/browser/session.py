@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandbox_server.core.errors import Conflict, Failure, NotFound
-from sandbox_server.drivers.browser.attachment import Attachment, OnContext, OnPage, attached
+from sandbox_server.drivers.browser.attachment import Attachment, OnContext, OnPage, attached, crashed
 from sandbox_server.drivers.browser.dialogs import Answer, Dialogs
 from sandbox_server.drivers.browser.failures import translated
 from sandbox_server.drivers.browser.frames import frame_of
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 3.0
 """For a page to run a script of one word; one that takes longer is stuck."""
+STRIP_SECONDS = 2.0
+"""For a tab that was opened to get its place in the strip; Chromium tells of no change of the strip by itself."""
+LOOK_SECONDS = 0.01
 MARGIN_SECONDS = 5.0
 """Beyond the timeout of a call, for what surrounds the work."""
 
@@ -72,9 +75,14 @@ class BrowserSession:
 
     async def hint(self) -> str | None:
         """What happened since it was last asked for: tabs that were opened, dialogs, downloads."""
-        with suppress(Failure):  # what was done is done, though the browser may be gone since
-            await self.tabs()
+        with suppress(Failure, TimeoutError):  # what was done is done, though the browser may be gone since
+            async with asyncio.timeout(STRIP_SECONDS):
+                while not self._told_targets() <= {tab.page for tab in await self.tabs()}:
+                    await asyncio.sleep(LOOK_SECONDS)
         return self._notices.take()
+
+    def _told_targets(self) -> set[str]:
+        return self._attachment.targets if self._attachment else set()
 
     async def attachment(self) -> Attachment:
         """The live attachment.
@@ -157,6 +165,8 @@ class BrowserSession:
         await self._dialogs.settle(answer, tab.page)
         if await _answers(page) or (await self._dialogs.settle(answer) and await _answers(page)):
             return
+        if self._attachment and tab.page not in self._attachment.pages:
+            raise crashed()
         raise Conflict(
             f"the page has not answered for {ANSWER_SECONDS:g} s and nothing was done",
             hint="It is busy with a script. Try again, reload it, or close its tab.",
