@@ -145,10 +145,11 @@ def compose(settings: Settings) -> Product:
         Vnc(VncServer(paths.vnc), desktop),
         display,
     ]
-    pages, opened_pages = page_features(files, settings)
-    features += [*pages, *load_features(paths.custom_tools)]
+    browser_session = BrowserSession(Owner(paths.socket("cdp")))
+    uploads = BrowserUploads(files, paths.spool)
+    features += [*page_features(browser_session, uploads), *load_features(paths.custom_tools)]
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe, *opened_pages)
+    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe, uploads, browser_session)
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
@@ -167,14 +168,13 @@ def component_sockets(settings: Settings) -> dict[str, str]:
     return sockets
 
 
-def page_features(files: Files, settings: Settings) -> tuple[list[Feature], tuple[AbstractAsyncContextManager[Any], ...]]:
-    """Everything on the browser's pages and tabs, and what has to be opened for it."""
-    session = BrowserSession(Owner(settings.paths.socket("cdp")))
-    elements, uploads = Elements(), BrowserUploads(files, settings.paths.spool)
+def page_features(session: BrowserSession, uploads: BrowserUploads) -> list[Feature]:
+    """Everything on the browser's pages and tabs."""
+    elements = Elements()
     navigation, tabs = Navigation(session), Tabs(session)
     hands, forms = PageInput(session, elements), Forms(session, elements, uploads)
     reading, outline = Reading(session, elements, Readable()), Outline(session, elements)
-    features: list[Feature] = [
+    return [
         navigation,
         hands,
         forms,
@@ -185,7 +185,6 @@ def page_features(files: Files, settings: Settings) -> tuple[list[Feature], tupl
         ActingTools(session, outline, navigation, hands, forms, tabs),
         ReadingTools(session, outline, reading),
     ]
-    return features, (uploads, session)
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

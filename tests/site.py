@@ -20,9 +20,11 @@ PAGES = {
         </script>""",
     "/shadow": """<title>Shadow</title><x-card></x-card><script>
         customElements.define('x-card', class extends HTMLElement { connectedCallback() {
-          this.attachShadow({mode: 'open'}).innerHTML = '<p>In the shadow</p><button onclick="document.title = `pressed`">Deep</button><a href=/deep>Deep link</a>'; }});
+          this.attachShadow({mode: 'open'}).innerHTML = '<p>In the shadow</p>' +
+            '<button onclick="document.title = `pressed`">Deep</button><a href=/deep>Deep link</a>'; }});
         </script>""",
-    "/frames": """<title>Frames</title><p>Outside</p><iframe name=inner src=/inside width=400 height=200 style="margin-top: 50px"></iframe>""",
+    "/frames": """<title>Frames</title><p>Outside</p>
+        <iframe name=inner src=/inside width=400 height=200 style="margin-top: 50px"></iframe>""",
     "/inside": """<title>Inside</title><p>Within the frame</p><button onclick="parent.document.title = 'from the frame'">Framed</button>
         <input id=field>""",
     "/dialogs": """<title>Dialogs</title><button id=alert onclick="alert('Mind!'); document.title = 'alerted'">Alert</button>
@@ -47,11 +49,15 @@ PAGES = {
         <div id=cover style="position: fixed; inset: 0; background: white">Advertisement</div>""",
     "/changing": """<title>Changing</title><button id=old onclick="document.title = 'old'">Old</button>
         <script>const replace = () => { old.outerHTML = '<button id=new>New</button>' };</script>""",
-    "/hang": "<title>Hang</title><button onclick=\"setTimeout(() => { for (;;); }, 0)\">Hang</button>",
-    "/late": """<title>Late</title><script>const later = () => setTimeout(() => { document.body.innerHTML = '<p id=here>Here</p>'; done = true;
+    "/hang": '<title>Hang</title><button onclick="setTimeout(() => { for (;;); }, 0)">Hang</button>',
+    "/late": """<title>Late</title><script>
+        const later = () => setTimeout(() => { document.body.innerHTML = '<p id=here>Here</p>'; done = true;
         history.pushState(null, '', '/arrived'); fetch('/data'); }, 100); let done = false;</script>""",
     "/article": "<title>An article</title><nav><a href=/>Home</a></nav><article><h1>On boxes</h1>"
-    + "".join(f"<p>Paragraph {number}: a box holds what is put into it, and <b>no more</b>, see <a href=/deep>there</a>.</p>" for number in range(12))
+    + "".join(
+        f"<p>Paragraph {number}: a box holds what is put into it, and <b>no more</b>, see <a href=/deep>there</a>.</p>"
+        for number in range(12)
+    )
     + "<ul><li>one</li><li>two</li></ul></article><footer>Imprint</footer>",
     "/captcha": """<title>Captcha</title><div class=g-recaptcha style="width: 300px; height: 70px">I am no robot</div>
         <textarea name=g-recaptcha-response hidden></textarea>
@@ -59,7 +65,10 @@ PAGES = {
     "/policy": "<title>Policy</title><p>No eval here</p>",
     "/data": "data",
 }
-_HEADERS = {"/policy": {"Content-Security-Policy": "default-src 'none'"}, "/file": {"Content-Disposition": 'attachment; filename="notes.txt"'}}
+_HEADERS = {
+    "/policy": {"Content-Security-Policy": "default-src 'none'"},
+    "/file": {"Content-Disposition": 'attachment; filename="notes.txt"'},
+}
 
 
 class _Page(BaseHTTPRequestHandler):

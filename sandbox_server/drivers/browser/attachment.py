@@ -127,7 +127,8 @@ async def attached(socket: str, on_context: list[OnContext], on_page: list[OnPag
 
     Raises TimeoutError when a page holds it up, Unavailable while the browser cannot be reached.
     """
-    from playwright.async_api import Error, TimeoutError, async_playwright
+    from playwright.async_api import Error, async_playwright
+    from playwright.async_api import TimeoutError as OutOfTime
 
     async with async_playwright() as playwright:
         endpoint = f"ws+unix://{socket}:/devtools/browser/api"
@@ -135,8 +136,8 @@ async def attached(socket: str, on_context: list[OnContext], on_page: list[OnPag
             browser = await playwright.chromium.connect_over_cdp(
                 endpoint, headers=HEADERS, is_local=True, no_defaults=True, timeout=ATTACH_SECONDS * 1000
             )
-        except TimeoutError as error:
-            raise asyncio.TimeoutError from error
+        except OutOfTime:
+            raise TimeoutError from None
         except Error as error:
             raise Unavailable(f"the browser cannot be reached: {error.message.splitlines()[0]}", retry_after=RETRY_AFTER) from None
         attachment = Attachment(browser, await browser.new_browser_cdp_session(), on_page)

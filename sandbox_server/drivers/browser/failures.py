@@ -13,7 +13,9 @@ from sandbox_server.core.errors import Conflict, Failure, InvalidArgument
 MAX_MESSAGE = 500
 
 _PREFIX = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
-_SELECTOR = re.compile(r"is not a valid selector|Unexpected token .* while parsing|Unknown engine|Unsupported token|Malformed selector|while parsing .*selector")
+_SELECTOR = re.compile(
+    r"is not a valid selector|Unexpected token .* while parsing|Unknown engine|Unsupported token|Malformed selector|parsing .*selector"
+)
 _SCRIPT = re.compile(r"^([A-Z][A-Za-z]*Error|Uncaught)\b")
 _NETWORK = re.compile(r"net::(ERR_[A-Z_0-9]+)")
 

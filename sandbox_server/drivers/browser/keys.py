@@ -53,7 +53,11 @@ _NAMES = {
     "up": "ArrowUp",
     "win": "Meta",
 } | {f"f{number}": f"F{number}" for number in range(1, 13)}
-_CODES = {f"Key{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} | {f"Digit{digit}" for digit in range(10)} | {f"Numpad{digit}" for digit in range(10)}
+_CODES = (
+    {f"Key{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+    | {f"Digit{digit}" for digit in range(10)}
+    | {f"Numpad{digit}" for digit in range(10)}
+)
 
 
 def key_name(text: str) -> str | None:

@@ -38,7 +38,9 @@ class Owner:
 
     async def tabs(self) -> list[Tab]:
         """The tabs in the order of the strip; raises Unavailable while there is no browser."""
-        return [Tab(each["page"], each["url"], each["title"], each["active"]) for each in orjson.loads(await self._ask("GET", "/browser/tabs"))]
+        return [
+            Tab(each["page"], each["url"], each["title"], each["active"]) for each in orjson.loads(await self._ask("GET", "/browser/tabs"))
+        ]
 
     async def open(self, url: str) -> str:
         """Open a tab on an address, in front, and return the target id of its page."""

@@ -25,14 +25,16 @@ _PARSE = """
   } catch {}  // a document that it cannot make sense of is taken whole
   const whole = document.body ? document.body.cloneNode(true) : document.documentElement.cloneNode(true);
   whole.querySelectorAll('script, style, noscript, template, svg').forEach((element) => element.remove());
-  const absolute = (root) => {
-    root.querySelectorAll('a[href]').forEach((link) => { try { link.setAttribute('href', new URL(link.getAttribute('href'), document.baseURI).href); } catch {} });
-    root.querySelectorAll('img[src]').forEach((image) => { try { image.setAttribute('src', new URL(image.getAttribute('src'), document.baseURI).href); } catch {} });
-    return root.innerHTML;
-  };
+  const complete = (root, selector, name) => root.querySelectorAll(selector).forEach((element) => {
+    try {
+      element.setAttribute(name, new URL(element.getAttribute(name), document.baseURI).href);
+    } catch {}  // an address that is none stays as it is
+  });
+  complete(whole, 'a[href]', 'href');
+  complete(whole, 'img[src]', 'src');
   return {
     title: article?.title || document.title,
-    html: article?.content || absolute(whole),
+    html: article?.content || whole.innerHTML,
     readable: Boolean(article?.content),
     byline: article?.byline ?? null,
     excerpt: article?.excerpt ?? null,

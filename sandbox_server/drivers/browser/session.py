@@ -1,7 +1,7 @@
 """The browser as features drive it: attached when first needed, attached again when either end was lost."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 3.0
 """For a page to run a script of one word; one that takes longer is stuck."""
 STRIP_SECONDS = 2.0
-"""For a tab that was opened to get its place in the strip; Chromium tells of no change of the strip by itself."""
+"""For a tab that was opened to get its place in the strip."""
 LOOK_SECONDS = 0.01
 MARGIN_SECONDS = 5.0
 """Beyond the timeout of a call, for what surrounds the work."""
@@ -76,9 +76,7 @@ class BrowserSession:
     async def hint(self) -> str | None:
         """What happened since it was last asked for: tabs that were opened, dialogs, downloads."""
         with suppress(Failure, TimeoutError):  # what was done is done, though the browser may be gone since
-            async with asyncio.timeout(STRIP_SECONDS):
-                while not self._told_targets() <= {tab.page for tab in await self.tabs()}:
-                    await asyncio.sleep(LOOK_SECONDS)
+            await self.until(lambda tabs: self._told_targets() <= {tab.page for tab in tabs}, STRIP_SECONDS)
         return self._notices.take()
 
     def _told_targets(self) -> set[str]:
@@ -106,6 +104,14 @@ class BrowserSession:
         tabs = await self.owner.tabs()
         self._notices.see(tabs)
         return tabs
+
+    async def until[T](self, found: Callable[[list[Tab]], T], within: float) -> T:
+        """Look at the tabs until `found` gives something true; raises TimeoutError. Chromium tells of no change of the strip by itself."""
+        async with asyncio.timeout(within):
+            while True:
+                if result := found(await self.tabs()):
+                    return result
+                await asyncio.sleep(LOOK_SECONDS)
 
     async def tab(self, index: int | None) -> Tab:
         """The tab at a place of the strip, or the one in front; raises NotFound for a place where none is."""

@@ -74,7 +74,7 @@ class Uploads:
             size = file.status.size
             if size > room:
                 raise TooLarge(f"the files have more than {MAX_BYTES} bytes together", path=path)
-            with open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb", buffering=0) as written:
+            with os.fdopen(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as written:
                 async for chunk in file.chunks(0, size):
                     await asyncio.to_thread(written.write, chunk)
         return size

@@ -68,9 +68,12 @@ class Captchas:
     async def wait_for_captcha(self, request: CaptchaWaitRequest) -> Reply[CaptchaWaitResult]:
         """Wait until the page shows no CAPTCHA that is not solved; a person, or another program, solves it."""
         deadline = time.monotonic() + request.timeout
-        while not (resolved := await self._resolved(request)) and (left := deadline - time.monotonic()) > 0:
+        while True:
+            resolved = await self._resolved(request)
+            left = deadline - time.monotonic()
+            if resolved or left <= 0:
+                return await told(self._session, CaptchaWaitResult(resolved=resolved))
             await asyncio.sleep(min(request.poll_interval, left))
-        return await told(self._session, CaptchaWaitResult(resolved=resolved))
 
     async def _resolved(self, request: CaptchaWaitRequest) -> bool:
         try:

@@ -1,6 +1,5 @@
 """The tabs of the browser, as a person sees them."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 CHANGE_SECONDS = 10.0
 """For a tab to open, close or come to the front."""
-LOOK_SECONDS = 0.02
 
 
 class TabRef(Model):
@@ -66,7 +64,13 @@ class Tabs:
         await self._until(lambda tabs: tabs and not _find(tabs, closing.page), "the tab did not close")
         return Reply(None, hint=await self._session.hint())
 
-    @operation("PUT /v1/browser/tabs/{index}/activate", scope="browser", takes_body=False, tool="browser_switch_tab", aliases=("sandbox_browser_switch_tab",))
+    @operation(
+        "PUT /v1/browser/tabs/{index}/activate",
+        scope="browser",
+        takes_body=False,
+        tool="browser_switch_tab",
+        aliases=("sandbox_browser_switch_tab",),
+    )
     async def activate_tab(self, request: TabRef) -> Reply[TabState]:
         """Bring a tab to the front."""
         chosen = await self._session.tab(request.index)
@@ -75,14 +79,13 @@ class Tabs:
         return Reply(_state(index, tab), hint=await self._session.hint())
 
     async def _until[T](self, found: "Callable[[list[Tab]], T | None]", complaint: str) -> T:
-        """Look at the tabs until they are as wanted; Chromium's tab strip tells of no change by itself."""
         try:
-            async with asyncio.timeout(CHANGE_SECONDS):
-                while not (result := found(await self._session.tabs())):
-                    await asyncio.sleep(LOOK_SECONDS)
-                return result
+            result = await self._session.until(found, CHANGE_SECONDS)
         except TimeoutError:
-            raise Conflict(complaint, reason="timeout") from None
+            result = None
+        if result is None:
+            raise Conflict(complaint, reason="timeout")
+        return result
 
 
 def _find(tabs: list[Tab], page: str, *, active: bool = False) -> tuple[int, Tab] | None:

@@ -74,11 +74,11 @@ def shown_frames(driven: Driven) -> "list[Frame]":
 @asynccontextmanager
 async def looking_for(driven: Driven, selector: str | None) -> AsyncIterator[None]:
     """Tell an element that never was there from one that cannot be acted on: raises NotFound instead of a time that ran out."""
-    from playwright.async_api import TimeoutError
+    from playwright.async_api import TimeoutError as OutOfTime
 
     try:
         yield
-    except TimeoutError:
+    except OutOfTime:
         if selector is not None and not await driven.frame.locator(selector).count():
             raise NotFound(f"nothing in the page matches {selector!r}", selector=selector) from None
         raise

@@ -142,7 +142,12 @@ class PageInput:
         self._session = session
         self._elements = elements
 
-    @operation("POST /v1/browser/page/click", scope="browser", tool="browser_click", aliases=("sandbox_browser_element_click", "browser_element_click"))
+    @operation(
+        "POST /v1/browser/page/click",
+        scope="browser",
+        tool="browser_click",
+        aliases=("sandbox_browser_element_click", "browser_element_click"),
+    )
     async def click(self, request: ClickRequest) -> Reply[None]:
         """Click an element, or a point of the page's window.
 
@@ -157,7 +162,12 @@ class PageInput:
                 await element.click(button=request.button, click_count=request.click_count, timeout=milliseconds(request.timeout))
         return await told(self._session, None)
 
-    @operation("POST /v1/browser/page/hover", scope="browser", tool="browser_hover", aliases=("sandbox_browser_element_hover", "browser_element_hover"))
+    @operation(
+        "POST /v1/browser/page/hover",
+        scope="browser",
+        tool="browser_hover",
+        aliases=("sandbox_browser_element_hover", "browser_element_hover"),
+    )
     async def hover(self, request: HoverRequest) -> Reply[None]:
         """Move the mouse over an element, or to a point of the page's window."""
         async with driving(self._session, request, "the hover") as driven, looking_for(driven, request.selector):

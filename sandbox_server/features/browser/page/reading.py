@@ -11,7 +11,18 @@ from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
-from sandbox_server.features.browser.page.driving import READ_SECONDS, Acting, Index, Seconds, Selector, Targeted, driving, milliseconds, shown_frames, told
+from sandbox_server.features.browser.page.driving import (
+    READ_SECONDS,
+    Acting,
+    Index,
+    Seconds,
+    Selector,
+    Targeted,
+    driving,
+    milliseconds,
+    shown_frames,
+    told,
+)
 from sandbox_server.features.browser.page.input import OnElement, element_of
 
 MAX_PIXELS = 100_000_000

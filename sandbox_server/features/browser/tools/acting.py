@@ -9,7 +9,7 @@ from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.features.browser.page.driving import MAX_TEXT, Acting, Index, driving, told
 from sandbox_server.features.browser.page.forms import FillRequest, FormField, FormFillRequest, Forms
 from sandbox_server.features.browser.page.input import ClickRequest, OneElement, PageInput, Scrolled, scroll_by
-from sandbox_server.features.browser.page.navigation import Navigation, NavigateRequest
+from sandbox_server.features.browser.page.navigation import NavigateRequest, Navigation
 from sandbox_server.features.browser.tabs import TabRef, Tabs
 from sandbox_server.features.browser.tools.listing import STALE, Outline
 
@@ -72,9 +72,7 @@ class ActingTools:
         outline = await self._outline.read(Acting(tab=request.tab))
         return Reply(f"Navigated to {landed.data.url}\n{STALE}\n{outline}", hint=landed.hint)
 
-    @operation(
-        "POST /v1/browser/tools/fill", scope="browser", tool="browser_form_input_fill", aliases=("sandbox_browser_form_input_fill",)
-    )
+    @operation("POST /v1/browser/tools/fill", scope="browser", tool="browser_form_input_fill", aliases=("sandbox_browser_form_input_fill",))
     async def tool_fill(self, request: FillCall) -> Reply[None]:
         """Write into a field."""
         before = "" if request.clear else await self._forms.value_of(request)

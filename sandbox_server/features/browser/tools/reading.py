@@ -65,9 +65,7 @@ class ReadingTools:
         """List what can be clicked, filled or chosen from, with the page's text between."""
         return await told(self._session, await self._outline.read(request))
 
-    @operation(
-        "GET /v1/browser/tools/markdown", scope="browser", tool="browser_get_markdown", aliases=("sandbox_browser_get_markdown",)
-    )
+    @operation("GET /v1/browser/tools/markdown", scope="browser", tool="browser_get_markdown", aliases=("sandbox_browser_get_markdown",))
     async def tool_markdown(self, request: Targeted) -> Reply[str]:
         """Read the page's main content as Markdown."""
         article = await self._reading.get_markdown(request)
@@ -80,9 +78,7 @@ class ReadingTools:
             links = [Link(**link) for frame in shown_frames(driven) for link in await frame.evaluate(script("links"))]
         return await told(self._session, links)
 
-    @operation(
-        "POST /v1/browser/tools/evaluate", scope="browser", tool="browser_evaluate", aliases=("sandbox_browser_evaluate",)
-    )
+    @operation("POST /v1/browser/tools/evaluate", scope="browser", tool="browser_evaluate", aliases=("sandbox_browser_evaluate",))
     async def tool_evaluate(self, request: EvaluateCall) -> Reply[Any]:
         """Run JavaScript in the page and return what it gives."""
         shared = request.model_dump(exclude={"script"})
