@@ -59,12 +59,12 @@ class Captchas:
     def __init__(self, session: BrowserSession) -> None:
         self._session = session
 
-    @operation("GET /v1/browser/captcha/detect", scope="browser")
+    @operation("GET /v1/browser/captcha/detect", operation_id="detect", scope="browser")
     async def detect_captcha(self, request: Targeted) -> Reply[CaptchaReport]:
         """Say whether the page shows a CAPTCHA, and which."""
         return await told(self._session, await self._look(request))
 
-    @operation("POST /v1/browser/captcha/wait", scope="browser", read_only=True)
+    @operation("POST /v1/browser/captcha/wait", operation_id="wait", scope="browser", read_only=True)
     async def wait_for_captcha(self, request: CaptchaWaitRequest) -> Reply[CaptchaWaitResult]:
         """Wait until the page shows no CAPTCHA that is not solved; a person, or another program, solves it."""
         deadline = time.monotonic() + request.timeout

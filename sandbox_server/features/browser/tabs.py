@@ -18,7 +18,7 @@ CHANGE_SECONDS = 10.0
 
 class TabRef(Model):
     index: Annotated[int, Field(ge=0)]
-    """Its place, as `list_tabs` counts them."""
+    """Its place, as the list of tabs counts them."""
 
 
 class CreatePageRequest(Model):
@@ -43,20 +43,22 @@ class Tabs:
     def __init__(self, session: BrowserSession) -> None:
         self._session = session
 
-    @operation("GET /v1/browser/tabs", scope="browser", tool="browser_tab_list", aliases=("sandbox_browser_tab_list",))
+    @operation("GET /v1/browser/tabs", operation_id="list", scope="browser", tool="browser_tab_list", aliases=("sandbox_browser_tab_list",))
     async def list_tabs(self) -> Reply[list[TabState]]:
         """List the tabs in their order."""
         tabs = await self._session.tabs()
         return Reply([_state(index, tab) for index, tab in enumerate(tabs)], hint=await self._session.hint())
 
-    @operation("POST /v1/browser/tabs", scope="browser", tool="browser_new_tab", aliases=("sandbox_browser_new_tab",))
+    @operation(
+        "POST /v1/browser/tabs", operation_id="create", scope="browser", tool="browser_new_tab", aliases=("sandbox_browser_new_tab",)
+    )
     async def create_tab(self, request: CreatePageRequest) -> Reply[TabState]:
         """Open a tab in front. It is there when this answers; what it shows may still be loading."""
         page = await self._session.open(request.url or "about:blank")
         index, tab = await self._until(lambda tabs: _find(tabs, page), "the tab did not open")
         return Reply(_state(index, tab), hint=await self._session.hint())
 
-    @operation("DELETE /v1/browser/tabs/{index}", scope="browser")
+    @operation("DELETE /v1/browser/tabs/{index}", operation_id="close", scope="browser")
     async def close_tab(self, request: TabRef) -> Reply[None]:
         """Close a tab; the browser opens a blank one when that was the last."""
         closing = await self._session.tab(request.index)
@@ -66,6 +68,7 @@ class Tabs:
 
     @operation(
         "PUT /v1/browser/tabs/{index}/activate",
+        operation_id="activate",
         scope="browser",
         takes_body=False,
         tool="browser_switch_tab",

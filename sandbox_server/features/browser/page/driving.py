@@ -30,7 +30,7 @@ class Targeted(Model):
     """An operation on a page."""
 
     tab: Index | None = None
-    """The tab, as `list_tabs` counts them; null is the one in front."""
+    """The tab, as the list of tabs counts them; null is the one in front."""
     frame: Selector | None = None
     """A frame in the page: its name, its address, or a CSS selector of its element; null is the page itself."""
 

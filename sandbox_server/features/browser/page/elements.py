@@ -46,7 +46,7 @@ class PageElements:
         self._session = session
         self._elements = elements
 
-    @operation("GET /v1/browser/page/elements", scope="browser")
+    @operation("GET /v1/browser/page/elements", operation_id="get_elements", scope="browser")
     async def get_interactive_elements(self, request: Targeted) -> Reply[list[InteractiveElement]]:
         """List what can be clicked, filled or chosen from, in the order in which the page shows it.
 

@@ -71,7 +71,7 @@ class FormField(Model):
     selector: Selector | None = None
     """A CSS selector, or one of Playwright's."""
     index: Index | None = None
-    """An index of `get_interactive_elements`."""
+    """An index of `get_elements`."""
     value: bool | int | float | Text | list[Text]
     """Text of a field, text or value of an option, whether a box is ticked, paths of files."""
 

@@ -33,12 +33,12 @@ MAX_SCROLL = 1_000_000
 
 
 class OnElement(Acting):
-    """An operation on one element: that of an index of `get_interactive_elements`, or the first that a selector finds."""
+    """An operation on one element: that of an index of `get_elements`, or the first that a selector finds."""
 
     selector: Selector | None = None
     """A CSS selector, or one of Playwright's, such as `text=Sign in`; it looks into open shadow roots."""
     index: Index | None = None
-    """An index of `get_interactive_elements`."""
+    """An index of `get_elements`."""
 
     @property
     def named(self) -> int:

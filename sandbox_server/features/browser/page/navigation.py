@@ -57,12 +57,20 @@ class Navigation:
             landed = await _landed(driven, response)
         return await told(self._session, landed)
 
-    @operation("POST /v1/browser/page/back", scope="browser", tool="browser_go_back", aliases=("sandbox_browser_go_back",))
+    @operation(
+        "POST /v1/browser/page/back", operation_id="back", scope="browser", tool="browser_go_back", aliases=("sandbox_browser_go_back",)
+    )
     async def go_back(self, request: ReloadRequest) -> Reply[Landed]:
         """Go back to the page before."""
         return await self._go(request, -1)
 
-    @operation("POST /v1/browser/page/forward", scope="browser", tool="browser_go_forward", aliases=("sandbox_browser_go_forward",))
+    @operation(
+        "POST /v1/browser/page/forward",
+        operation_id="forward",
+        scope="browser",
+        tool="browser_go_forward",
+        aliases=("sandbox_browser_go_forward",),
+    )
     async def go_forward(self, request: ReloadRequest) -> Reply[Landed]:
         """Go forward to the page that was gone back from."""
         return await self._go(request, 1)

@@ -45,7 +45,7 @@ class PageScreenshotRequest(Targeted):
     selector: Selector | None = None
     """Take only the first element that this finds."""
     index: Index | None = None
-    """Take only the element of this index of `get_interactive_elements`."""
+    """Take only the element of this index of `get_elements`."""
 
 
 class HtmlRequest(Targeted):
@@ -108,7 +108,13 @@ class Reading:
         self._elements = elements
         self._readable = readable
 
-    @operation("GET /v1/browser/page/screenshot", scope="browser", media_type="image/png", tool="browser_vision_screen_capture")
+    @operation(
+        "GET /v1/browser/page/screenshot",
+        operation_id="screenshot",
+        scope="browser",
+        media_type="image/png",
+        tool="browser_vision_screen_capture",
+    )
     async def page_screenshot(self, request: PageScreenshotRequest) -> Blob:
         """Take a picture of the page, without the browser around it. Forms that are larger than 100 megapixels are refused."""
         form = _FORMATS[request.format]
