@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 type OnContext = Callable[[BrowserContext, CDPSession], Awaitable[None]]
 type OnPage = Callable[[Page, str], Awaitable[None]]
 
-ATTACH_SECONDS = 10.0
+ATTACH_SECONDS = 8.0
 """For attaching: a page that answers nothing holds it up."""
 APPEAR_SECONDS = 5.0
 """For Playwright to see a tab that the browser has; it never sees one that crashed or hangs."""

@@ -17,6 +17,7 @@ _SELECTOR = re.compile(
     r"is not a valid selector|Unexpected token .* while parsing|Unknown engine|Unsupported token|Malformed selector|parsing .*selector"
 )
 _SCRIPT = re.compile(r"^([A-Z][A-Za-z]*Error|Uncaught)\b")
+_TELLING = re.compile(r"intercepts pointer events|is not (visible|enabled|stable|editable)|outside of the viewport|did not find")
 _NETWORK = re.compile(r"net::(ERR_[A-Z_0-9]+)")
 
 
@@ -60,7 +61,8 @@ def failure_of(message: str, doing: str) -> Failure:
 def _last_step(message: str) -> str:
     """What Playwright's log says it was waiting for last."""
     steps = [line.strip(" -") for line in message.partition("Call log:")[2].splitlines() if line.strip(" -")]
-    return f": {_plain(steps[-1])}" if steps else ""
+    telling = [step for step in steps if _TELLING.search(step)] or steps
+    return f": {_plain(telling[-1])}" if telling else ""
 
 
 def _plain(step: str) -> str:

@@ -34,11 +34,8 @@ class Driven:
     tab: Tab
     page: "Page"
     frame: "Frame"
-
-    @property
-    def framed(self) -> bool:
-        """Whether the call named a frame."""
-        return self.frame is not self.page.main_frame
+    revived: bool
+    """Whether the page crashed or hung before, and is blank now."""
 
 
 class BrowserSession:
@@ -149,22 +146,23 @@ class BrowserSession:
         and a time that runs out. Raises NotFound for a tab or frame that is not there.
         """
         found = await self.tab(tab)
-        page = await self._responsive(found, answer, revive=revive)
+        page, revived = await self._responsive(found, answer, revive=revive)
         with translated(doing), self._dialogs.answered(found.page, answer):
             async with asyncio.timeout(timeout + MARGIN_SECONDS), self._seen(found, page):
-                yield Driven(found, page, await frame_of(page, frame))
+                yield Driven(found, page, await frame_of(page, frame), revived)
 
-    async def _responsive(self, tab: Tab, answer: Answer, *, revive: bool) -> "Page":
+    async def _responsive(self, tab: Tab, answer: Answer, *, revive: bool) -> "tuple[Page, bool]":
+        """The page of a tab, and whether it had to be revived."""
         try:
             page = await (await self.attachment()).page(tab.page)
             await self._expect_answer(page, tab, answer)
+            return page, False
         except Conflict:
             if not revive:
                 raise
             await self.owner.reset(tab.page)
             await self.drop()
-            page = await (await self.attachment()).page(tab.page)
-        return page
+            return await (await self.attachment()).page(tab.page), True
 
     async def _expect_answer(self, page: "Page", tab: Tab, answer: Answer) -> None:
         """Make sure that the page runs scripts; a dialog of its own, or of another page in its process, may be what holds it."""
@@ -202,8 +200,8 @@ class BrowserSession:
 
     async def _stuck(self, tabs: list[Tab]) -> Conflict:
         """Say which tabs keep Playwright out."""
-        answers = await asyncio.gather(*(self.owner.answers(tab.page, ANSWER_SECONDS) for tab in tabs), return_exceptions=True)
-        stuck = [index for index, answer in enumerate(answers) if answer is not True]
+        answers = await asyncio.gather(*(self.owner.answers(tab.page, ANSWER_SECONDS) for tab in tabs))
+        stuck = [index for index, answer in enumerate(answers) if not answer]
         return Conflict(
             "a page that does not answer keeps the browser from being driven" + (f": tab {', '.join(map(str, stuck))}" if stuck else ""),
             hint="Navigate, reload or close these tabs.",

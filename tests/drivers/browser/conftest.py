@@ -41,18 +41,17 @@ async def attached(shared: "Process") -> AsyncIterator[BrowserSession]:
 async def session(attached: BrowserSession) -> BrowserSession:
     """The shared session, with one blank tab before each test."""
     await one_blank_tab(attached)
-    await attached.hint()
     return attached
 
 
 async def one_blank_tab(session: BrowserSession) -> None:
     """Leave a new blank tab alone."""
     old = await session.tabs()
-    await session.open("about:blank")
+    fresh = await session.open("about:blank")
     for tab in old:
         await session.close(tab, Answer("accept"))
-    while len(await session.tabs()) > 1:
-        pass
+    await session.until(lambda tabs: [tab.page for tab in tabs] == [fresh], 20)
+    await session.hint()
 
 
 async def visit(session: BrowserSession, url: str) -> None:

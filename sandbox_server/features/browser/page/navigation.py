@@ -81,7 +81,7 @@ class Navigation:
         url = (await self._session.tab(request.tab)).url
         timeout, until = milliseconds(request.timeout), request.wait_until
         async with driving(self._session, request, "reloading the page", revive=True) as driven:
-            if driven.page.url == "about:blank" != url:  # it was made blank, to be had at all
+            if driven.revived:
                 response = await driven.page.goto(url, wait_until=until, timeout=timeout)
             else:
                 response = await driven.page.reload(wait_until=until, timeout=timeout)

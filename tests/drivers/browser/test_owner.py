@@ -1,0 +1,48 @@
+from typing import Any
+
+import pytest
+
+from sandbox_server.core.errors import NotFound, Unavailable
+from sandbox_server.drivers.browser.owner import Owner
+
+pytestmark = pytest.mark.anyio
+
+Process = Any
+
+
+async def test_tabs_are_opened_brought_to_the_front_and_closed(shared: Process, web: str) -> None:
+    owner = Owner(shared.socket)
+    first = (await owner.tabs())[0].page
+    opened = await owner.open(f"{web}/form?a=b&c=d#e")
+    while [tab.page for tab in await owner.tabs() if tab.active] != [opened]:
+        pass
+    assert (await owner.tabs())[-1].url == f"{web}/form?a=b&c=d#e"
+    await owner.activate(first)
+    while [tab.page for tab in await owner.tabs() if tab.active] != [first]:
+        pass
+    await owner.close(opened)
+    while len(await owner.tabs()) > 1:
+        pass
+
+
+async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -> None:
+    owner = Owner(shared.socket)
+    page = (await owner.tabs())[0].page
+    await owner.reset(page)
+
+    assert await owner.answers(page, 20)
+    assert (await owner.tabs())[0].url == "data:text/html,"
+
+
+async def test_a_page_that_is_not_there_is_not_found(shared: Process) -> None:
+    owner = Owner(shared.socket)
+
+    with pytest.raises(NotFound):
+        await owner.close("nothing")
+    assert not await owner.answers("nothing", 5)
+
+
+async def test_without_the_process_the_browser_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="the browser is not there yet") as failed:
+        await Owner("/nowhere/cdp.sock").tabs()
+    assert failed.value.retry_after
