@@ -33,7 +33,6 @@ PAGES = {
         <button id=later onclick="setTimeout(() => { document.title = confirm('Later?') }, 0)">Later</button>
         <button id=stay onclick="onbeforeunload = (event) => event.preventDefault()">Stay</button>""",
     "/popup": "<title>Opener</title><button onclick=\"window.open('/')\">Open</button>",
-    "/fifty": "<title>Fifty</title><button onclick=\"for (let i = 0; i < 50; i++) window.open('/', '_blank')\">Flood</button>",
     "/feed": """<title>Feed</title><body style="margin: 0"><script>
         let count = 0;
         const grow = () => { for (let i = 0; i < 10; i++) { const row = document.createElement('div'); row.style.height = '200px';

@@ -69,9 +69,6 @@ def key_name(text: str) -> str | None:
 
 def combination(text: str) -> str | None:
     """Playwright's name of one key or of several at once: `Control+A`, `ctrl+shift+t`, `+`; None where one of them is unknown."""
-    if text.endswith("+") and len(text) > 1:
-        names = [*text[:-1].removesuffix("+").split("+"), "+"]
-    else:
-        names = text.split("+") if len(text) > 1 else [text]
+    names = [*text[:-2].split("+"), "+"] if text.endswith("++") else text.split("+") if len(text) > 1 else [text]
     keys = [key_name(name) for name in names]
     return None if None in keys else "+".join(key for key in keys if key)

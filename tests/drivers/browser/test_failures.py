@@ -36,9 +36,12 @@ def test_an_error_is_of_a_kind_that_is_not_sent_again(message: str, status: int,
 
 
 def test_a_time_that_ran_out_says_what_it_ran_out_on() -> None:
-    with pytest.raises(
-        Conflict, match='the click did not end in time: <div id="cover">Advertisement</div> intercepts pointer events'
-    ) as failed, translated("the click"):
+    with (
+        pytest.raises(
+            Conflict, match='the click did not end in time: <div id="cover">Advertisement</div> intercepts pointer events'
+        ) as failed,
+        translated("the click"),
+    ):
         raise OutOfTime(STALLED)
     assert failed.value.details["reason"] == "timeout"
 

@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import pytest
@@ -14,15 +15,17 @@ async def test_tabs_are_opened_brought_to_the_front_and_closed(shared: Process, 
     owner = Owner(shared.socket)
     first = (await owner.tabs())[0].page
     opened = await owner.open(f"{web}/form?a=b&c=d#e")
-    while [tab.page for tab in await owner.tabs() if tab.active] != [opened]:
-        pass
+    async with asyncio.timeout(30):
+        while [tab.page for tab in await owner.tabs() if tab.active] != [opened]:
+            pass
     assert (await owner.tabs())[-1].url == f"{web}/form?a=b&c=d#e"
     await owner.activate(first)
-    while [tab.page for tab in await owner.tabs() if tab.active] != [first]:
-        pass
-    await owner.close(opened)
-    while len(await owner.tabs()) > 1:
-        pass
+    async with asyncio.timeout(30):
+        while [tab.page for tab in await owner.tabs() if tab.active] != [first]:
+            pass
+        await owner.close(opened)
+        while len(await owner.tabs()) > 1:
+            pass
 
 
 async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -> None:
