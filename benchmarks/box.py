@@ -31,14 +31,16 @@ class Box:
     engine: str
     name: str
     key: str
+    image: str = IMAGE
     port: int = 0
     _connection: http.client.HTTPConnection | None = field(default=None, repr=False)
 
     def start(self) -> None:
-        """Start it, bound to a free port of this machine's own."""
+        """Start it as `make run` does, bound to a free port of this machine's own."""
         profile = ROOT / "deploy" / "seccomp" / "tandem.json"
         options = ["--detach", "--name", self.name, "--publish", "127.0.0.1::8080", "--env", f"SANDBOX_API_KEY={self.key}"]
-        self.run("run", *options, "--security-opt", f"seccomp={profile}", IMAGE)
+        options += ["--security-opt", f"seccomp={profile}", "--security-opt", "systempaths=unconfined", "--cap-drop", "NET_RAW"]
+        self.run("run", *options, "--pids-limit", "4096", "--shm-size", "1g", self.image)
         self.port = int(self.run("port", self.name, "8080/tcp").splitlines()[0].rpartition(":")[2])
 
     def run(self, *words: str) -> str:
@@ -57,12 +59,12 @@ class Box:
             raise RuntimeError(f"{verb} {path}: {response.status} {answer[:200]!r}")
         return json.loads(answer)
 
-    def wait(self, path: str, interval: float = 0.05) -> None:
-        """Return once a GET is answered well."""
+    def wait(self, path: str, interval: float = 0.05, body: Any = None) -> None:
+        """Return once a GET, or a POST where there is a body, is answered well."""
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
-                self.call("GET", path)
+                self.call("POST" if body else "GET", path, body)
             except (OSError, http.client.HTTPException, RuntimeError) as error:
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"{path} was not answered within {START_SECONDS:g} s: {error}") from error
@@ -76,9 +78,9 @@ class Box:
         subprocess.run([self.engine, "rm", "--force", "--volumes", self.name], capture_output=True, check=False)
 
 
-def new_box(engine: str) -> Box:
+def new_box(engine: str, image: str = IMAGE) -> Box:
     """A container that is not started yet."""
-    return Box(engine, f"tandem-bench-{secrets.token_hex(4)}", secrets.token_urlsafe(16))
+    return Box(engine, f"tandem-bench-{secrets.token_hex(4)}", secrets.token_urlsafe(16), image)
 
 
 @contextmanager

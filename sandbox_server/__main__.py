@@ -4,6 +4,7 @@ Each command imports what it needs when it runs: boot and the spawner must stay 
 """
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -42,12 +43,18 @@ def boot(_: argparse.Namespace) -> None:
 
 def serve(_: argparse.Namespace) -> None:
     """Serve the operations on the API's socket."""
+    gc.disable()  # what is imported stays: to look for garbage among it takes a tenth of the time
     from sandbox_server import app
+    from sandbox_server.gate import Gate
     from sandbox_server.sign_in import announce
 
+    gc.freeze()
+    gc.enable()
+    gate = Gate.inherited()
+    gate.wait()
     settings = load()
     announce(settings)
-    app.serve(settings)
+    app.serve(settings, started=gate.close)
 
 
 def spawn(_: argparse.Namespace) -> None:
@@ -57,6 +64,7 @@ def spawn(_: argparse.Namespace) -> None:
     settings = load(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
+    arguments += ["--max-memory", str(settings.box.max_memory)]
     found = isolation.read(settings.paths.isolation)
     arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
     spawner.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
@@ -70,8 +78,8 @@ def box(_: argparse.Namespace) -> None:
     settings = load(Paths().public_environ)
     paths, agent = settings.paths, settings.agent
     arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
-    arguments += ["--desktop-sockets", paths.desktop_sockets, "--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
-    arguments += ["--processes", str(settings.box.max_processes)]
+    arguments += ["--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
+    arguments += ["--processes", str(settings.box.max_processes), "--max-memory", str(settings.box.max_memory)]
     arguments += ["--sudo-user", agent.user] if agent.sudo else []
     keeper.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
 

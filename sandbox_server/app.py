@@ -1,7 +1,7 @@
 """The composition root: settings make drivers, drivers make features, features make the application."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from sandbox_server.core.dispatch import Dispatcher, Guard, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
-from sandbox_server.drivers import isolation
+from sandbox_server.drivers import isolation, system
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.owner import Owner
@@ -29,36 +29,55 @@ from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.downloads import Downloads
+from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
-from sandbox_server.drivers.skill_store import SkillStore
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.checks import BoxChecks
+from sandbox_server.features.box.itself import BoxItself
 from sandbox_server.features.box.renewal import Renewal
-from sandbox_server.features.box.restart import BoxRestart
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.captcha import Captchas
+from sandbox_server.features.browser.console import ConsoleLog
+from sandbox_server.features.browser.cookies import Cookies
+from sandbox_server.features.browser.downloads import DownloadList
+from sandbox_server.features.browser.elements import ScreenElements
+from sandbox_server.features.browser.network import Network
 from sandbox_server.features.browser.page.elements import PageElements
 from sandbox_server.features.browser.page.forms import Forms
 from sandbox_server.features.browser.page.input import PageInput
 from sandbox_server.features.browser.page.navigation import Navigation
 from sandbox_server.features.browser.page.reading import Reading
+from sandbox_server.features.browser.page.waiting import Waiting
+from sandbox_server.features.browser.pictures import Pictures
+from sandbox_server.features.browser.record import PageRecordings
 from sandbox_server.features.browser.screen import BrowserScreen
+from sandbox_server.features.browser.state import BrowserState
 from sandbox_server.features.browser.tabs import Tabs
 from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
@@ -77,6 +96,7 @@ from sandbox_server.features.file.transfer import FileTransfer
 from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.jupyter.feature import Jupyter
 from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
@@ -101,7 +121,8 @@ def compose(settings: Settings) -> Product:
     """Build every driver and feature; nothing is opened or started yet, and only what boot found out is read."""
     paths = settings.paths
     audit = Audit()
-    processes = Processes(paths.socket("spawn"))
+    found = isolation.read(paths.isolation)
+    processes = Processes(paths.socket("spawn"), RESTART_SECONDS)
     bash = Bash(
         processes,
         workspace=settings.agent.workspace,
@@ -117,43 +138,95 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
-    box = BoxClient(paths.socket("box"), isolation.read(paths.isolation))
+    kernels, python = kernel_sessions(processes, settings)
+    box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
     desktop = Desktop(settings.display.name)
-    screen = BrowserScreen(desktop)
+    turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
+    owner = Owner(paths.socket("cdp"))
+    devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
+    downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
+    session, uploads = BrowserSession(owner), BrowserUploads(files, paths.spool)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
-        Health(Components(component_sockets(settings)), audit),
-        Doctor(processes, settings, desktop),
+        Health(Components(component_sockets(settings, found)), audit),
+        Doctor(processes, settings, desktop, BoxChecks(box, quota=settings.box.checkpoint_quota).probes()),
         Sandbox(Toolbox(processes), settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, workspace=settings.agent.workspace),
+        Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
+        Jupyter(python, output_bytes=settings.code.output_bytes),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
-        Skills(files, SkillFolders(files, processes), SkillStore(f"{paths.run}/skills.json"), settings.skills.paths),
+        Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
         Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
-        BoxRestart(renewal),
+        BoxItself(box, renewal),
         CapabilityReport(box.isolation),
-        screen,
+        Pictures(desktop),
+        BrowserScreen(desktop, turns),
+        ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,
+        recordings,
+        *network_features(devtools, downloads, files),
     ]
-    browser_session = BrowserSession(Owner(paths.socket("cdp")))
-    uploads = BrowserUploads(files, paths.spool)
-    features += [*page_features(browser_session, uploads), *load_features(paths.custom_tools)]
+    features += [*page_features(session, uploads), Waiting(session, devtools, downloads, files), *load_features(paths.custom_tools)]
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (bash, files, watches, tmux, sessions, renewal, suspension, desktop, screen, display, observe, uploads, browser_session)
+    opened = (
+        bash,
+        files,
+        watches,
+        tmux,
+        sessions,
+        kernels,
+        python,
+        renewal,
+        suspension,
+        desktop,
+        turns,
+        display,
+        devtools,
+        downloads,
+        recordings,
+        observe,
+        uploads,
+        session,
+    )
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
 
 
-def component_sockets(settings: Settings) -> dict[str, str]:
+def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, KernelSessions]:
+    """What runs Python code."""
+    code = settings.code
+    kernels = Kernels(
+        processes,
+        folder=settings.paths.kernels,
+        default=code.python,
+        memory=code.memory_bytes or system.memory_bytes() * 3 // 4,
+        warm=code.warm,
+        enabled="jupyter" not in settings.components.disabled,
+    )
+    return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
+
+
+def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> list[Feature]:
+    """The browser's requests, messages, cookies, state and downloads."""
+    return [
+        Network(devtools, files, __version__),
+        ConsoleLog(devtools, files),
+        Cookies(devtools),
+        BrowserState(devtools, Storage(devtools), files),
+        DownloadList(devtools, downloads),
+    ]
+
+
+def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
     """The sockets on which the components answer once they are ready, except those that were left out."""
     paths = settings.paths
     parts = {
@@ -163,6 +236,8 @@ def component_sockets(settings: Settings) -> dict[str, str]:
         "vnc": {"vnc": paths.vnc},
     }
     sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    if found.rung == "box":
+        sockets["box"] = paths.socket("box")
     for component in parts.keys() - settings.components.left_out:
         sockets |= parts[component]
     return sockets
@@ -247,7 +322,7 @@ def create(settings: Settings) -> Starlette:
     return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan)
 
 
-def serve(settings: Settings) -> None:
-    """Serve on the API's socket until told to stop."""
+def serve(settings: Settings, *, started: Callable[[], None]) -> None:
+    """Serve on the API's socket until told to stop; `started` is called once it listens."""
     logs.configure(settings.logs.level)
-    serve_on(settings.paths.socket("api"), create(settings))
+    serve_on(settings.paths.socket("api"), create(settings), started=started)

@@ -4,6 +4,7 @@ import os
 import time
 from typing import NoReturn
 
+from Xlib import Xatom
 from Xlib import display as xlib
 from Xlib.error import DisplayError
 
@@ -13,6 +14,8 @@ from sandbox_server.settings import Display
 WAIT_SECONDS = 10.0
 POLL_SECONDS = 0.02
 BACKGROUND = 0x2B303B
+MARK = "_TANDEM_PREPARED"
+"""A property of the root window of a screen that has its size."""
 CONFIGURATION = "/opt/tandem/sandbox_server/openbox.xml"
 
 
@@ -23,12 +26,21 @@ def run(settings: Display) -> NoReturn:
 
 
 def prepare(display: xlib.Display, settings: Display) -> None:
-    """Give the screen its size and its background, and disconnect."""
-    resize(display, (settings.width, settings.height))
+    """Give a new X server's screen its size and its background, and disconnect.
+
+    A window manager that was started again finds the screen as it was left: somebody may have given it another size.
+    """
+    if not _is_marked(display):
+        resize(display, (settings.width, settings.height))
+        display.screen().root.change_property(display.intern_atom(MARK), Xatom.INTEGER, 32, [1])
     display.screen().root.change_attributes(background_pixel=BACKGROUND)
     display.screen().root.clear_area()
     display.sync()
     display.close()
+
+
+def _is_marked(display: xlib.Display) -> bool:
+    return display.screen().root.get_full_property(display.intern_atom(MARK), Xatom.INTEGER) is not None
 
 
 def _connected(name: str) -> xlib.Display:

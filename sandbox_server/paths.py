@@ -37,6 +37,11 @@ class Paths:
         return f"{self.agent_run}/shells"
 
     @property
+    def kernels(self) -> str:
+        """Where Jupyter kernels have their sockets, 0700 of the agent."""
+        return f"{self.agent_run}/kernels"
+
+    @property
     def tabs(self) -> str:
         """The addresses of the browser's tabs, for the next process that owns it."""
         return f"{self.run}/tabs.json"
@@ -83,14 +88,14 @@ class Paths:
         return f"{self.desktop}/vnc.sock"
 
     @property
+    def downloads(self) -> str:
+        """Where the browser saves what it downloads, until it is handed to the agent: for the desktop's user and control."""
+        return f"{self.desktop}/downloads"
+
+    @property
     def sound(self) -> str:
         """The socket of the sound server, for the desktop's user and control; where programs look below XDG_RUNTIME_DIR."""
         return f"{self.desktop}/pulse/native"
-
-    @property
-    def desktop_sockets(self) -> str:
-        """Where programs on the desktop find the X server's sockets in a box; their usual place, in /tmp, is the agent's there."""
-        return f"{self.desktop}/x11"
 
     @property
     def announcement(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from sandbox_server.auth_settings import Auth as Auth
 from sandbox_server.browser_settings import Browser
+from sandbox_server.code_settings import Code
 from sandbox_server.desktop_settings import Display as Display
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
@@ -233,6 +234,12 @@ class Box:
     max_processes: int = variable(
         "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once; more of them cannot start."
     )
+    max_memory: int = variable(
+        "BOX_MAX_MEMORY_BYTES",
+        SIZE,
+        0,
+        "Memory that the agent's processes may use together, and each of them; the largest is ended beyond it. 0: what the container has.",
+    )
     checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
     idle_suspend: float = variable(
         "IDLE_SUSPEND_SECONDS",
@@ -269,6 +276,7 @@ class Settings:
     shell: Shell = field(default_factory=Shell)
     bash: Bash = field(default_factory=Bash)
     files: Files = field(default_factory=Files)
+    code: Code = field(default_factory=Code)
     skills: Skills = field(default_factory=Skills)
     display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
@@ -281,7 +289,7 @@ class Settings:
 
     @property
     def downloads(self) -> str:
-        """Where the browser puts what it downloads: the desktop user's to write, the agent's too."""
+        """Where the agent gets what the browser downloads."""
         return self.browser.downloads or f"{self.agent.home}/Downloads"
 
 
@@ -320,11 +328,12 @@ def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, s
     own = [known for _, known in variables() if not known.inherited]
     passed = {name: value for name, value in environ.items() if not any(known.matches(name) for known in own)}
     agent = settings.agent
+    path = passed.pop("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     return {
-        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
         **passed,
+        "PATH": f"{agent.home}/.local/bin:{path}",  # where pip and npm put what the agent installs
         "HOME": agent.home,
         "USER": agent.user,
         "LOGNAME": agent.user,

@@ -170,6 +170,20 @@ def choice[C: str](*allowed: C) -> Kind[C]:
     return Kind(" or ".join(allowed), parse)
 
 
+def _kernel_name(text: str) -> str:
+    version = text.strip().lower().removeprefix("python")
+    if version not in ("3", "3.10", "3.11", "3.12", "3.13"):
+        raise ValueError("must be python3, or 3.10 to 3.13")
+    return f"python{version}"
+
+
+def _node_name(text: str) -> str:
+    major = text.strip().lower().removeprefix("node").removeprefix("v")
+    if major not in ("20", "22", "24"):
+        raise ValueError("must be node20, node22 or node24")
+    return f"node{major}"
+
+
 def _user_id(text: str) -> int:
     value = integer(1, 2**31 - 1).parse(text)
     if value in RESERVED_IDS:
@@ -195,6 +209,8 @@ HTTP_URL: Kind[str | None] = Kind("URL", _http_url)
 PORT = integer(1, 65535)
 USER_ID = Kind("integer", _user_id)
 GROUP_ID = integer(0, 2**31 - 1)
+KERNEL_NAME = Kind("Python version", _kernel_name)
+NODE_NAME = Kind("Node.js version", _node_name)
 TIMEZONE: Kind[str | None] = Kind("time zone", _timezone)
 SIZE = integer(0, 2**50)
 

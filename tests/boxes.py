@@ -18,6 +18,7 @@ from typing import Any
 
 import sandbox_server
 from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.wire_fds import Message
 
 ROOT = str(Path(sandbox_server.__file__).parent.parent)
@@ -58,7 +59,8 @@ class BoxDaemons:
     def start_spawner(self) -> None:
         """Start the spawner and wait until it listens."""
         arguments = ["--socket", self.spawn_socket, "--environment", str(self._environment), "--client", "daemon"]
-        self._spawner = self._daemon(SPAWNER, [*arguments, "--allow-root", "--desktop", "desktop", "--box", self.keeper_socket], self.spawn_socket)
+        arguments += ["--private", str(self.agent_run)]
+        self._spawner = self._daemon(SPAWNER, [*arguments, "--allow-root", "--box", self.keeper_socket], self.spawn_socket)
 
     def _daemon(self, code: str, arguments: list[str], path: str) -> subprocess.Popen[bytes]:
         Path(path).unlink(missing_ok=True)
@@ -121,17 +123,17 @@ class BoxDaemons:
         wire_fds.send_request(sock, {"op": operation, **fields}, fds)
         return sock
 
-    def start_process(self, script: str, user: str = "root") -> tuple[socket.socket, Message]:
-        """Start a shell script in the box; closing the socket ends it."""
-        sock = self.request(script, user)
+    def start_process(self, script: str, user: str = "root", session: str | None = None) -> tuple[socket.socket, Message]:
+        """Start a shell script in the box, as of a session; closing the socket ends it."""
+        sock = self.request(script, user, session)
         reply, _ = wire_fds.receive(sock)
         assert reply is not None
         return sock, reply
 
-    def request(self, script: str, user: str = "root") -> socket.socket:
+    def request(self, script: str, user: str = "root", session: str | None = None) -> socket.socket:
         """Ask for a shell script to be started in the box, without waiting for it to be."""
         sock = _connected(self.spawn_socket)
-        wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "user": user})
+        wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "user": user, "env": {SESSION: session}})
         return sock
 
     def run(self, script: str, user: str = "root") -> tuple[str, Message]:
@@ -148,6 +150,10 @@ class BoxDaemons:
             ended, _ = wire_fds.receive(sock)
         assert ended is not None
         return text, ended
+
+    def incident(self, kind: str) -> dict[str, Any] | None:
+        """The newest incident of a kind."""
+        return next((one for one in self.ask("status")["incidents"] if one["kind"] == kind), None)
 
     def out(self, script: str, user: str = "root") -> str:
         """What a shell script says that ends well."""

@@ -38,7 +38,7 @@ def anyio_backend() -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": True}
 
 
-def until(true: Callable[[], object], within: float = 5.0) -> None:
+def until(true: Callable[[], object], within: float = 30.0) -> None:
     """Return once `true()` holds; fail after `within` seconds."""
     deadline = time.monotonic() + within
     while not true():

@@ -4,6 +4,7 @@ from starlette.testclient import TestClient
 
 from sandbox_server import app
 from sandbox_server.core.openapi import document
+from sandbox_server.drivers.isolation import UNKNOWN, Isolation
 from sandbox_server.settings import load
 
 SIGNED_IN = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "view"}
@@ -47,5 +48,8 @@ def test_only_health_needs_nobody() -> None:
 
 
 def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
-    assert set(app.component_sockets(load({}))) == {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "vnc"}
-    assert set(app.component_sockets(load({"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"}))) == {"gateway", "spawner"}
+    everything = {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "vnc"}
+    little = load({"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"})
+    assert set(app.component_sockets(load({}), UNKNOWN)) == everything
+    assert set(app.component_sockets(load({}), Isolation("box", ""))) == everything | {"box"}
+    assert set(app.component_sockets(little, UNKNOWN)) == {"gateway", "spawner"}

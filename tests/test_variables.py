@@ -5,7 +5,21 @@ from dataclasses import dataclass
 
 import pytest
 
-from sandbox_server.variables import BOOLEAN, PATH, SECRET, Secret, account_name, boolean, choice, integer, read, seconds, variable
+from sandbox_server.variables import (
+    BOOLEAN,
+    KERNEL_NAME,
+    NODE_NAME,
+    PATH,
+    SECRET,
+    Secret,
+    account_name,
+    boolean,
+    choice,
+    integer,
+    read,
+    seconds,
+    variable,
+)
 
 
 @dataclass(frozen=True)
@@ -80,3 +94,21 @@ def test_every_bad_variable_of_a_section_is_named() -> None:
 
 def test_flags_say_yes_by_their_value() -> None:
     assert BOOLEAN.parse("true") is True
+
+
+@pytest.mark.parametrize("text", ["3.12", "python3.12", " Python3.12 "])
+def test_a_python_is_named_as_people_write_it(text: str) -> None:
+    assert KERNEL_NAME.parse(text) == "python3.12"
+
+
+@pytest.mark.parametrize("text", ["22", "node22", "v22"])
+def test_a_node_is_named_as_people_write_it(text: str) -> None:
+    assert NODE_NAME.parse(text) == "node22"
+
+
+@pytest.mark.parametrize("text", ["2.7", "3.12.1", "pypy", "latest"])
+def test_a_runtime_that_nobody_has_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        KERNEL_NAME.parse(text)
+    with pytest.raises(ValueError, match="must be"):
+        NODE_NAME.parse(text)

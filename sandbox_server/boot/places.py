@@ -26,10 +26,10 @@ def prepare(settings: Settings) -> None:
     own(f"{paths.run}/nginx", 0o700, control)
     own(paths.agent_run, 0o750, root)
     own(paths.shells, 0o700, agent)
+    own(paths.kernels, 0o700, agent)
     own(settings.logs.directory, 0o755, agent)
     own(settings.agent.home, 0o755, agent)
     fill_home(settings.agent.home, SKELETON, agent)
-    own(settings.downloads, 0o2775, (settings.users.desktop_uid, settings.agent.gid))
 
 
 def fill_home(home: str, skeleton: str, owner: Owner) -> None:

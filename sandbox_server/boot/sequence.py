@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server import settings as declared
-from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places
+from sandbox_server.boot import accounts, components, desktop, head_start, hooks, isolation, places
+from sandbox_server.boot.head_start import HeadStart
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.settings import BadSettings, Settings
@@ -26,6 +27,7 @@ def boot(environ: Mapping[str, str]) -> NoReturn:
         if os.geteuid() != 0:
             environ |= accounts.without_root(settings.agent)
             settings = declared.load(environ)
+        api = _start_api(settings, environ)
         agent_environ = prepare(settings, environ)
     except BadSettings as error:
         _stop(EXIT_BAD_SETTINGS, f"the settings are wrong:\n{error}")
@@ -33,7 +35,13 @@ def boot(environ: Mapping[str, str]) -> NoReturn:
         _stop(EXIT_HOOK_FAILED, str(error))
     except isolation.NotIsolatedError as error:
         _stop(EXIT_NOT_ISOLATED, str(error))
-    _supervise(settings, agent_environ)
+    _supervise(settings, agent_environ, api)
+
+
+def _start_api(settings: Settings, environ: Mapping[str, str]) -> HeadStart:
+    """Let the API import beside all that follows; it waits at its gate, and has read nothing yet."""
+    configuration = f"{settings.paths.code}/supervisord/components/api.conf"
+    return head_start.start("api", configuration, declared.agent_environ(environ, settings))
 
 
 def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
@@ -89,13 +97,14 @@ def _run_hook(name: str, command: str | None, settings: Settings, agent_environ:
     _say(failure)
 
 
-def _supervise(settings: Settings, agent_environ: Mapping[str, str]) -> NoReturn:
+def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: HeadStart) -> NoReturn:
+    api.go()
     # What runs without an environment of its own gets the agent's: added services, and programs that they start.
     os.environ.clear()
     os.environ.update(agent_environ)
     from sandbox_server.boot.supervision import supervise  # heavy, and not needed where the settings are wrong
 
-    supervise(f"{settings.paths.code}/supervisord/supervisord.conf", settings.agent.uid)
+    supervise(f"{settings.paths.code}/supervisord/supervisord.conf", settings.agent.uid, api)
     sys.exit(0)
 
 

@@ -1,21 +1,31 @@
-"""The supervisor, in this process: Supervisor 4 with four rules of ours.
+"""The supervisor, in this process: Supervisor 4 with six rules of ours.
 
-It acts at once, at the start and on every signal, where Supervisor waits for up to a second. A program that names no user runs as the
+It acts at once, at the start and on every signal, where Supervisor waits for up to a second. It adopts the program that boot gave a head
+start. What comes after the gateway in the order of priorities starts once that program serves, so that nothing takes the processor from
+it. A program that names no user runs as the
 agent, because the configuration may have come from anywhere. Without root, nobody changes user at all. A program that is
 not root may open /dev/stdout and /dev/stderr, as nginx does.
 """
 
 import os
 import signal
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from supervisor import poller
 from supervisor.medusa import asyncore_25 as asyncore
-from supervisor.options import ProcessGroupConfig, ServerOptions
+from supervisor.options import ProcessConfig, ProcessGroupConfig, ServerOptions
 from supervisor.states import SupervisorStates
 from supervisor.supervisord import Supervisor
 
+from sandbox_server.boot.head_start import HeadStart, Pipes
+
+FIRST_PRIORITY = 22
+"""What starts at once: programs with this priority, the gateway's, or a lower one."""
+REST_SECONDS = 10.0
+"""After this long the rest starts, whether the program with the head start serves or not."""
 _EAGER_TURNS = 2
 """Turns of Supervisor's loop that it takes to act on news: in the first it learns of them, in the second it acts."""
 
@@ -27,6 +37,14 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
         super().__init__(options)
         self._eager_turns = _EAGER_TURNS
         self._woken = self._wakes = -1
+        self._awaited: int | None = None
+        self._deadline = 0.0
+        self._then: Callable[[], None] = lambda: None
+
+    def call_once(self, fd: int, then: Callable[[], None], seconds: float) -> None:
+        """Call `then` when the descriptor can be read, or after some seconds."""
+        self._awaited, self._then, self._deadline = fd, then, time.monotonic() + seconds
+        self.register_readable(fd)
 
     def poll(self, timeout: float) -> tuple[Sequence[int], Sequence[int]]:
         """Wait for descriptors; supervisor.poller documents the rest."""
@@ -37,7 +55,12 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
         if self._woken in readable:
             os.read(self._woken, 4096)
             self._eager_turns = _EAGER_TURNS
-        return [fd for fd in readable if fd != self._woken], writable
+        own = {self._woken, self._awaited}
+        if self._awaited is not None and (self._awaited in readable or time.monotonic() > self._deadline):
+            self.unregister_readable(self._awaited)
+            self._awaited, self._eager_turns = None, _EAGER_TURNS
+            self._then()
+        return [fd for fd in readable if fd not in own], writable
 
     def _watch_signals(self) -> None:
         """Let each signal end the wait: Python would resume it (PEP 475)."""
@@ -54,11 +77,13 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
 
 
 class Options(ServerOptions):  # type: ignore[misc]
-    """The supervisor's options, where a program without a user is the agent's."""
+    """The supervisor's options, where a program without a user is the agent's; `early` runs already."""
 
-    def __init__(self, agent_uid: int) -> None:
+    def __init__(self, agent_uid: int, early: HeadStart | None) -> None:
         super().__init__()
         self._agent_uid = agent_uid
+        self._early = early
+        self._adopted: HeadStart | None = None
         self.poller = EagerPoller(self)
 
     def set_uid_or_exit(self) -> None:
@@ -79,9 +104,9 @@ class Options(ServerOptions):  # type: ignore[misc]
         finally:
             self.logger.critical = critical
 
-    def make_pipes(self, stderr: bool = True) -> dict[str, int | None]:
+    def make_pipes(self, stderr: bool = True) -> Pipes:
         """Make a program's pipes. Their mode keeps nobody out: only by the program's own descriptors can they be reached."""
-        pipes: dict[str, int | None] = super().make_pipes(stderr)
+        pipes: Pipes = self._adopted.pipes if self._adopted else super().make_pipes(stderr)
         for end in (pipes["child_stdout"], pipes["child_stderr"]):
             if end is not None:
                 os.fchmod(end, 0o666)
@@ -90,8 +115,50 @@ class Options(ServerOptions):  # type: ignore[misc]
     def process_groups_from_parser(self, parser: object) -> list[ProcessGroupConfig]:
         """Read the programs of the configuration."""
         groups: list[ProcessGroupConfig] = super().process_groups_from_parser(parser)
-        assign_users((process for group in groups for process in group.process_configs), self._agent_uid, root=os.geteuid() == 0)
+        processes = [process for group in groups for process in group.process_configs]
+        assign_users(processes, self._agent_uid, root=os.geteuid() == 0)
+        for process in processes:
+            if self._early and process.name == self._early.name:
+                process.make_dispatchers = partial(self._adopt, process, self._early)
         return groups
+
+    def _adopt(self, config: ProcessConfig, early: HeadStart, process: object) -> object:
+        """Prepare what Supervisor does next, once: it reads the program's pipes, and forks."""
+        del config.make_dispatchers
+        self._adopted = early
+        return config.make_dispatchers(process)
+
+    def fork(self) -> int:
+        """Fork, or give the number of the process that runs already."""
+        if self._adopted is None:
+            return os.fork()
+        early, self._adopted = self._adopted, None
+        return early.process.pid
+
+
+class PatientSupervisor(Supervisor):  # type: ignore[misc]
+    """Lets what is not among the first programs wait for the one with the head start."""
+
+    def __init__(self, options: Options, early: HeadStart | None) -> None:
+        super().__init__(options)
+        self._later: list[ProcessGroupConfig] = []
+        self._waits = early is not None
+        if early:
+            options.poller.call_once(early.gate.fileno(), self._add_the_rest, REST_SECONDS)
+
+    def add_process_group(self, config: ProcessGroupConfig) -> bool:
+        """Take up a group of programs, now or later."""
+        if self._waits and config.priority > FIRST_PRIORITY:
+            self._later.append(config)
+            return False
+        added: bool = super().add_process_group(config)
+        return added
+
+    def _add_the_rest(self) -> None:
+        self._waits = False
+        if self.options.mood >= SupervisorStates.RUNNING:
+            for config in self._later:
+                self.add_process_group(config)
 
 
 def assign_users(processes: Iterable[object], agent_uid: int, *, root: bool) -> None:
@@ -103,17 +170,21 @@ def assign_users(processes: Iterable[object], agent_uid: int, *, root: bool) -> 
             process.uid = agent_uid  # type: ignore[attr-defined]
 
 
-def supervise(configuration: str, agent_uid: int) -> None:
-    """Run the programs of `configuration` until a signal ends it; SIGHUP starts all of them anew."""
+def supervise(configuration: str, agent_uid: int, early: HeadStart | None = None) -> None:
+    """Run the programs of `configuration` until a signal ends it; SIGHUP starts all of them anew.
+
+    `early` is the one of them that runs already, as a child of this process.
+    """
+    adopted = early
     first = True
     while True:
-        options = Options(agent_uid)
+        options = Options(agent_uid, adopted)
         options.realize(["--configuration", configuration])
         options.first, options.test = first, False
         with suppress(asyncore.ExitNow):
-            Supervisor(options).main()
+            PatientSupervisor(options, adopted).main()
         options.close_httpservers()
         options.close_logger()
-        first = False
+        first, adopted = False, None
         if options.mood < SupervisorStates.RESTARTING:
             return

@@ -1,6 +1,5 @@
 """The composition root of the process that owns the browser."""
 
-import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -18,8 +17,8 @@ from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
 from sandbox_server.core.http.serving import serve_on
-from sandbox_server.drivers import isolation
 from sandbox_server.drivers.chromium import Chromium, Place
+from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.process import Processes
 from sandbox_server.settings import Settings
 
@@ -33,8 +32,8 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    place = Place(paths.desktop, paths.browser_policies, settings.downloads, settings.display.socket, _display(settings))
-    chromium = Chromium(Processes(paths.socket("spawn")), settings.browser, place)
+    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.name)
+    chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
     async def prepare(link: Link) -> None:
         """Give a new profile the cookies it is to start with."""
@@ -57,13 +56,6 @@ def create(settings: Settings) -> Starlette:
 
     pages = Pages(browser, paths.devtools_protocol)
     return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium))), lifespan=lifespan)
-
-
-def _display(settings: Settings) -> str:
-    """What the X server is called where the browser runs: by path in a box, in which /tmp is the agent's."""
-    if isolation.read(settings.paths.isolation).rung != "box":
-        return settings.display.name
-    return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.socket)}"
 
 
 def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRoute]:

@@ -16,6 +16,7 @@ from sandbox_server.core.errors import (
 )
 from sandbox_server.core.operation import operation, socket, stream_of
 from sandbox_server.core.results import (
+    ABOUT,
     ALL_SCOPES,
     Blob,
     Body,
@@ -33,6 +34,7 @@ from sandbox_server.core.results import (
 from sandbox_server.core.tasks import Tasks
 
 __all__ = [
+    "ABOUT",
     "ALL_SCOPES",
     "Blob",
     "Body",

@@ -4,8 +4,9 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterable
+from dataclasses import is_dataclass
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel, RootModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
@@ -241,16 +242,16 @@ def _data_schema(returns: Any, components: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _models_in(annotation: Any) -> list[type]:
+    if isinstance(annotation, type) and (issubclass(annotation, BaseModel) or is_dataclass(annotation)):
         return [annotation]
     return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]
 
 
 def _describe(
-    model: type[BaseModel],
+    model: type,
     components: dict[str, Any],
-    seen: frozenset[type[BaseModel]] = frozenset(),
+    seen: frozenset[type] = frozenset(),
 ) -> None:
     """Fill in the descriptions of a model and of those in its fields from the strings under the fields."""
     if model in seen:
@@ -259,21 +260,22 @@ def _describe(
     for name, text in field_docs(model).items():
         if name in properties:
             properties[name].setdefault("description", text)
-    for field in model.model_fields.values():
-        for inner in _models_in(field.annotation):
+    fields = [field.annotation for field in model.model_fields.values()] if issubclass(model, BaseModel) else get_type_hints(model).values()
+    for annotation in fields:
+        for inner in _models_in(annotation):
             _describe(inner, components, seen | {model})
 
 
-def field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """The string under each field of a model, read from its source; own fields win over inherited ones."""
+def field_docs(model: type) -> dict[str, str]:
+    """The string under each field of a model or dataclass, read from its source; own fields win over inherited ones."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
-        if cls is not BaseModel and issubclass(cls, BaseModel):
+        if cls is not BaseModel and (issubclass(cls, BaseModel) or is_dataclass(cls)):
             found.update(_own_docs(cls))
     return found
 
 
-def _own_docs(cls: type[BaseModel]) -> dict[str, str]:
+def _own_docs(cls: type) -> dict[str, str]:
     try:
         source = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
     except (OSError, TypeError):

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict
 type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
 """What a caller may do. A token without scopes has them all."""
 
+ABOUT = "x-about"
+"""Header of a body that is not JSON: what it is of, a JSON object in ASCII. Agents get it beside the body."""
 ALL_SCOPES: frozenset[str] = frozenset({"view", "control", "shell", "files", "browser", "code", "admin"})
 
 

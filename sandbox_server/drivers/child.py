@@ -18,9 +18,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
+from sandbox_server.drivers.fence.fence import Fence, FenceError
+
 OOM_SCORE = 500
 """Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
 UMASK = 0o022
+SESSION = "TANDEM_SESSION"
+"""The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
 STANDARD = 3
 FIRST_FREE = 16
 """A program is given descriptors below this."""
@@ -29,6 +33,7 @@ LIMITS = {
     "nproc": resource.RLIMIT_NPROC,
     "nofile": resource.RLIMIT_NOFILE,
     "as": resource.RLIMIT_AS,
+    "data": resource.RLIMIT_DATA,
     "core": resource.RLIMIT_CORE,
 }
 _DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -74,6 +79,7 @@ class Program:
     environment: Mapping[str, str]
     fds: tuple[int, ...]
     limits: Mapping[str, int]
+    fence: Fence | None = None
 
 
 class Place(Protocol):
@@ -83,13 +89,15 @@ class Place(Protocol):
         """Move this process there, for good."""
 
 
-def become(account: Account, place: Place | None = None) -> None:
-    """Turn this process into `account`, for good, in `place` where one is given.
+def become(account: Account, place: Place | None = None, fence: Fence | None = None) -> None:
+    """Turn this process into `account`, for good, in `place` where one is given; a `fence` gets its namespaces on the way.
 
     Without root there is nobody else to become, and the process stays who it is.
     """
     if place:
         place.enter()
+    if fence:
+        fence.separate(lambda: become(account))
     if os.geteuid() != 0:
         return
     os.setgroups(account.groups)
@@ -113,9 +121,11 @@ def run_program(program: Program, account: Account, place: Place | None, report:
             _let_open(fd, account)
         for target, fd in enumerate(sources):
             os.dup2(fd, target)
-        become(account, place)
+        become(account, place, program.fence)
         subject = "cwd"
         _enter(program.cwd, program.environment)
+        if program.fence:
+            program.fence.close()
         subject = "program"
         os.execvpe(program.argv[0], list(program.argv), dict(program.environment))
     except Exception as failure:
@@ -195,7 +205,9 @@ def _enter(cwd: str | None, environment: Mapping[str, str]) -> None:
 
 
 def _describe(failure: Exception, subject: str) -> bytes:
-    number, reason = errno.EINVAL, str(failure)
+    number, reason, more = errno.EINVAL, str(failure), {}
     if isinstance(failure, OSError):
         number, reason = failure.errno or errno.EIO, failure.strerror or reason
-    return json.dumps({"error": number, "message": reason[:500], "subject": subject}).encode()
+    if isinstance(failure, FenceError):
+        subject, more = "isolation", {"field": failure.field}
+    return json.dumps({"error": number, "message": reason[:500], "subject": subject, **more}).encode()

@@ -94,10 +94,7 @@ class Place:
     policies: str
     """The managed policy file; ours to write, everybody's to read."""
     downloads: str
-    x_socket: str
-    """Where this process reaches the X server."""
     display: str
-    """What the browser calls it."""
 
     @property
     def profile(self) -> str:
@@ -105,13 +102,13 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What lets the browser onto the display and the desktop's message bus."""
+        """What lets the browser onto the display and the desktop's message bus, and its sound to the sound server."""
         return {
             "HOME": self.home,
             "DISPLAY": self.display,
             "XAUTHORITY": f"{self.home}/authority",
-            "TMPDIR": f"{self.home}/tmp",
             "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.home}/bus",
+            "XDG_RUNTIME_DIR": self.home,  # where the browser's own sandbox lets it reach a sound server
         }
 
 
@@ -206,9 +203,9 @@ class Chromium:
     async def _check_display(self) -> None:
         """Without a display Chromium would end at once, and be taken for one whose profile is broken."""
         try:
-            _, writer = await asyncio.open_unix_connection(self._place.x_socket)
+            _, writer = await asyncio.open_unix_connection(f"/tmp/.X11-unix/X{self._place.display.removeprefix(':')}")
         except OSError as error:
-            raise Unavailable(f"the browser cannot start: there is no X server on {self._place.x_socket}", retry_after=1.0) from error
+            raise Unavailable(f"the browser cannot start: display {self._place.display} is not up", retry_after=1.0) from error
         writer.close()
 
     async def _may_sandbox(self) -> bool:

@@ -10,7 +10,7 @@ import signal as signals
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from sandbox_server.core.errors import (
@@ -24,7 +24,8 @@ from sandbox_server.core.errors import (
     TooLarge,
     Unavailable,
 )
-from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers import patience, wire_fds
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
@@ -35,8 +36,12 @@ KILL_GRACE = 1.0
 RETRY_AFTER = 1.0
 """Seconds after which a spawner that is down is expected back."""
 
+NEEDED_FOR_ISOLATION = (
+    "needs a kernel with Landlock, and user namespaces: --security-opt seccomp=deploy/seccomp/tandem.json; "
+    "GET /v1/doctor tells which is missing"
+)
+
 User = Literal["agent", "desktop", "root"]
-_FULL_QUEUE_PAUSE = 0.01
 
 _KINDS: dict[int, type[Failure]] = {
     errno.ENOENT: NotFound,
@@ -117,10 +122,11 @@ class Process:
 
 
 class Processes:
-    """Starts processes of the agent through the spawner that listens on `socket_path`."""
+    """Starts processes of the agent through the spawner that listens on `socket_path`, or will within `patience` seconds."""
 
-    def __init__(self, socket_path: str) -> None:
+    def __init__(self, socket_path: str, patience: float = 0.0) -> None:
         self._socket_path = socket_path
+        self._patience = patience
 
     async def start(
         self,
@@ -135,15 +141,18 @@ class Processes:
         pipe: tuple[int, int] | None = None,
         on_disconnect: Literal["kill", "keep"] = "kill",
         limits: Mapping[str, int] | None = None,
+        isolation: IsolationPolicy | None = None,
     ) -> Process:
         """Start a program in a session and process group of its own.
 
         `env` is added to the agent's clean environment, None takes a variable away; `cwd` None is the workspace. The descriptors stay
         the caller's; None is /dev/null. `pipe` is what the process reads as descriptor 3 and what it writes as 4. `on_disconnect` says
-        what becomes of the process when this server dies. `limits` are rlimits: nproc, nofile, as, core.
+        what becomes of the process when this server dies. `limits` are rlimits: nproc, nofile, as, data, core. `isolation` is what the
+        program is kept from, before it is executed.
 
         Raises NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and
-        environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down).
+        environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down), Conflict (this host cannot
+        enforce what `isolation` asks for).
         """
         reads, writes = pipe or (None, None)
         streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "reads": reads, "writes": writes}
@@ -156,6 +165,7 @@ class Processes:
             "fds": list(given),
             "on_disconnect": on_disconnect,
             "limits": dict(limits or {}),
+            "isolation": asdict(isolation) if isolation else None,
         }
         sock, reply, _ = await self._ask(body, list(given.values()))
         return Process(reply["pid"], sock)
@@ -170,6 +180,7 @@ class Processes:
         input: bytes = b"",  # noqa: A002 - the word subprocess uses
         timeout: float,
         max_output: int,
+        isolation: IsolationPolicy | None = None,
     ) -> Completed:
         """Run a program to its end and return what it wrote, at most `max_output` bytes of each stream.
 
@@ -185,6 +196,7 @@ class Processes:
                 stdin=stdin.theirs if input else None,
                 stdout=stdout.theirs,
                 stderr=stderr.theirs,
+                isolation=isolation,
             )
             for end in (stdin, stdout, stderr):
                 end.release()
@@ -210,7 +222,7 @@ class Processes:
         try:
             with _named_failures():
                 async with asyncio.timeout(START_TIMEOUT):
-                    await _connect(sock, self._socket_path)
+                    await patience.connect(sock, self._socket_path, self._patience)
                     wire_fds.send_request(sock, body, fds)
                     await _until_readable(sock)
                 reply, received = wire_fds.receive(sock)
@@ -218,14 +230,6 @@ class Processes:
         except BaseException:
             sock.close()
             raise
-
-
-async def _connect(sock: socket.socket, path: str) -> None:
-    while True:
-        try:
-            return sock.connect(path)
-        except BlockingIOError:  # its queue is full, and a Unix socket does not say when there is room again
-            await asyncio.sleep(_FULL_QUEUE_PAUSE)
 
 
 async def _until_readable(sock: socket.socket) -> None:
@@ -285,8 +289,18 @@ def _accepted(reply: Message | None, body: Message) -> Message:
     if "error" not in reply:
         return reply
     number, subject = int(reply["error"]), reply["subject"]
+    if subject == "isolation":
+        raise not_isolated(number, str(reply["field"]), str(reply["message"]))
     named = {"cwd": body.get("cwd"), "program": (body.get("argv") or [None])[0]}.get(subject)
     label = "working directory" if subject == "cwd" else subject
     kind = _KINDS.get(number, InvalidArgument)
     what = f"{label} {named!r}" if named else label
     raise kind(f"cannot start: {what}: {reply['message']}", subject=subject, errno=number)
+
+
+def not_isolated(number: int, field: str, reason: str) -> Failure:
+    """The failure that says why a part of an isolation policy was refused: InvalidArgument for a path that is wrong, else Conflict."""
+    name = field if field == "isolation" else f"isolation.{field}"
+    if number in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENAMETOOLONG):
+        return InvalidArgument(f"{name} is wrong: {reason}", field=name, errno=number)
+    return Conflict(f"{name} cannot be enforced here: {reason}; nothing was run", hint=NEEDED_FOR_ISOLATION, field=name, errno=number)

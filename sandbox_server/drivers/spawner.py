@@ -4,7 +4,7 @@ A small root daemon of the standard library. A client asks for one process per c
 from it how the process started and how it ended; closing the connection ends the process. See `wire_fds` for the
 messages and `process` for the client.
 
-Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "limits"}`, or `{"worker": true, "user"}` for a file
+Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "limits", "isolation"}`, or `{"worker": true, "user"}` for a file
 worker, whose socket comes with the reply.
 Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
 A client may send `{"kill": signal, "group": bool}` at any time between.
@@ -20,17 +20,20 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 from sandbox_server.drivers import child, wire_fds
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.box.seat import RETRY_SECONDS, Seat
 from sandbox_server.drivers.child import Account, Program
+from sandbox_server.drivers.fence import policy
+from sandbox_server.drivers.fence.fence import Fence
 from sandbox_server.drivers.files import worker
 from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
+from sandbox_server.drivers.spawned import Spawned, ending
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
+from sandbox_server.paths import Paths
 
 MAX_TRIES = 20
 """To start a process in a box that is ending; one every `RETRY_SECONDS`."""
@@ -41,29 +44,11 @@ _PIPE = ("reads", "writes")
 type FileServer = Callable[[socket.socket], None]
 
 
-@dataclass(eq=False)
-class _Connection:
-    """One client and the process it asked for."""
-
-    sock: socket.socket
-    pid: int = 0
-    """Known and not yet reaped, else 0: a reaped pid may be anybody's."""
-    report: int = -1
-    """Read end of the pipe on which the child says why it did not start; -1 once that is known."""
-    worker: tuple[socket.socket, socket.socket] | None = None
-    """A file worker's two ends: the client's until it is sent, and its own, kept to see the client hang up."""
-    tries: int = 0
-    """How often the box ended while the process was about to start in it."""
-    kept: bool = False
-    """The process outlives its client."""
-    failed: bool = False
-
-
 class Spawner:
     """Forks what clients of `listener` ask for, in one thread.
 
     `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask. With a `seat` every process
-    starts in the box, and requests wait while there is none.
+    starts in the box, and requests wait while there is none. `limits` are for every program but the desktop's (`child.LIMITS`).
     """
 
     def __init__(
@@ -75,6 +60,8 @@ class Spawner:
         peers: frozenset[int],
         serve_files: FileServer,
         seat: Seat | None = None,
+        limits: Mapping[str, int] | None = None,
+        private: str = Paths().agent_run,
     ) -> None:
         self._listener = listener
         self._accounts = accounts
@@ -82,9 +69,11 @@ class Spawner:
         self._peers = peers
         self._serve_files = serve_files
         self._seat = seat
-        self._waiting: list[tuple[_Connection, list[int]]] = []
+        self._limits = limits or {}
+        self._private = private
+        self._waiting: list[tuple[Spawned, list[int]]] = []
         self._poller = Poller()
-        self._children: dict[int, _Connection] = {}
+        self._children: dict[int, Spawned] = {}
         self._null = os.open(os.devnull, os.O_RDWR)
 
     def run(self) -> None:
@@ -148,9 +137,9 @@ class Spawner:
             _log(f"refused a client of uid {peer_uid(sock)}")
             sock.close()
             return
-        self._poller.watch(sock.fileno(), partial(self._on_packet, _Connection(sock)))
+        self._poller.watch(sock.fileno(), partial(self._on_packet, Spawned(sock)))
 
-    def _on_packet(self, connection: _Connection) -> None:
+    def _on_packet(self, connection: Spawned) -> None:
         try:
             message, fds = wire_fds.receive(connection.sock)
         except BlockingIOError:
@@ -171,7 +160,7 @@ class Spawner:
         finally:
             wire_fds.close_all(fds)
 
-    def _begin(self, connection: _Connection, fds: list[int]) -> None:
+    def _begin(self, connection: Spawned, fds: list[int]) -> None:
         """Start what is asked for, or let it wait for a box."""
         if self._seat and not self._seat.taken:
             self._waiting.append((connection, fds))
@@ -182,7 +171,7 @@ class Spawner:
         else:
             wire_fds.close_all(fds)
 
-    def _start(self, connection: _Connection, fds: list[int]) -> bool:
+    def _start(self, connection: Spawned, fds: list[int]) -> bool:
         """Start what is asked for, or refuse it; False where the box that it was to start in is just ending."""
         try:
             if connection.pid or connection.failed:
@@ -197,21 +186,25 @@ class Spawner:
             self._refuse(connection, errno.EINVAL, f"malformed request: {error}")
         return True
 
-    def _refuse(self, connection: _Connection, number: int, message: str) -> None:
+    def _refuse(self, connection: Spawned, number: int, message: str) -> None:
         connection.failed = True
         self._reply(connection, {"error": number, "message": message, "subject": "request"})
 
-    def _fork(self, connection: _Connection, request: Message, fds: list[int]) -> None:
+    def _fork(self, connection: Spawned, request: Message, fds: list[int]) -> None:
         user = request.get("user", "agent")
-        account, place = self._account(user), self._seat and (self._seat.desk if user == "desktop" else self._seat)
+        account, place = self._account(user), None if user == "desktop" else self._seat
         if request.get("worker"):
             connection.kept = True  # ends with its own socket, not with this connection
             connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             own = connection.worker[1]
+            if place:
+                connection.describe(account)
             enter = partial(child.run_worker, self._serve_files, own, account, place)
         else:
             connection.kept = request.get("on_disconnect", "kill") == "keep"
             program = self._program(request, account, fds)
+            if place:
+                connection.describe(account, program)
             enter = partial(child.run_program, program, account, place)
         readable, writable = os.pipe()
         try:
@@ -241,16 +234,27 @@ class Spawner:
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
         standard = [streams.get(name, self._null) for name in _STREAMS]
         own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
-        environment = {**self._environment, **own, **extra}
+        cwd, base = request.get("cwd"), {**self._environment, **own}
+        fence = self._fence(request, account, cwd or base.get("WORKSPACE") or account.home)
+        environment = {**(fence.environment(base) if fence else base), **extra}
         return Program(
             argv=argv,
-            cwd=request.get("cwd"),
+            cwd=cwd,
             environment={name: value for name, value in environment.items() if value is not None},
             fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
-            limits={name: int(value) for name, value in limits.items()},
+            limits={**({} if request.get("user") == "desktop" else self._limits), **{name: int(value) for name, value in limits.items()}},
+            fence=fence,
         )
 
-    def _on_report(self, connection: _Connection) -> None:
+    def _fence(self, request: Message, account: Account, cwd: str) -> Fence | None:
+        asked = request.get("isolation")
+        if asked is None:
+            return None
+        if account is not self._accounts["agent"]:
+            raise MalformedMessageError("only what runs as the agent can be isolated")
+        return Fence(policy.decode(asked), cwd=cwd, home=account.home, private=self._private)
+
+    def _on_report(self, connection: Spawned) -> None:
         """Learn whether the child became what it was to become: nothing is said on the pipe if it did."""
         self._poller.unwatch(connection.report)
         with open(connection.report, "rb") as report:
@@ -262,33 +266,34 @@ class Spawner:
         elif connection.worker:
             self._hand_over(connection, *connection.worker)
         else:
-            self._reply(connection, {"pid": child.own_pid(connection.pid)})
+            self._reply(connection, {"pid": connection.own_pid()})
 
-    def _hand_over(self, connection: _Connection, theirs: socket.socket, own: socket.socket) -> None:
-        self._reply(connection, {"pid": child.own_pid(connection.pid)}, [theirs.fileno()])
+    def _hand_over(self, connection: Spawned, theirs: socket.socket, own: socket.socket) -> None:
+        self._reply(connection, {"pid": connection.own_pid()}, [theirs.fileno()])
         theirs.close()
         self._poller.watch(own.fileno(), partial(self._end_worker, connection), HANG_UP)
 
-    def _end_worker(self, connection: _Connection) -> None:
+    def _end_worker(self, connection: Spawned) -> None:
         if connection.worker:
             self._poller.unwatch(connection.worker[1].fileno())
         self._signal(connection, signal.SIGKILL)
 
-    def _kill(self, connection: _Connection, message: Message) -> None:
+    def _kill(self, connection: Spawned, message: Message) -> None:
         try:
             self._signal(connection, int(message["kill"]), group=bool(message.get("group", True)))
         except (KeyError, TypeError, ValueError, OSError) as error:
             _log(f"cannot send a signal: {error}")
 
-    def _signal(self, connection: _Connection, number: int, *, group: bool = True) -> None:
+    def _signal(self, connection: Spawned, number: int, *, group: bool = True) -> None:
         if not connection.pid:
             return
+        connection.signalled = True
         try:
             (os.killpg if group else os.kill)(connection.pid, number)
         except ProcessLookupError:  # it has no group yet
             os.kill(connection.pid, number)
 
-    def _hang_up(self, connection: _Connection) -> None:
+    def _hang_up(self, connection: Spawned) -> None:
         self._poller.unwatch(connection.sock.fileno())
         connection.sock.close()
         if not connection.kept or connection.report >= 0:
@@ -303,12 +308,13 @@ class Spawner:
     def _reap(self) -> None:
         with suppress(ChildProcessError):
             while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if ended is None:
                     return
-                self._finish(self._children.pop(pid), status)
+                connection = self._children.pop(ended.si_pid)
+                self._finish(connection, connection.reap(self._seat))
 
-    def _finish(self, connection: _Connection, status: int) -> None:
+    def _finish(self, connection: Spawned, status: int) -> None:
         if connection.report >= 0:
             self._on_report(connection)
         connection.pid = 0
@@ -317,17 +323,12 @@ class Spawner:
                 self._poller.unwatch(end.fileno())
                 end.close()
         if not connection.failed:
-            self._reply(connection, _ending(status))
+            self._reply(connection, ending(status))
 
-    def _reply(self, connection: _Connection, message: Message, fds: Sequence[int] = ()) -> None:
+    def _reply(self, connection: Spawned, message: Message, fds: Sequence[int] = ()) -> None:
         """Tell the client, if it is still there; it closes the connection, so that no reply is lost by ours closing."""
         with suppress(OSError):
             wire_fds.send(connection.sock, message, fds)
-
-
-def _ending(status: int) -> Message:
-    code = os.waitstatus_to_exitcode(status)
-    return {"exit": code} if code >= 0 else {"signal": -code}
 
 
 def _log(message: str) -> None:
@@ -351,6 +352,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
     seat = Seat(options.box) if options.box else None
     if seat:
         namespaces.forbid_tracing()
+        namespaces.import_what_is_needed_later()
     gc.freeze()  # a forked child then copies fewer pages
     Spawner(
         listen(options.socket, client),
@@ -359,6 +361,8 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         peers=frozenset({0, client.uid}),
         serve_files=serve_files,
         seat=seat,
+        limits={"data": options.max_memory} if options.max_memory else {},
+        private=options.private,
     ).run()
 
 
@@ -373,7 +377,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--environment", required=True, help="JSON file: the agent's base environment")
     parser.add_argument("--agent", default="gem", help="user that the agent's processes run as")
     parser.add_argument("--client", default="control", help="user that may ask for processes")
+    parser.add_argument("--max-memory", type=int, default=0, help="bytes of memory that one process may use; 0: no limit of its own")
     parser.add_argument("--desktop", help='user that the display and the browser run as, asked for as "desktop"')
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
     parser.add_argument("--box", default=None, help="socket of the keeper of the box that everything starts in")
+    parser.add_argument("--private", default=Paths().agent_run, help="directory that no isolated process may see")
     return parser.parse_args(arguments)

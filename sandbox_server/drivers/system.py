@@ -3,6 +3,7 @@
 import os
 import platform
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,15 @@ def listening_ports() -> list[int]:
             if fields[3] == _LISTEN:
                 ports.add(int(fields[1].rsplit(":", 1)[1], 16))
     return sorted(ports)
+
+
+def memory_bytes(proc: str = "/proc", cgroup: str = "/sys/fs/cgroup") -> int:
+    """Memory that this container may use: the machine's, or less by its control group (cgroups v2 and v1)."""
+    found = [int(line.split()[1]) << 10 for line in Path(f"{proc}/meminfo").read_text("ascii").splitlines() if line.startswith("MemTotal:")]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # the other version, or "max"
+            found.append(int(Path(f"{cgroup}/{name}").read_text("ascii")))
+    return min(found)
 
 
 def process_status() -> dict[str, str]:

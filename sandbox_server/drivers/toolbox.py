@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shlex
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,18 @@ MAX_LISTING_BYTES = 4 * 1024 * 1024
 _LIST_PYTHON = (
     "import importlib.metadata as m, json;print(json.dumps(sorted({(d.metadata['Name'], d.version) for d in m.distributions()})))"
 )
+# A program is asked for its version once, however many commands start it.
+_EACH_PROGRAM_ONCE = """
+declare -A version
+look() {
+  for name; do
+    command=$(command -v "$name") || continue
+    path=$(readlink -f "$command")
+    [ -n "${version[$path]+asked}" ] || version[$path]=$("$command" --version 2>&1)
+    printf '%s\\t%s\\t%s\\n' "$name" "$path" "${version[$path]}"
+  done
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +45,11 @@ class Toolbox:
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
         self._interpreters: dict[str, list[Interpreter]] = {}
-        self._looking = asyncio.Lock()
+        self._looking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def interpreters(self, language: str, names: Sequence[str]) -> list[Interpreter]:
         """The interpreters on the agent's PATH under these command names, one entry for each program."""
-        async with self._looking:
+        async with self._looking[language]:
             if language not in self._interpreters:
                 self._interpreters[language] = await self._look(names)
         return self._interpreters[language]
@@ -58,9 +71,7 @@ class Toolbox:
         return [(name, entry.get("version", "")) for name, entry in sorted(listing.get("dependencies", {}).items())]
 
     async def _look(self, names: Sequence[str]) -> list[Interpreter]:
-        script = "\n".join(
-            f'p=$(command -v {name}) && printf "%s\\t%s\\t%s\\n" {name} "$(readlink -f "$p")" "$("$p" --version 2>&1)"' for name in names
-        )
+        script = f"{_EACH_PROGRAM_ONCE}look {shlex.join(names)}"
         found: dict[str, list[str]] = {}
         versions: dict[str, str] = {}
         for line in (await self._shell(script)).splitlines():

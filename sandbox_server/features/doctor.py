@@ -1,12 +1,21 @@
 """Doctor: which guarantees hold on this host, and what would win the ones that do not."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
-from sandbox_server.core import Failure, Model, Unavailable, operation
+from sandbox_server.core import Conflict, Failure, Model, Unavailable, operation
+from sandbox_server.core.diagnosis import Finding, Probe
 from sandbox_server.drivers import system
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.fence import landlock
+from sandbox_server.drivers.fence.policy import (
+    EnvPolicy,
+    IsolationPolicy,
+    LimitsPolicy,
+    NetworkPolicy,
+    ReadPolicy,
+    WritePolicy,
+)
+from sandbox_server.drivers.process import NEEDED_FOR_ISOLATION, Processes
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 
@@ -14,6 +23,14 @@ MIN_SHM_BYTES = 256 * 1024 * 1024
 """Below this Chromium's renderers crash on large pages."""
 MIN_FREE_BYTES = 1024**3
 PROBE_SECONDS = 5.0
+EVERYTHING = IsolationPolicy(
+    read=ReadPolicy(deny=("/etc/hostname",)),
+    write=WritePolicy(allow=("/tmp",)),
+    network=NetworkPolicy(allowed_domains=("example.com",)),
+    env=EnvPolicy(allow=()),
+    limits=LimitsPolicy(processes=16),
+)
+"""A policy that needs all that a policy may need."""
 
 
 class Check(Model):
@@ -31,37 +48,21 @@ class Diagnosis(Model):
     """Names of the checks that do not hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one probe saw; `holds` None means that it could not tell."""
-
-    holds: bool | None
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One guarantee: how to look for it and what to do without it."""
-
-    name: str
-    look: Callable[[], Awaitable[Finding]]
-    hint: str
-
-
 class Doctor:
-    """Looks at the host from inside, each time it is asked."""
+    """Looks at the host from inside, each time it is asked; `more` are probes of other features."""
 
     tag = "doctor"
 
-    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop) -> None:
+    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop, more: Sequence[Probe] = ()) -> None:
         self._processes = processes
         self._settings = settings
         self._desktop = desktop
+        self._more = more
 
     @operation("GET /v1/doctor", scope="view")
     async def doctor(self) -> Diagnosis:
         """Tell which guarantees hold on this host, with a hint for each that does not."""
-        checks = [await _check(probe) for probe in self._probes()]
+        checks = [await _check(probe) for probe in (*self._probes(), *self._more)]
         return Diagnosis(checks=checks, lost=[check.name for check in checks if check.status == "lost"])
 
     def _probes(self) -> Sequence[Probe]:
@@ -70,6 +71,8 @@ class Doctor:
             Probe("authentication", self._authentication, "unset AUTH=off"),
             Probe("seccomp", _seccomp, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
             Probe("user_namespaces", self._user_namespaces, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
+            Probe("isolation", self._isolation, NEEDED_FOR_ISOLATION),
+            Probe("isolated_signals", _isolated_signals, "needs a host with Linux 6.12 or newer, and Landlock among its security modules"),
             Probe("sudo", self._sudo, "set ALLOW_SUDO=true and do not run with no-new-privileges"),
             Probe("no_raw_packets", _no_raw_packets, "run with --cap-drop NET_RAW"),
             Probe("egress_policy", _egress_policy, "run with --cap-add NET_ADMIN"),
@@ -92,6 +95,13 @@ class Doctor:
     async def _user_namespaces(self) -> Finding:
         made = await self._succeeds("unshare", "--user", "--map-root-user", "true")
         return Finding(made, "the agent can make user namespaces" if made else "making a user namespace is refused")
+
+    async def _isolation(self) -> Finding:
+        try:
+            done = await self._processes.run(["true"], cwd="/", timeout=PROBE_SECONDS, max_output=0, isolation=EVERYTHING)
+        except Conflict as refused:
+            return Finding(False, refused.message)
+        return Finding(done.exit.code == 0, "all of a policy is enforced")
 
     async def _sudo(self) -> Finding:
         works = await self._succeeds("sudo", "-n", "true")
@@ -132,6 +142,11 @@ async def _check(probe: Probe) -> Check:
 async def _seccomp() -> Finding:
     mode = system.process_status().get("Seccomp", "0")
     return Finding(mode == "2", "a filter is in force" if mode == "2" else "system calls are not filtered")
+
+
+async def _isolated_signals() -> Finding:
+    version = landlock.abi()
+    return Finding(version >= landlock.SCOPES_ABI, f"the kernel has Landlock {version}" if version else "the kernel has no Landlock")
 
 
 async def _no_raw_packets() -> Finding:

@@ -1,5 +1,6 @@
 """The computer itself: what it is, what is installed, how an agent may describe it to itself."""
 
+import asyncio
 import platform
 from typing import Literal
 
@@ -129,7 +130,8 @@ class Sandbox:
     @operation("GET /v1/sandbox", scope="view", tool="sandbox_get_context", envelope=False)
     async def get_context(self) -> SandboxResponse:
         """Describe the computer: system, runtimes, tools and where the workspace is."""
-        detail = SandboxDetail(system=self._system(), runtime=await self._runtime(), utils=await self._utilities())
+        runtime, utilities = await asyncio.gather(self._runtime(), self._utilities())
+        detail = SandboxDetail(system=self._system(), runtime=runtime, utils=utilities)
         return SandboxResponse(
             data=prose(detail, self._version),
             home_dir=self._agent.home,
@@ -179,8 +181,10 @@ class Sandbox:
         )
 
     async def _runtime(self) -> RuntimeEnv:
-        pythons = await self._toolbox.interpreters("python", PYTHONS)
-        nodes = await self._toolbox.interpreters("nodejs", NODES)
+        pythons, nodes = await asyncio.gather(
+            self._toolbox.interpreters("python", PYTHONS),
+            self._toolbox.interpreters("nodejs", NODES),
+        )
         return RuntimeEnv(python=[_tool(found) for found in pythons], nodejs=[_tool(found) for found in nodes])
 
     async def _utilities(self) -> list[ToolCategory]:

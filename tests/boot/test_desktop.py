@@ -30,7 +30,7 @@ def test_only_the_desktop_and_control_read_the_cookie(settings: Settings, tmp_pa
     assert access(tmp_path / "desktop") == (991, 990, 0o750)
     assert access(tmp_path / "desktop/pulse") == (991, 990, 0o750)
     assert access(tmp_path / "desktop/authority") == (991, 990, 0o440)
-    assert access(tmp_path / "sockets") == (0, 991, 0o1775)
+    assert access(tmp_path / "sockets") == (0, 991, 0o1770)
 
 
 def test_clients_find_a_cookie_and_each_start_makes_another(settings: Settings, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.boot.places import fill_home, own, prepare, prepare_workspace, write_secret
-from sandbox_server.browser_settings import Browser
 from sandbox_server.settings import Agent, Logs, Paths, Settings
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
@@ -42,11 +41,6 @@ def test_each_place_has_its_owner_and_is_closed_to_the_others(settings: Settings
     found = {path.name: (owner(path), mode(path)) for path in run.iterdir()}
     assert found == {"sandbox": (CONTROL, 0o700), "agent": ((0, 1000), 0o750), "boot": ((0, 0), 0o700)}
     assert (owner(tmp_path / "log"), owner(run / "sandbox" / "nginx")) == (AGENT, CONTROL)
-
-
-def test_downloads_are_written_by_the_browser_and_by_the_agent(settings: Settings, tmp_path: Path) -> None:
-    prepare(replace(settings, browser=Browser(downloads=f"{tmp_path}/down")))
-    assert (owner(tmp_path / "down"), mode(tmp_path / "down")) == ((991, 1000), 0o2775)
 
 
 def test_the_directory_in_which_anybody_could_have_made_them_is_closed(settings: Settings, tmp_path: Path) -> None:

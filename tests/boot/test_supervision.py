@@ -131,3 +131,92 @@ def test_a_signal_ends_the_programs_and_then_the_supervisor(supervisor: Supervis
     until(lambda: supervisor.read("output"))
     supervisor.process.send_signal(signal.SIGTERM)
     assert supervisor.process.wait(5) == 0
+
+
+EARLY = """
+[program:early]
+command = /bin/sh -c 'echo $$ >>{folder}/early; echo waiting; exec sleep 600'
+user = {account}
+priority = 20
+stdout_logfile = {folder}/early-output
+redirect_stderr = true
+autorestart = true
+stopwaitsecs = 2
+
+[program:late]
+command = /bin/sh -c 'echo $$ >{folder}/late; exec sleep 600'
+priority = 30
+stopwaitsecs = 2
+"""
+
+ADOPT = """
+import sys
+from sandbox_server.boot import head_start
+from sandbox_server.boot.supervision import supervise
+supervise(sys.argv[1], int(sys.argv[2]), head_start.start("early", sys.argv[1], {"PATH": "/usr/bin:/bin"}))
+"""
+
+
+@pytest.fixture
+def adopting(tmp_path: Path) -> Iterator[Supervisor]:
+    """A supervisor of three programs, one of which had a head start and never says that it serves."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777 if folder == tmp_path else 0o755)
+    agent_uid = 1000 if os.geteuid() == 0 else os.geteuid()
+    given = {"folder": tmp_path, "user": os.geteuid(), "account": "control" if os.geteuid() == 0 else os.geteuid()}
+    first = CONFIGURATION.format(**given).replace("stopwaitsecs", "priority = 10\nstopwaitsecs")
+    (tmp_path / "conf").write_text(first + EARLY.format(**given))
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.getcwd()}
+    with subprocess.Popen([sys.executable, "-c", ADOPT, f"{tmp_path}/conf", str(agent_uid)], env=environment) as process:
+        yield Supervisor(process, tmp_path, agent_uid)
+        process.kill()
+
+
+def test_the_program_with_the_head_start_is_adopted_and_not_started_twice(adopting: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: adopting.read("early-output") and adopting.read("output"))
+    assert adopting.read("early-output") == "waiting"
+    assert len(adopting.read("early").split()) == 1
+
+
+def test_the_program_that_was_adopted_starts_anew_when_it_ends(adopting: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: adopting.read("early-output") and adopting.read("output"))
+    os.kill(int(adopting.read("early")), signal.SIGKILL)
+    until(lambda: len(adopting.read("early").split()) == 2)
+    until(lambda: adopting.read("early-output").split() == ["waiting", "waiting"])
+
+
+def test_what_comes_later_waits_for_it(adopting: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: adopting.read("early-output") and adopting.read("output"))
+    assert adopting.read("late") == ""
+    os.kill(int(adopting.read("early")), signal.SIGKILL)  # that closes its gate, as it does itself once it serves
+    until(lambda: adopting.read("late"))
+
+
+def test_a_signal_ends_the_program_that_was_adopted_too(adopting: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: adopting.read("early-output") and adopting.read("output"))
+    adopting.process.send_signal(signal.SIGTERM)
+    assert adopting.process.wait(5) == 0
+    assert not Path("/proc", adopting.read("early")).exists()
+
+
+def test_a_wait_that_is_over_calls_back_once(eager: EagerPoller) -> None:
+    calls: list[None] = []
+    readable, writable = os.pipe()
+    eager.call_once(readable, lambda: calls.append(None), 60)
+    eager.poll(0)
+    assert not calls
+    os.close(writable)
+    for _ in range(3):
+        assert readable not in eager.poll(0)[0]
+    assert len(calls) == 1
+    os.close(readable)
+
+
+def test_a_wait_that_takes_too_long_is_over(eager: EagerPoller) -> None:
+    calls: list[None] = []
+    readable, writable = os.pipe()
+    eager.call_once(readable, lambda: calls.append(None), 0)
+    eager.poll(0)
+    assert len(calls) == 1
+    os.close(readable)
+    os.close(writable)

@@ -151,7 +151,9 @@ class Owner:
         self.spawner = spawner
         self.home = folder / "desktop"
         self.home.mkdir()
-        shutil.chown(self.home, "desktop", "desktop")
+        (self.home / "downloads").mkdir()
+        for place in (self.home, self.home / "downloads"):
+            shutil.chown(place, "desktop", "desktop")
         self.paths = {
             "run": str(folder),
             "desktop": str(self.home),

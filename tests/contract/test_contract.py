@@ -21,7 +21,6 @@ OURS: dict[str, Any] = json.loads(generate.openapi())
 
 NOT_BUILT = {
     "code": 2,
-    "jupyter": 6,
     "mcp": 3,
     "nodejs": 7,
     "proxy": 11,
@@ -31,21 +30,6 @@ NOT_BUILT = {
 
 MISSING_OPERATIONS = {
     "GET /v1/browser/info",
-    "POST /v1/browser/page/record",
-    "GET /v1/browser/page/console",
-    "POST /v1/browser/page/console/export",
-    "POST /v1/browser/page/wait",
-    "GET /v1/browser/cookies",
-    "POST /v1/browser/cookies",
-    "DELETE /v1/browser/cookies",
-    "POST /v1/browser/state/save",
-    "POST /v1/browser/state/load",
-    "POST /v1/browser/network/headers",
-    "POST /v1/browser/network/scoped_headers",
-    "POST /v1/browser/network/route",
-    "DELETE /v1/browser/network/route",
-    "GET /v1/browser/network/requests",
-    "POST /v1/browser/network/export_har",
     "POST /v1/browser/restart",
     "GET /v1/browser/proxy.pac",
 }
@@ -55,6 +39,8 @@ DIFFERENT = {
     "GET /v1/browser/page/screenshot query format: any value is not within ['png', 'jpg', 'jpeg']": "no other picture can be had of a page",
     "POST /v1/browser/page/click body.button: any value is not within ['left', 'right', 'middle']": "a mouse has these three",
     "POST /v1/browser/page/scroll body.direction: any value is not within ['up', 'down', 'left', 'right']": "there are these four",
+    "POST /v1/browser/page/wait body.state: any value is not within "
+    "['visible', 'hidden', 'attached', 'detached', 'load', 'domcontentloaded', 'networkidle']": "Playwright knows these",
     "POST /v1/browser/page/scroll_to_element body.selector: must be given, and need not": "an index names an element too",
     "POST /v1/file/glob body.sort_by: any value is not within ['path', 'name', 'size', 'modified']": "the published text names these four",
     "POST /v1/file/list body.sort_by: any value is not within ['name', 'size', 'modified', 'type']": "the published text names these four",

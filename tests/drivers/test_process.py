@@ -35,7 +35,7 @@ def processes(spawner: "SpawnerDaemon") -> Processes:
 
 
 async def text(processes: Processes, *argv: str, **options: Any) -> str:
-    completed = await processes.run(argv, timeout=5, max_output=1 << 20, **options)
+    completed = await processes.run(argv, timeout=30, max_output=1 << 20, **options)
     assert completed.exit == Exit(0, None), completed.stderr
     return completed.stdout.decode()
 
@@ -135,23 +135,23 @@ async def test_arguments_and_environment_larger_than_a_packet_arrive_whole(proce
 
 async def test_bytes_that_are_not_utf8_pass_through_arguments_and_environment(processes: Processes) -> None:
     odd = os.fsdecode(b"\xff\xfe")
-    completed = await processes.run(["sh", "-c", 'printf "%s$ODD" "$0"', odd], env={"ODD": odd}, timeout=5, max_output=100)
+    completed = await processes.run(["sh", "-c", 'printf "%s$ODD" "$0"', odd], env={"ODD": odd}, timeout=30, max_output=100)
     assert completed.stdout == b"\xff\xfe" * 2
 
 
 async def test_input_larger_than_a_pipe_reaches_the_program_and_its_output_comes_back(processes: Processes) -> None:
     data = os.urandom(1 << 20)
-    completed = await processes.run(["cat"], input=data, timeout=5, max_output=1 << 20)
+    completed = await processes.run(["cat"], input=data, timeout=30, max_output=1 << 20)
     assert (completed.stdout, completed.truncated) == (data, False)
 
 
 async def test_a_program_that_ignores_its_input_still_completes(processes: Processes) -> None:
-    completed = await processes.run(["sh", "-c", "exec <&-; echo done"], input=b"x" * (1 << 20), timeout=5, max_output=100)
+    completed = await processes.run(["sh", "-c", "exec <&-; echo done"], input=b"x" * (1 << 20), timeout=30, max_output=100)
     assert completed.stdout == b"done\n"
 
 
 async def test_output_beyond_the_limit_is_let_go_and_said_so(processes: Processes) -> None:
-    completed = await processes.run(["sh", "-c", "head -c 10000000 /dev/zero; echo e >&2"], timeout=10, max_output=1000)
+    completed = await processes.run(["sh", "-c", "head -c 10000000 /dev/zero; echo e >&2"], timeout=30, max_output=1000)
     assert (len(completed.stdout), completed.stderr, completed.truncated) == (1000, b"e\n", True)
 
 
@@ -162,7 +162,7 @@ async def test_all_output_is_there_however_fast_the_process_ends(processes: Proc
 
 async def test_a_program_may_open_its_streams_by_name(processes: Processes) -> None:
     script = "cat /dev/stdin > /dev/stdout; echo error > /dev/stderr"
-    completed = await processes.run(["sh", "-c", script], input=b"in", timeout=5, max_output=100)
+    completed = await processes.run(["sh", "-c", script], input=b"in", timeout=30, max_output=100)
     assert (completed.stdout, completed.stderr) == (b"in", b"error\n")
 
 

@@ -46,3 +46,17 @@ def test_a_limit_is_a_number_or_absent() -> None:
     limit = system.cgroup_limit("pids")
 
     assert limit is None or limit > 0
+
+
+@pytest.mark.parametrize(("name", "limit", "expected"), [
+    ("memory.max", "1048576", 1 << 20),
+    ("memory.max", "max", 8 << 20),
+    ("memory/memory.limit_in_bytes", "1048576", 1 << 20),
+    ("none", "1", 8 << 20),
+])  # fmt: skip
+def test_the_memory_is_the_machine_s_or_what_the_control_group_allows(tmp_path: Path, name: str, limit: str, expected: int) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal:        8192 kB\nMemFree:   1 kB\n")
+    (tmp_path / "memory").mkdir()
+    (tmp_path / name).write_text(limit)
+
+    assert system.memory_bytes(str(tmp_path), str(tmp_path)) == expected

@@ -2,7 +2,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from sandbox_server.core import Unavailable
+from sandbox_server.core import Conflict, Unavailable
+from sandbox_server.core.diagnosis import Finding, Probe
 from sandbox_server.drivers.process import Completed, Exit
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.doctor import Check, Doctor
@@ -31,14 +32,14 @@ class FakeProcesses:
     def __init__(self, codes: dict[str, int]) -> None:
         self._codes = codes
 
-    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int) -> Completed:
+    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int, **_: object) -> Completed:
         return Completed(Exit(self._codes.get(argv[0], 0), None), b"1000\n", b"", False)
 
 
 class NoProcesses:
     """A spawner that is down."""
 
-    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int) -> Completed:
+    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int, **_: object) -> Completed:
         raise Unavailable("processes cannot be started now")
 
 
@@ -61,6 +62,16 @@ async def test_a_lost_guarantee_says_what_would_win_it() -> None:
     assert "seccomp" in found.hint
 
 
+async def test_probes_of_other_features_are_looked_at_too() -> None:
+    async def look() -> Finding:
+        return Finding(holds=False, detail="it is not")
+
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), [Probe("more", look, "do something")])  # type: ignore[arg-type]
+    told = await doctor.doctor()
+    assert "more" in told.lost
+    assert told.checks[-1].hint == "do something"
+
+
 async def test_open_access_is_said_aloud() -> None:
     found = (await checks(FakeProcesses({}), load({"AUTH": "off", "WORKSPACE": "/tmp"})))["authentication"]
 
@@ -72,6 +83,24 @@ async def test_a_probe_that_cannot_look_is_unknown_and_not_lost() -> None:
 
     assert found.status == "unknown"
     assert "processes cannot be started" in found.detail
+
+
+class Refusing(FakeProcesses):
+    """A host that enforces no policy."""
+
+    async def run(self, argv: Sequence[str], *, timeout: float, max_output: int, **more: object) -> Completed:
+        if "isolation" in more:
+            raise Conflict("isolation.network cannot be enforced here")
+        return await super().run(argv, timeout=timeout, max_output=max_output)
+
+
+async def test_a_policy_that_is_refused_is_a_lost_guarantee_and_the_field_is_named() -> None:
+    found = (await checks(Refusing({})))["isolation"]
+
+    assert found.status == "lost"
+    assert "isolation.network" in found.detail
+    assert found.hint is not None
+    assert (await checks(FakeProcesses({})))["isolation"].status == "holds"
 
 
 async def test_the_lost_ones_are_listed_by_name() -> None:

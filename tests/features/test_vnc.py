@@ -40,7 +40,7 @@ class Page:
 
     async def sees(self, count: int) -> bytes:
         """Wait until so many bytes have come since the last time, and take them."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(self.seen) < count:
                 self._arrived.clear()
                 await self._arrived.wait()

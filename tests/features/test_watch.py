@@ -111,7 +111,7 @@ async def test_a_stream_says_what_it_cannot_give_any_more_and_what_became_of_the
     watcher = await begin(watch, home / "d")
     (home / "d").rmdir()
     (home / "d").mkdir()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         names = [event.event async for event in take(await stream(watch, watcher), 3)]
     assert names == ["watch_started", "watch_lost", "watch_restored"]
     held = watch._watches.get(watcher.watcher_id)
@@ -153,7 +153,7 @@ async def test_one_file_is_watched_without_its_neighbours(watch: FileWatch, home
 
 async def begun(watch: FileWatch) -> Watch:
     """The watch with which `wait_for_file` waits, once it sees."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not (watches := watch._watches.all()) or watch._watches._starting:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.001)
     return watches[0]

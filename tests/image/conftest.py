@@ -1,9 +1,11 @@
 """The image from outside. `scripts/test` says which image, and on which network these tests may start containers."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
+from agent_sandbox import Sandbox as Client
 
 from tests.image.container import Launcher, Sandbox
 
@@ -44,3 +46,18 @@ def sandbox_with(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sandb
         yield launcher.start
     finally:
         launcher.remove()
+
+
+@pytest.fixture
+def client(sandbox: Sandbox) -> Client:
+    """The published SDK's blocking client."""
+    return Client(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=sandbox.http)
+
+
+@pytest.fixture
+def folder(sandbox: Sandbox, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A directory of this test's own in the container."""
+    path = f"/home/gem/{re.sub(r'[^a-z]', '-', request.node.name)[:60]}"
+    assert sandbox.run("mkdir", path).code == 0
+    yield path
+    sandbox.run("rm", "-rf", path)

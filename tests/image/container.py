@@ -1,13 +1,15 @@
 """A container of the image under test, driven from outside through the engine's client."""
 
 import io
+import json
 import shlex
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
 
 import httpx
 
@@ -69,6 +71,19 @@ class Sandbox:
         given = more.pop("headers", {})
         headers = self.headers | dict(given if isinstance(given, Mapping) else {})
         return self.http.request(method, f"{self.base_url}{path}", headers=headers, **more)  # type: ignore[arg-type] # passed through
+
+    def events(self, path: str, body: dict[str, Any], last_event_id: str = "") -> Iterator[tuple[str, str, Any]]:
+        """Post, and give id, name and data of each server-sent event."""
+        headers = self.headers | {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_event_id} if last_event_id else {})
+        with self.http.stream("POST", f"{self.base_url}{path}", headers=headers, json=body) as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            fields: dict[str, str] = {}
+            for line in response.iter_lines():
+                name, _, value = line.partition(": ")
+                fields[name] = value
+                if not line and "event" in fields:
+                    yield fields["id"], fields["event"], json.loads(fields["data"])
+                    fields = {}
 
     def exec(self, *argv: str, user: str = "root", timeout: float = 60.0) -> Completed:
         """Run a command in the container, beside the API and without it."""

@@ -1,7 +1,6 @@
 """Bash through the gateway, by the published SDK and by plain HTTP."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -40,20 +39,6 @@ def follow(client: Client, started: Any) -> Any:
         stdout, stderr, offset, stderr_offset = stdout + got.stdout, stderr + got.stderr, got.offset, got.stderr_offset
         if got.command.status != "running":
             return got.model_copy(update={"stdout": stdout, "stderr": stderr})
-
-
-def events(sandbox: "Sandbox", path: str, body: dict[str, Any], last_event_id: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Id, name and data of each server-sent event."""
-    headers = sandbox.headers | {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_event_id} if last_event_id else {})
-    with sandbox.http.stream("POST", f"{sandbox.base_url}{path}", headers=headers, json=body) as response:
-        assert response.headers["content-type"].startswith("text/event-stream")
-        fields: dict[str, str] = {}
-        for line in response.iter_lines():
-            name, _, value = line.partition(": ")
-            fields[name] = value
-            if not line and "event" in fields:
-                yield fields["id"], fields["event"], json.loads(fields["data"])
-                fields = {}
 
 
 def test_a_command_runs_as_the_agent_in_its_workspace(client: Client) -> None:
@@ -171,11 +156,11 @@ def test_many_commands_at_once_do_not_mix(client: Client) -> None:
 
 def test_output_is_streamed_and_resumed_after_any_event(sandbox: "Sandbox") -> None:
     body = {"command": "for i in 1 2 3; do echo out $i; echo error $i >&2; sleep 0.1; done; exit 5"}
-    seen = list(events(sandbox, "/v1/bash/exec", body))
+    seen = list(sandbox.events("/v1/bash/exec", body))
     assert (seen[0][1], seen[-1][1], seen[-1][2]["exit_code"]) == ("status", "exit", 5)
     text = [each["data"] for _, name, each in seen if name == "output" and each["stream"] == "stdout"]
     assert "".join(text) == "out 1\nout 2\nout 3\n"
-    resumed = list(events(sandbox, "/v1/bash/exec", body, last_event_id=seen[1][0]))
+    resumed = list(sandbox.events("/v1/bash/exec", body, last_event_id=seen[1][0]))
     both = [*seen[:2], *resumed]
     for stream, lines in (("stdout", "out {}\n"), ("stderr", "error {}\n")):
         text = [each["data"] for _, name, each in both if name == "output" and each["stream"] == stream]
@@ -184,7 +169,7 @@ def test_output_is_streamed_and_resumed_after_any_event(sandbox: "Sandbox") -> N
 
 def test_output_arrives_while_the_command_runs(sandbox: "Sandbox", client: Client) -> None:
     begun = client.bash.exec(command="echo early; read line; echo late", async_mode=True).data
-    stream = events(sandbox, "/v1/bash/output", {"session_id": begun.session_id, "command_id": begun.command_id})
+    stream = sandbox.events("/v1/bash/output", {"session_id": begun.session_id, "command_id": begun.command_id})
     assert next(stream)[1] == "status"
     assert next(stream)[2]["data"] == "early\n"
     client.bash.write(session_id=begun.session_id, input="go\n")

@@ -1,9 +1,10 @@
 """The desktop through the gateway, by the published SDK."""
 
+import base64
 import io
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from agent_sandbox import Sandbox as Client
@@ -43,8 +44,10 @@ def test_what_cannot_be_done_names_its_field(client: Client) -> None:
 def test_the_agent_has_no_way_to_the_display(sandbox: "Sandbox") -> None:
     assert sandbox.exec("cat", "/run/sandbox-desktop/authority", user="gem").code != 0
     program = "from Xlib.display import Display; Display('unix/:99')"
-    refused = sandbox.exec("/opt/venv/bin/python", "-c", program, user="gem")
-    assert "Xlib.error" in refused.stderr
+    sandbox.exec("install", "-o", "gem", "-m", "400", "/run/sandbox-desktop/authority", "/tmp/leaked")
+    refused = sandbox.exec("env", "XAUTHORITY=/tmp/leaked", "/opt/venv/bin/python", "-c", program, user="gem")
+    assert "Xlib.error.DisplayConnectionError" in refused.stderr, "not even with the cookie"
+    sandbox.exec("rm", "/tmp/leaked")
     assert sandbox.exec("env", "XAUTHORITY=/run/sandbox-desktop/authority", "/opt/venv/bin/python", "-c", program, user="control").code == 0
 
 
@@ -64,3 +67,36 @@ def test_a_desktop_that_is_left_out_is_said_to_be_so(start_sandbox: Callable[...
     sandbox = start_sandbox(env={"DISABLE_DESKTOP": "true"})
     assert sandbox.request("GET", "/v1/browser/screenshot").status_code == 503
     assert "Xvfb" not in sandbox.exec("ps", "-e").stdout
+
+
+def test_windows_and_the_focus_are_listed_and_one_that_is_gone_is_a_conflict(sandbox: "Sandbox") -> None:
+    found = sandbox.request("GET", "/v1/screen/elements").json()["data"]
+    assert (found["width"], found["height"]) == (1280, 1024)
+    assert found["focus"] in {None, *(window["ref"] for window in found["windows"])}
+    assert sandbox.request("POST", "/v1/screen/click", json={"ref": "wabc"}).status_code == 409
+    assert sandbox.request("POST", "/v1/screen/click", json={"ref": "nothing"}).status_code == 422
+
+
+def test_a_batch_answers_with_the_screen_as_it_is_then(sandbox: "Sandbox") -> None:
+    actions = [{"action_type": "MOVE_TO", "x": 5, "y": 5}]
+    body = {"actions": actions, "until": "settle", "screenshot": {"scale": 0.25}}
+    done = sandbox.request("POST", "/v1/browser/actions/batch", json=body).json()["data"]
+    picture = Image.open(io.BytesIO(base64.b64decode(done["screenshot"]["data"])))
+    assert (done["settled"], picture.format, picture.size) == (True, "JPEG", (320, 256))
+
+
+def test_an_agent_is_shown_a_jpeg_and_told_what_is_on_it(sandbox: "Sandbox") -> None:
+    sandbox.request("POST", "/v1/browser/actions", json={"action_type": "MOVE_TO", "x": 7, "y": 8})
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sandbox_browser_screenshot", "arguments": {}}}
+    answer = sandbox.request("POST", "/mcp", json=call, headers={"Accept": "application/json, text/event-stream"})
+    about, picture = message_of(answer.text)["result"]["content"]
+    assert (picture["type"], picture["mimeType"]) == ("image", "image/jpeg")
+    told = json.loads(about["text"])
+    assert (told["screen"], told["cursor"]) == ({"width": 1280, "height": 1024}, {"x": 7, "y": 8})
+
+
+def message_of(text: str) -> dict[str, Any]:
+    """The JSON of an answer that may come as one event of a stream."""
+    lines = [line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")]
+    message: dict[str, Any] = json.loads(lines[-1] if lines else text)
+    return message

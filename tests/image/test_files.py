@@ -5,7 +5,7 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -23,20 +23,6 @@ GIBIBYTE = 1 << 30
 MAX_GROWTH_KB = 24 << 10
 """How much the API may grow while a gibibyte goes up and down."""
 BLOCK = os.urandom(1 << 20)
-
-
-@pytest.fixture
-def client(sandbox: "Sandbox") -> Client:
-    return Client(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=sandbox.http)
-
-
-@pytest.fixture
-def folder(sandbox: "Sandbox", request: pytest.FixtureRequest) -> Iterator[str]:
-    """A directory of this test's own in the container."""
-    path = f"/home/gem/{re.sub(r'[^a-z]', '-', request.node.name)[:60]}"
-    assert sandbox.run("mkdir", path).code == 0
-    yield path
-    sandbox.run("rm", "-rf", path)
 
 
 def post(sandbox: "Sandbox", operation: str, **fields: Any) -> httpx.Response:

@@ -1,9 +1,8 @@
 """Shell sessions through the gateway: by the published SDK, by plain HTTP, and while the server is killed."""
 
-import json
 import secrets
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from agent_sandbox import Sandbox as Client
@@ -26,20 +25,6 @@ def client(sandbox: "Sandbox") -> Iterator[Client]:
     made = Client(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=sandbox.http)
     yield made
     made.shell.cleanup_all_sessions()
-
-
-def events(sandbox: "Sandbox", body: dict[str, Any], last_event_id: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Id, name and data of each server-sent event of an exec."""
-    headers = sandbox.headers | {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_event_id} if last_event_id else {})
-    with sandbox.http.stream("POST", f"{sandbox.base_url}/v1/shell/exec", headers=headers, json=body) as response:
-        assert response.headers["content-type"].startswith("text/event-stream")
-        fields: dict[str, str] = {}
-        for line in response.iter_lines():
-            name, _, value = line.partition(": ")
-            fields[name] = value
-            if not line and "event" in fields:
-                yield fields["id"], fields["event"], json.loads(fields["data"])
-                fields = {}
 
 
 def test_commands_run_as_the_agent_in_its_workspace_without_the_sandboxs_secrets(client: Client, sandbox: "Sandbox") -> None:
@@ -79,11 +64,11 @@ def test_the_limit_of_sessions_is_said_with_when_to_come_back(client: Client, sa
 def test_output_streams_and_resumes_without_running_the_command_again(client: Client, sandbox: "Sandbox", name: str) -> None:
     body = {"id": name, "command": "echo ran >>/tmp/ran; for i in 1 2 3; do echo $i; sleep 0.2; done; sh -c 'exit 7'"}
     first = []
-    for event in events(sandbox, body):
+    for event in sandbox.events("/v1/shell/exec", body):
         first.append(event)
         if event[1] == "output":
             break
-    rest = list(events(sandbox, body, first[-1][0]))
+    rest = list(sandbox.events("/v1/shell/exec", body, first[-1][0]))
     output = "".join(data["output"] for _, name, data in [*first, *rest] if name == "output")
 
     assert output == "1\n2\n3\n"

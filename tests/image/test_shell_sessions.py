@@ -1,6 +1,5 @@
 """Shell sessions by plain HTTP: what is said of a command is true, and a session is there until it is closed."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -32,20 +31,6 @@ def run(sandbox: "Sandbox", session: str, command: str, **more: object) -> Any:
     assert answer.status_code == 200, answer.text
     assert answer.json()["success"]
     return answer.json()["data"]
-
-
-def events(sandbox: "Sandbox", path: str, body: dict[str, Any], last_event_id: str = "") -> Iterator[Seen]:
-    """Id, name and data of each server-sent event."""
-    headers = sandbox.headers | {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_event_id} if last_event_id else {})
-    with sandbox.http.stream("POST", f"{sandbox.base_url}/v1/shell/{path}", headers=headers, json=body) as response:
-        assert response.headers["content-type"].startswith("text/event-stream")
-        fields: dict[str, str] = {}
-        for line in response.iter_lines():
-            name, _, value = line.partition(": ")
-            fields[name] = value
-            if not line and "event" in fields:
-                yield fields["id"], fields["event"], json.loads(fields["data"])
-                fields = {}
 
 
 def output(seen: list[Seen]) -> str:
@@ -188,24 +173,24 @@ def test_after_the_container_starts_again_a_session_is_opened_again_where_it_was
 
 def test_after_any_event_a_stream_goes_on_with_the_next(sandbox: "Sandbox", session: str) -> None:
     body = {"id": session, "command": "for i in 1 2 3 4; do echo line $i; sleep 0.1; done; (exit 5)"}
-    seen = list(events(sandbox, "exec", body))
+    seen = list(sandbox.events("/v1/shell/exec", body))
     assert (seen[0][1], seen[-1][1], seen[-1][2]["status"], seen[-1][2]["exit_code"]) == ("status", "exit", "completed", 5)
     assert output(seen) == "line 1\nline 2\nline 3\nline 4\n"
     numbers = [data["seq"] for _, _, data in seen]
     assert numbers == sorted(numbers)
     for count in range(1, len(seen) + 1):
-        resumed = list(events(sandbox, "exec", body, last_event_id=seen[count - 1][0]))
+        resumed = list(sandbox.events("/v1/shell/exec", body, last_event_id=seen[count - 1][0]))
         assert output(seen[:count]) + output(resumed) == output(seen)
         assert (resumed[-1][1], resumed[-1][2]["exit_code"]) == ("exit", 5)
 
 
 def test_output_arrives_while_the_command_runs_and_the_stream_goes_on_after_a_break(sandbox: "Sandbox", session: str) -> None:
     body = {"id": session, "command": "echo early; read -r line; echo late $line"}
-    stream = events(sandbox, "exec", body)
+    stream = sandbox.events("/v1/shell/exec", body)
     begun = [next(stream), next(stream)]
     stream.close()  # type: ignore[attr-defined] # a generator: the connection breaks off
     post(sandbox, "write", id=session, input="input", press_enter=True)
-    resumed = list(events(sandbox, "exec", body, last_event_id=begun[-1][0]))
+    resumed = list(sandbox.events("/v1/shell/exec", body, last_event_id=begun[-1][0]))
     assert output(begun) == "early\n"
     assert output(resumed) == "input\nlate input\n"
     assert resumed[-1][1] == "exit"
@@ -213,7 +198,7 @@ def test_output_arrives_while_the_command_runs_and_the_stream_goes_on_after_a_br
 
 def test_a_terminal_is_streamed_from_its_screen_on(sandbox: "Sandbox", session: str) -> None:
     run(sandbox, session, "echo begin")
-    stream = events(sandbox, "view", {"id": session})
+    stream = sandbox.events("/v1/shell/view", {"id": session})
     first = next(stream)
     assert first[1] == "screen"
     assert "begin" in first[2]["output"]

@@ -1,7 +1,6 @@
 """File watches through the gateway, by the published SDK and by server-sent events."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +9,6 @@ from agent_sandbox import Sandbox as Client
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
-
-
-@pytest.fixture
-def client(sandbox: "Sandbox") -> Client:
-    return Client(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=sandbox.http)
-
-
-@pytest.fixture
-def folder(sandbox: "Sandbox", request: pytest.FixtureRequest) -> Iterator[str]:
-    """A directory of this test's own in the container."""
-    path = f"/home/gem/{re.sub(r'[^a-z]', '-', request.node.name)[:60]}"
-    assert sandbox.run("mkdir", path).code == 0
-    yield path
-    sandbox.run("rm", "-rf", path)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ class Echo:
             await socket.send(message)
 
 
-def wait(true: Callable[[], object], within: float = 5.0) -> None:
+def wait(true: Callable[[], object], within: float = 30.0) -> None:
     """Return once `true()` holds; fail after `within` seconds."""
     deadline = time.monotonic() + within
     while not true():

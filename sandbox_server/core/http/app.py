@@ -1,8 +1,9 @@
 """Operations as Starlette routes."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import cast
 
 from starlette.applications import Starlette
@@ -11,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketState
 
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, Unauthenticated
@@ -86,19 +87,35 @@ def _socket_endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[
         except Failure:
             await websocket.close(4401, "unauthenticated")
             return
-        await websocket.accept()
         socket = AcceptedSocket(websocket)
         fields = {**query_of(websocket, operation.spec), **websocket.path_params}
         try:
-            await dispatcher.call(operation, fields, call, {"socket": socket})
+            await dispatcher.call(_accepting(operation, websocket), fields, call, {"socket": socket})
         except (Failure, InvalidFields) as failure:
-            await socket.close(4000, str(failure)[:120])
+            await _refuse_or_close(websocket, socket, failure)
         except ConnectionError:
             return
         else:
             await socket.close()
 
     return endpoint
+
+
+def _accepting(operation: Operation, websocket: WebSocket) -> Operation:
+    """The operation, which takes the socket when every guard has let the caller in."""
+
+    async def run(**arguments: object) -> object:
+        await websocket.accept()
+        return await cast("Awaitable[object]", operation.run(**arguments))
+
+    return replace(operation, run=run)
+
+
+async def _refuse_or_close(websocket: WebSocket, socket: AcceptedSocket, failure: Failure | InvalidFields) -> None:
+    if websocket.application_state == WebSocketState.CONNECTING:
+        await websocket.send_denial_response(error_response(failure))
+    else:
+        await socket.close(4000, str(failure)[:120])
 
 
 def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:

@@ -1,5 +1,7 @@
 """How a process of ours serves ASGI: on a Unix socket, behind the gateway."""
 
+import socket
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -13,10 +15,20 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """Largest WebSocket message that is taken."""
 
 
-def serve_on(socket_path: str, app: Starlette, **others: Any) -> None:
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
+
+
+def serve_on(socket_path: str, app: Starlette, *, started: Callable[[], None] = lambda: None, **others: Any) -> None:
     """Serve until told to stop. The gateway logs requests and says who asks, so neither is done again here.
 
-    `others` are options of uvicorn that this process needs otherwise.
+    `started` is called once it listens. `others` are options of uvicorn that this process needs otherwise.
     """
     options: dict[str, Any] = {
         "loop": "uvloop",
@@ -30,4 +42,4 @@ def serve_on(socket_path: str, app: Starlette, **others: Any) -> None:
         "timeout_keep_alive": IDLE_SECONDS,
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
     }
-    uvicorn.Server(uvicorn.Config(app, uds=socket_path, **(options | others))).run()
+    _Server(uvicorn.Config(app, uds=socket_path, **(options | others)), started).run()

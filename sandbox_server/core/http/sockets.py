@@ -29,8 +29,8 @@ class AcceptedSocket:
             raise ConnectionError("the socket is closed") from error
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Close; a socket that is closed already stays so."""
+        """Close; a socket that is closed already, by whichever side, stays so."""
         try:
             await self._socket.close(code, reason)
-        except RuntimeError:
+        except (RuntimeError, WebSocketDisconnect):
             return

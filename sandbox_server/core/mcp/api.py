@@ -11,6 +11,7 @@ import httpx2
 
 from sandbox_server.core.errors import TooLarge, Unavailable
 from sandbox_server.core.mcp.catalog import Catalog, Tool, read_catalog
+from sandbox_server.core.results import ABOUT
 
 CALL_SECONDS = 24 * 3600.0
 """A call may take this long; operations have shorter limits of their own."""
@@ -20,6 +21,7 @@ CATALOG_SECONDS = 30.0
 MAX_RESULT_BYTES = 32 * 1024 * 1024
 """A result may be this large; agents read larger things piece by piece."""
 _MAX_CONNECTIONS = 256
+_KEPT_HEADERS = ("content-type", "retry-after", ABOUT)
 _OWN_HEADERS = {"X-Sandbox-Caller": "mcp", "X-Sandbox-Scopes": "view"}
 
 
@@ -98,5 +100,5 @@ async def _read_whole(response: httpx2.Response, tool: Tool) -> httpx2.Response:
         if len(content) > MAX_RESULT_BYTES:
             limit = f"{MAX_RESULT_BYTES // 2**20} MiB"
             raise TooLarge(f"the result of {tool.name} is over {limit}; ask for less of it, or use {tool.verb} {tool.path}")
-    headers = {"content-type": response.headers.get("content-type", ""), "retry-after": response.headers.get("retry-after", "")}
+    headers = {name: response.headers.get(name, "") for name in _KEPT_HEADERS}
     return httpx2.Response(response.status_code, headers=headers, content=bytes(content))

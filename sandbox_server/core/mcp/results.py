@@ -9,6 +9,7 @@ from mcp_types import AudioContent, BlobResourceContents, CallToolResult, Embedd
 
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.mcp.catalog import Tool
+from sandbox_server.core.results import ABOUT
 
 
 def result_of(tool: Tool, response: httpx2.Response) -> CallToolResult:
@@ -42,11 +43,18 @@ def _binary(tool: Tool, media_type: str, response: httpx2.Response) -> CallToolR
         return CallToolResult(content=[TextContent(text=response.text)])
     encoded = base64.b64encode(response.content).decode()
     if media_type.startswith("image/"):
-        return CallToolResult(content=[ImageContent(data=encoded, mime_type=media_type)])
+        return _image(ImageContent(data=encoded, mime_type=media_type), response.headers.get(ABOUT))
     if media_type.startswith("audio/"):
         return CallToolResult(content=[AudioContent(data=encoded, mime_type=media_type)])
     resource = BlobResourceContents(uri=f"sandbox://{tool.name}", blob=encoded, mime_type=media_type or "application/octet-stream")
     return CallToolResult(content=[EmbeddedResource(resource=resource)])
+
+
+def _image(image: ImageContent, about: str | None) -> CallToolResult:
+    """A picture, and before it what it is of, where that is known."""
+    if not about:
+        return CallToolResult(content=[image])
+    return CallToolResult(content=[TextContent(text=about), image], structured_content=json.loads(about))
 
 
 def _text(data: Any, body: dict[str, Any]) -> str:

@@ -8,7 +8,10 @@ from typing import Any
 
 from sandbox_server.drivers.box import processes as box_processes
 from sandbox_server.drivers.box.box import Box, BoxError, Tree, create, start_time
+from sandbox_server.drivers.box.layers import remove
+from sandbox_server.drivers.box.lookout import Limits, Lookout, disk, told
 from sandbox_server.drivers.box.plan import Layered, Part, Shared
+from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, StoreError
 from sandbox_server.drivers.wire_fds import Message
 
@@ -23,7 +26,7 @@ type Answer = Mapping[str, object]
 class BoxCare:
     """Owns the box that runs. `record` is the file that tells the next keeper which one that is."""
 
-    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, sockets: str, record: str, processes: int) -> None:
+    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, record: str, limits: Limits) -> None:
         self.box: Box | None = None
         self.made = 0
         """How many boxes there were; a number for the newest."""
@@ -32,9 +35,9 @@ class BoxCare:
         self._store = store
         self._parts = parts
         self._agent_run = agent_run
-        self._sockets = sockets
         self._record = record
-        self._processes = processes
+        self._limits = limits
+        self.lookout = Lookout(store.folder, limits)
         self._frozen = False
         self._stopped_before: set[int] = set()
         self.operations: dict[str, Callable[[Message], Answer]] = {
@@ -55,10 +58,11 @@ class BoxCare:
 
     def make(self) -> bool:
         """Make a box where there is none; tell whether there is one now, or say in `failure` why not."""
+        self._store.reserve.make_room()
         try:
             self._store.set_stale_aside()
             options, store = self._store.prepare_mounts(self.layered), self._store.folder
-            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._sockets, self._processes)))
+            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._limits.processes)))
         except (OSError, BoxError) as error:
             self.failure = str(error)
         return self.box is not None
@@ -66,6 +70,7 @@ class BoxCare:
     def adopt(self, box: Box) -> None:
         """Take care of a box that runs."""
         self.box, self.failure, self._frozen, self.made = box, None, False, self.made + 1
+        self.lookout.begin_anew()
         self._write_record(box)
 
     def take_over(self, box: Box) -> None:
@@ -102,6 +107,10 @@ class BoxCare:
             "made": self.made,
             "head": self._store.head,
             "processes": sum(1 for _ in box_processes.inmates()),
+            "limits": asdict(self._limits),
+            "disk": disk(self._store.folder),
+            "reserved": self._store.reserve.held,
+            "incidents": told(self.lookout.incidents),
         }
 
     def _list(self, _: Message) -> Answer:
@@ -112,6 +121,7 @@ class BoxCare:
             raise StoreError("conflict", f"the box stands on {self._store.head or 'the image'}, not on {request['parent']}")
         label, who = str(request["label"]), str(request["who"])
         self._store.check_depth()
+        self._store.reserve.make_room()
         stopped = self._end()
         try:
             record = self._store.checkpoint(label, who, "asked")
@@ -125,14 +135,25 @@ class BoxCare:
             self._store.record(target)
         if keep:
             self._store.check_depth()
+        self._store.reserve.make_room()
         stopped, kept = self._end(), None
         try:
             if keep and self._store.has_changes(self.layered):
                 kept = asdict(self._store.checkpoint(f"before restoring {target or 'the image'}", who, "before_restore"))
-            self._store.start_from(target)
+            self._start_from(target)
         finally:
             self.make()
         return {"head": target, "kept": kept, "stopped": stopped}
+
+    def _start_from(self, target: str | None) -> None:
+        try:
+            self._store.start_from(target)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            self._store.drop_changes()
+            remove(self._store.leftovers())
+            self._store.start_from(target)
 
     def _replace(self, _: Message) -> Answer:
         stopped = self._end()
@@ -140,6 +161,7 @@ class BoxCare:
         return {"stopped": stopped}
 
     def _remove(self, request: Message) -> Answer:
+        self._store.reserve.make_room()
         self._store.forget(str(request["checkpoint"]))
         return {}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, InvalidArgument, NotFound, ResourceExhausted, Unavailable
-from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers import patience, wire_fds
 from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.drivers.wire_fds import MalformedMessageError
 
@@ -26,10 +26,14 @@ _KINDS: dict[str, type[Failure]] = {
 
 
 class BoxClient:
-    """Asks the keeper on `path`; without a box, everything is refused with the reason and how to win one."""
+    """Asks the keeper on `path`, which may take `patience` seconds to be there.
 
-    def __init__(self, path: str, isolation: Isolation) -> None:
+    Without a box, everything is refused with the reason and how to win one.
+    """
+
+    def __init__(self, path: str, isolation: Isolation, patience: float = 0.0) -> None:
         self.isolation = isolation
+        self._patience = patience
         self._path = path
 
     async def ask(self, operation: str, *, fds: Sequence[int] = (), timeout: float = QUICK_SECONDS, **fields: object) -> dict[str, Any]:
@@ -54,7 +58,7 @@ class BoxClient:
     async def _exchange(self, body: dict[str, object], fds: Sequence[int]) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as sock:
-            await loop.sock_connect(sock, self._path)
+            await patience.connect(sock, self._path, self._patience)
             wire_fds.send_request(sock, body, fds)
             answered: asyncio.Future[None] = loop.create_future()
             loop.add_reader(sock, _resolve, answered)

@@ -24,10 +24,15 @@ from sandbox_server.drivers.box.box import Box, BoxError
 from sandbox_server.drivers.box.care import Answer, BoxCare, find
 from sandbox_server.drivers.box.layer_work import LayerWork
 from sandbox_server.drivers.box.layers import remove
+from sandbox_server.drivers.box.lookout import Limits
+from sandbox_server.drivers.box.plan import Part
+from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, StoreError
+from sandbox_server.drivers.box.suspects import Culprit, Ended, Use
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.poller import Poller
+from sandbox_server.drivers.stats import cgroup
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
 RETRY_SECONDS = 1.0
@@ -51,6 +56,7 @@ class Keeper:
         self._peers = peers
         self._quota = quota
         self._poller = Poller()
+        self._lookout = care.lookout
         self._seats: set[_Client] = set()
         self._announced = 0
 
@@ -59,7 +65,7 @@ class Keeper:
         self._listener.setblocking(False)
         self._poller.watch_signals((signal.SIGCHLD, signal.SIGTERM, signal.SIGINT), self._on_signals)
         self._poller.watch(self._listener.fileno(), self._accept)
-        self._poller.run(self._have_box)
+        self._poller.run(self._before_waiting)
         if self._care.box:
             self._care.box.kill()
         self._poller.close()
@@ -70,6 +76,16 @@ class Keeper:
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+
+    def _before_waiting(self) -> float:
+        """Have a box, and look at it; gives the seconds after which to do so again."""
+        retry = self._have_box()
+        self._store.reserve.hold()
+        try:
+            self._lookout.look(self._care.box.init if self._care.box else None)
+        except (OSError, ValueError, LookupError) as error:  # a process went while it was looked at
+            _log(f"could not look at the box: {error!r}")
+        return self._lookout.wait() if retry is None else retry
 
     def _have_box(self) -> float | None:
         """Make a box where there is none, and give a new one to whom it concerns; gives the seconds after which to try again."""
@@ -111,7 +127,9 @@ class Keeper:
         fds: list[int] = []
         try:
             message, fds = wire_fds.receive(client.sock)
-            if message is None or not fds:
+            if message and client in self._seats and "ended" in message:
+                self._note_end(message)
+            elif message is None or not fds:
                 self._hang_up(client)
             else:
                 self._serve(client, wire_fds.read_body(fds[0]), fds[1:])
@@ -122,6 +140,12 @@ class Keeper:
             self._hang_up(client)
         finally:
             wire_fds.close_all(fds)
+
+    def _note_end(self, message: Message) -> None:
+        """Note what the spawner says of a process that ended; not of one that ended with its box."""
+        if message["box"] == self._care.made:
+            ended = message["ended"]
+            self._lookout.suspects.note(Ended(Culprit(**ended["culprit"]), Use(**ended["use"]), killed=ended["killed"]))
 
     def _hang_up(self, client: _Client) -> None:
         self._seats.discard(client)
@@ -146,6 +170,7 @@ class Keeper:
         _answer(client.sock, lambda: self._operation(name)(request), self._have_box)
         if box and self._care.box is box:
             self._poller.watch(watched, partial(self._on_end, box))
+            self._clear_away()
 
     def _operation(self, name: str) -> Callable[[Message], Answer]:
         if name not in self._care.operations:
@@ -171,7 +196,8 @@ def _answer(sock: socket.socket, work: Callable[[], Answer], then: Callable[[], 
     except (KeyError, TypeError, ValueError) as error:
         answer = {"refused": "invalid_argument", "message": f"malformed request: {error}"}
     except (OSError, BoxError) as error:
-        answer = {"refused": "unavailable", "message": str(error)}
+        full = isinstance(error, OSError) and error.errno in FULL
+        answer = {"refused": "resource_exhausted" if full else "unavailable", "message": str(error)}
     then()
     with suppress(OSError):
         wire_fds.send_request(sock, answer)
@@ -214,12 +240,21 @@ def serve(arguments: Sequence[str]) -> None:
         namespaces.leave_user_namespace()
         if options.memory:
             namespaces.mount_memory(options.store)
-        store.prepare()
-        parts = plan.prepare(store.make_base(), hidden=[options.store], sudo_user=options.sudo_user)
-    care = BoxCare(store, parts, options.agent_run, options.desktop_sockets, options.record, options.processes)
+        parts = _prepare(store, options.sudo_user)
+    limits = Limits(options.processes, options.max_memory or cgroup.snapshot().mem_max_bytes, enforced=options.max_memory > 0)
+    care = BoxCare(store, parts, options.agent_run, options.record, limits)
     if found:
         care.take_over(found[0])
     Keeper(listener, care, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
+
+
+def _prepare(store: BoxStore, sudo_user: str | None) -> list[Part]:
+    """Prepare the store, on a full disk too: what an earlier container left for removal goes first."""
+    store.prepare()
+    base = store.make_base()
+    if not store.reserve.held:
+        remove(store.leftovers())
+    return plan.prepare(base, hidden=[store.folder], sudo_user=sudo_user)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -228,10 +263,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--store", required=True, help="directory for the box's files, on a filesystem that can hold layers")
     parser.add_argument("--record", required=True, help="file that tells the next keeper which box runs")
     parser.add_argument("--agent-run", required=True, help="directory that the box sees too, read-only")
-    parser.add_argument("--desktop-sockets", default="", help="directory in which programs on the desktop find the X server")
     parser.add_argument("--client", default="control", help="user that may ask")
     parser.add_argument("--sudo-user", default=None, help="user who may become root in the box")
     parser.add_argument("--processes", type=int, default=1024, help="processes and threads that may be in the box at once")
+    parser.add_argument("--max-memory", type=int, default=0, help="bytes of memory that the agent may use; 0: what the container has")
     parser.add_argument("--memory", action="store_true", help="keep everything in memory, because the directory cannot hold layers")
     parser.add_argument("--quota", type=int, default=10 << 30, help="bytes that checkpoints may take together")
     return parser.parse_args(arguments)

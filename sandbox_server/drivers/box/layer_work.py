@@ -26,6 +26,7 @@ class LayerWork:
 
     def run(self, name: str, request: Message, fds: Sequence[int]) -> Mapping[str, object]:
         """Do it; raises StoreError."""
+        self._store.reserve.make_room()
         work: dict[str, Callable[[], Mapping[str, object]]] = {
             "diff": lambda: self._diff(request.get("checkpoint"), request.get("against"), int(request["limit"])),
             "usage": self._usage,

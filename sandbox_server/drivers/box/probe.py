@@ -51,10 +51,11 @@ def _try(store: str) -> None:
         namespaces.mount_memory(store)
     folder = os.path.join(store, f"probe-{secrets.token_hex(4)}")
     try:
+        BoxStore(store).reserve.make_room()
         tried = BoxStore(folder)
         tried.prepare()
         root = [Layered("/", tried.make_base())]
-        create(Tree(folder, root, tried.prepare_mounts(root), "/nonexistent", [], "/nonexistent", PROCESSES)).kill()
+        create(Tree(folder, root, tried.prepare_mounts(root), "/nonexistent", [], PROCESSES)).kill()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

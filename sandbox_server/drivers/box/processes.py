@@ -37,12 +37,17 @@ def inmates() -> Iterator[Inmate]:
             yield found
 
 
-def _read(pid: int) -> Inmate | None:
+def status_of(pid: int) -> dict[str, list[str]]:
+    """The words of each line of /proc/PID/status; nothing for a process that is gone."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return None
-    status = {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
+        return {}
+    return {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
+
+
+def _read(pid: int) -> Inmate | None:
+    status = status_of(pid)
     numbers = status.get("NSpid", [])  # in this namespace, then in those below it
     if len(numbers) < 2 or status["State"][0] in _ENDED:
         return None

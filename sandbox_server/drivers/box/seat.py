@@ -8,11 +8,15 @@ import os
 import select
 import socket
 from contextlib import suppress
+from dataclasses import asdict
 
 from sandbox_server.drivers import wire_fds
 from sandbox_server.drivers.box import namespaces
+from sandbox_server.drivers.box.suspects import Culprit, Use
 
 RETRY_SECONDS = 0.05
+TOLD_MEMORY, TOLD_WRITTEN, TOLD_SECONDS = 64 << 20, 1 << 20, 0.05
+"""From what memory, bytes written and kernel's time on the keeper is told of a process that has ended."""
 
 
 class Seat:
@@ -23,6 +27,18 @@ class Seat:
         self._sock: socket.socket | None = None
         self._descriptors: list[int] = []
         self._inner = -1
+        self._box = 0
+
+    def tell(self, culprit: Culprit, use: Use, *, killed: bool) -> None:
+        """Tell the keeper of a process of this box that has ended, where it used much or somebody in the box `killed` it.
+
+        The keeper may be too busy to hear it.
+        """
+        much = use.memory > TOLD_MEMORY or use.written > TOLD_WRITTEN or use.system > TOLD_SECONDS
+        if self._sock and (much or killed):
+            ended = {"culprit": asdict(culprit), "use": asdict(use), "killed": killed}
+            with suppress(OSError):
+                wire_fds.send(self._sock, {"ended": ended, "box": self._box})
 
     @property
     def taken(self) -> bool:
@@ -82,6 +98,7 @@ class Seat:
             return False
         if fds:
             self._take(fds)
+            self._box = int(message["box"])
         return True
 
     def _take(self, fds: list[int]) -> None:
@@ -102,28 +119,11 @@ class Seat:
                 os.close(fd)
         self._descriptors, self._inner = [], -1
 
-    @property
-    def desk(self) -> "Desk":
-        """The place of the desktop's programs, beside the box."""
-        return Desk(self._descriptors[-2])
-
     def enter(self) -> None:
         """Move this process, which was just forked, into the box."""
-        _, _, _, uts, ipc, _, mounts = self._descriptors
+        _, _, _, uts, ipc, mounts = self._descriptors
         namespaces.forbid_imports()
         os.setns(mounts, os.CLONE_NEWNS)
         os.setns(uts, os.CLONE_NEWUTS)
         os.setns(ipc, os.CLONE_NEWIPC)
         os.setns(self._inner, os.CLONE_NEWUSER)
-
-
-class Desk:
-    """Where the desktop's programs live, by its mount namespace: in the box's process namespace, but not within reach of its root."""
-
-    def __init__(self, mounts: int) -> None:
-        self._mounts = mounts
-
-    def enter(self) -> None:
-        """Move this process, which was just forked, there."""
-        namespaces.forbid_imports()
-        os.setns(self._mounts, os.CLONE_NEWNS)

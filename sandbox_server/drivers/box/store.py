@@ -5,6 +5,7 @@
     about/ID.json   its record
     state.json      the head, and the version of this layout
     work/ root/     overlayfs's own, and where the tree is put together
+    reserve/        room that is kept for all this on a full disk
     base-*/         copies of the image's directories, made at each start of the keeper
 
 A checkpoint is one rename. Records are written to a draft, synchronised and renamed, so that a crash leaves the old or the new one.
@@ -21,6 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from sandbox_server.drivers.box.plan import Layered, copy_owner
+from sandbox_server.drivers.box.reserve import Reserve
 
 FORMAT = 1
 MAX_DEPTH = 64
@@ -59,12 +61,14 @@ class BoxStore:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self.reserve = Reserve(self._path("reserve"))
 
     def prepare(self) -> None:
         """Make the directories; an earlier container's layers stay."""
         os.makedirs(self.folder, exist_ok=True)
         os.chown(self.folder, 0, 0)
         os.chmod(self.folder, 0o700)
+        self.reserve.make_room()
         for name in ("l", "about", "root"):
             os.makedirs(self._path(name), exist_ok=True)
         if not os.path.exists(self._path("state.json")):
@@ -159,6 +163,10 @@ class BoxStore:
         self._write_state(checkpoint, drop=True)
         self._set_aside(self.up)
         self._write_state(checkpoint)
+
+    def drop_changes(self) -> None:
+        """Set aside what changed since the head, where there is no room to write first that it is to go. The box must not run."""
+        self._set_aside(self.up)
 
     def adopt(self, folder: str, label: str, who: str, why: Why, parent: str | None) -> Record:
         """Make a layer of a draft."""

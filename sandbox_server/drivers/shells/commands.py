@@ -1,9 +1,9 @@
 """The files by which a shell is told what to run and says how it ended.
 
-`<name>.command` holds the next command: token, how to follow links, directory, what to do without it, text, each ended by a NUL; before
-the first command it holds the nonce and a newline. `<name>.begun` holds the token of the command that began last, `<name>.status` token,
-exit code and directory of the one that ended last. `<name>.variables` holds the exported variables at the last prompt, as bash declares
-them; a new shell takes over those that it finds there.
+`<name>.command` holds the next command: token, how to follow links, directory, what to do without it, text, and what is run in place of
+the text where that is only shown, each ended by a NUL; before the first command it holds the nonce and a newline. `<name>.begun` holds the
+token of the command that began last, `<name>.status` token, exit code and directory of the one that ended last. `<name>.variables` holds
+the exported variables at the last prompt, as bash declares them; a new shell takes over those that it finds there.
 They are in a directory of the agent's, so they are made and read by file workers; the command file stays open here to be written at once.
 """
 
@@ -26,18 +26,20 @@ _CODE = re.compile("[0-9]{1,3}")
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """What a shell is to run. `directory` empty is where it is; `strict` does not run the text when there is no such directory."""
+    """What a shell is to run. `directory` empty is where it is; `strict` does not run the text when there is no such directory; where there
+    is a `line`, that is run, and the text is what people see."""
 
     token: str
     text: str
     directory: str = ""
     links: Literal["follow", "keep"] = "follow"
     strict: bool = False
+    line: str = ""
 
     def encode(self) -> bytes:
         """Give the content of the file; raises InvalidArgument for a NUL and TooLarge."""
         option = "-L" if self.links == "keep" else "-P"
-        fields = [self.token, option, self.directory, "strict" if self.strict else "", self.text]
+        fields = [self.token, option, self.directory, "strict" if self.strict else "", self.text, self.line]
         if any("\0" in field for field in fields):
             raise InvalidArgument("a command cannot hold a NUL character")
         content = b"".join(field.encode("utf-8", "surrogateescape") + b"\0" for field in fields)
@@ -49,10 +51,10 @@ class ShellCommand:
     def decode(cls, content: bytes) -> "ShellCommand | None":
         """Read what `encode` gave; None for anything else."""
         fields = content.decode("utf-8", "surrogateescape").split("\0")
-        if len(fields) != 6:
+        if len(fields) != 7:
             return None
-        token, option, directory, strict, text, _ = fields
-        return cls(token, text, directory, "keep" if option == "-L" else "follow", bool(strict))
+        token, option, directory, strict, text, line, _ = fields
+        return cls(token, text, directory, "keep" if option == "-L" else "follow", bool(strict), line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,10 @@
 """Which shell sessions there are, kept where only the control user reads: a server that starts again finds them."""
 
 import dataclasses
-import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.shells.shells import ShellKey
 
 
@@ -33,26 +31,22 @@ class StoredSessions:
 
 
 class ShellStore:
-    """A JSON file, replaced whole on every change."""
+    """The sessions, in a file."""
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path)
+        self._file = JsonFile(path)
 
     def read(self) -> StoredSessions:
         """What was written last; nothing where there is no file, or none that can be read."""
         try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
+            content = self._file.read()
             return StoredSessions([_stored(entry) for entry in content["sessions"]], content["gone"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return StoredSessions()
 
     def write(self, sessions: Iterable[StoredSession], gone: Iterable[str]) -> None:
         """Replace everything."""
-        draft = self._path.with_suffix(".new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"sessions": [dataclasses.asdict(session) for session in sessions], "gone": list(gone)}, file)
-        draft.replace(self._path)
+        self._file.write({"sessions": [dataclasses.asdict(session) for session in sessions], "gone": list(gone)})
 
 
 def _stored(entry: dict[str, object]) -> StoredSession:

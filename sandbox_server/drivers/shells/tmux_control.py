@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 MAX_LINE = 16 << 20
 """Bytes of one line; a longer one means that this is not tmux."""
+MAX_REPLY = 64 << 20
+"""Bytes of all lines of one reply; the longest that is asked for is a pane with its scrollback."""
 _KEYS_PER_COMMAND = 1024
 
 
@@ -51,6 +53,7 @@ class ControlParser:
         self._size = 0
         self._frame: bytes | None = None
         self._lines: list[bytes] = []
+        self._reply_size = 0
 
     def feed(self, data: bytes) -> list[ControlEvent]:
         """Give the events that are complete with `data`; raises ControlError."""
@@ -91,10 +94,13 @@ class ControlParser:
     def _framed(self, line: bytes, frame: bytes) -> ControlReply | None:
         failed = line == b"%error " + frame
         if not failed and line != b"%end " + frame:
+            self._reply_size += len(line) + 1  # a line without anything takes room too
+            if self._reply_size > MAX_REPLY:
+                raise ControlError(f"a reply is longer than {MAX_REPLY} bytes")
             self._lines.append(line)
             return None
         ours = frame.endswith(b" 1")
-        lines, self._lines, self._frame = tuple(self._lines), [], None
+        lines, self._lines, self._frame, self._reply_size = tuple(self._lines), [], None, 0
         return ControlReply(lines, failed) if ours else None
 
 

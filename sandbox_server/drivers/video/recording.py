@@ -143,14 +143,15 @@ class Recording:
         return Film(self._fd, size, fps=self.options.fps, crf=self.options.crf, sound=self._sounds is not None)
 
     async def _watch(self, film: "Film", picture: Image.Image) -> None:
+        await self._show(film, picture)
+        self.started.set()
         pause, due = 1 / self.options.fps, time.monotonic()
         while not self._ending.is_set() and self._clock.seconds < self.options.seconds:
+            due = max(due + pause, time.monotonic())
+            await _until(self._ending, due - time.monotonic())
             if self.state == "recording":
                 picture = await self._look(picture)
                 await self._show(film, picture)
-                self.started.set()
-            due = max(due + pause, time.monotonic())
-            await _until(self._ending, due - time.monotonic())
 
     async def _look(self, last: Image.Image) -> Image.Image:
         try:

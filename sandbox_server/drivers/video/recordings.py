@@ -1,5 +1,6 @@
 """The recordings of one kind: what runs, and how the last ones ended."""
 
+import asyncio
 import os
 import time
 from collections import deque
@@ -59,7 +60,11 @@ class Recordings:
             recording = Recording(place, os.dup(staged.fd), options, pictures, sounds)
         self._running.append(recording)
         self._tasks.start(self._run(recording), name="recording")
-        await recording.started.wait()
+        try:
+            await recording.started.wait()
+        except asyncio.CancelledError:
+            await recording.stop()
+            raise
         if recording.failure and not recording.frames:
             raise Conflict(f"nothing can be recorded: {recording.failure}")
         return recording

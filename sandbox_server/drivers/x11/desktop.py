@@ -2,7 +2,7 @@
 
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.x11.clipboard import Clipboard
@@ -18,7 +18,7 @@ class Desktop:
     """The display `name`, as in `:99`; the cookie is found through XAUTHORITY. Connects when it is first used."""
 
     def __init__(self, name: str) -> None:
-        self._input = Connection(name, opened=self._opened)
+        self._input = Connection(name, opened=self._opened, event=self._on_event)
         self.screen = Screen(name)
         self.clipboard = Clipboard(name)
         self.keyboard = Keyboard(self._input)
@@ -52,6 +52,9 @@ class Desktop:
         await self._input.call(release_everything)
         self.keyboard.held.clear()
         self.pointer.held.clear()
+
+    def _on_event(self, _: Display, arrived: Any) -> None:
+        self.keyboard.take(arrived)
 
     def _opened(self, display: Display) -> None:
         self.keyboard.forget()

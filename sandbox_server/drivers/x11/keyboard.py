@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from Xlib import X
 from Xlib.ext import xtest
@@ -27,7 +28,14 @@ class Keyboard:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._keymap: Keymap | None = None
+        self._changes = 0
         self.held: list[int] = []
+
+    def take(self, arrived: Any) -> None:
+        """Take an event of the X server: somebody, this server or the VNC server, has changed what keys type."""
+        if arrived.type == X.MappingNotify:
+            self._changes += 1
+            self._keymap = None
 
     def forget(self) -> None:
         """Start over: the X server is a new one."""
@@ -102,9 +110,13 @@ class Keyboard:
         return found.code if found else 0
 
     async def _mapping(self) -> Keymap:
-        if self._keymap is None:
-            self._keymap = await self._connection.call(_read_keymap)
-        return self._keymap
+        keymap = self._keymap
+        while keymap is None:
+            before = self._changes
+            keymap = await self._connection.call(_read_keymap)
+            if before == self._changes:
+                self._keymap = keymap
+        return keymap
 
     async def _send(self, events: Sequence[tuple[int, int]]) -> None:
         await self._connection.call(lambda display: _fake(display, events))

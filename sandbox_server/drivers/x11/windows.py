@@ -53,10 +53,14 @@ class Windows:
         """The name of the window manager that runs; None where there is none (EWMH `_NET_SUPPORTING_WM_CHECK`)."""
         return await self._connection.call(_manager)
 
-    async def activate(self, xid: int) -> Window:
-        """Raise a window and give it the focus. Raises Conflict if it is gone."""
-        await self._connection.call(lambda display: _activate(display, xid))
+    async def read(self, xid: int) -> Window:
+        """The window of that id. Raises Conflict if it is gone."""
         return await self._connection.call(lambda display: _described(display, xid))
+
+    async def activate(self, xid: int) -> Window:
+        """Ask the window manager to raise a window and give it the focus, which it does in its own time. Raises Conflict if it is gone."""
+        await self._connection.call(lambda display: _activate(display, xid))
+        return await self.read(xid)
 
 
 def _all(display: Display) -> list[Window]:

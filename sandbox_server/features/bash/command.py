@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.pipes import PipeReader, PipeWriter
 from sandbox_server.drivers.process import Exit, Process, Processes
 from sandbox_server.drivers.spool import Spool
@@ -98,12 +99,19 @@ class Command:
         """One of its two output streams."""
         return self.stdout if name == "stdout" else self.stderr
 
-    async def start(self, processes: Processes, argv: Sequence[str], cwd: str, env: Mapping[str, str | None]) -> None:
+    async def start(
+        self,
+        processes: Processes,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str | None],
+        isolation: IsolationPolicy | None = None,
+    ) -> None:
         """Start the process; raises as `Processes.start` does, and nothing is left behind then."""
         ends = (self.stdin, self.stdout.reader, self.stderr.reader)
         try:
             stdin, stdout, stderr = (end.theirs for end in ends)
-            self._process = await processes.start(argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr)
+            self._process = await processes.start(argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, isolation=isolation)
         except BaseException:
             self.status = "killed"
             self.close()

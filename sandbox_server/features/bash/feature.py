@@ -21,6 +21,7 @@ from sandbox_server.core import (
     operation,
     stream_of,
 )
+from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.process import Processes
 from sandbox_server.features.bash.command import Command, Kept
 from sandbox_server.features.bash.follow import Position, follow
@@ -198,7 +199,8 @@ class Bash:
         self._commands.add(command)
         try:
             with _directory_as_argument():
-                await command.start(self._processes, session.argv(request.command), cwd, request.env or {})
+                env = (request.env or {}) | {SESSION: f"bash:{session.id}"}
+                await command.start(self._processes, session.argv(request.command), cwd, env, request.isolation)
         except BaseException:
             session.withdraw(command)
             if session.temporary and not session.commands:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandbox_server.core import Model
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 
 type CommandStatus = Literal["pending", "running", "completed", "timed_out", "killed"]
 type SessionStatus = Literal["ready", "closed"]
@@ -37,6 +38,8 @@ class BashExecRequest(Model):
     max_output_length: int = Field(default=50000, ge=0)
     """Characters of each stream in the answer: the middle of a longer one is left out, with a marker. 0: no limit. Only without
     `async_mode`."""
+    isolation: IsolationPolicy | None = None
+    """What this command is kept from."""
 
 
 class BashExecResult(Model):

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from sandbox_server.core import Call, Event, InvalidArgument, NotFound, Reply, Socket, TooLarge, Unavailable, operation, socket, stream_of
 from sandbox_server.drivers.shells.commands import ShellCommand
+from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.follow import Position, follow
@@ -51,8 +52,9 @@ class Shell:
 
     tag = "shell"
 
-    def __init__(self, sessions: Sessions, *, workspace: str) -> None:
+    def __init__(self, sessions: Sessions, fenced: FencedShells, *, workspace: str) -> None:
         self._sessions = sessions
+        self._fenced = fenced
         self._workspace = workspace
 
     @operation("POST /v1/shell/exec", scope="shell")
@@ -108,6 +110,7 @@ class Shell:
             truncate=request.truncate,
             async_mode=request.run_in_background,
             strict=True,
+            isolation=request.isolation,
         )
         start = self._start_in(request.cwd, preserve_symlinks=False)
         found = await self._sessions.fresh(start) if request.new_session else None
@@ -247,10 +250,16 @@ class Shell:
         start = self._start_in(request.exec_dir, preserve_symlinks=request.preserve_symlinks)
         session, hint = found or await self._session_for(request.id, start)
         try:
-            given = ShellCommand(Command.new_token(), request.command, request.exec_dir or "", start.links, bool(request.strict))
+            line = await self._line(request, session)
+            given = ShellCommand(Command.new_token(), request.command, request.exec_dir or "", start.links, bool(request.strict), line)
             return session, await session.run(given, request.hard_timeout or None), hint
         finally:
             session.reserved = False
+
+    async def _line(self, request: ShellExecRequest, session: Session) -> str:
+        if request.isolation is None:
+            return ""
+        return await self._fenced.line(request.command, request.isolation, request.exec_dir or session.state.directory)
 
     async def _session_for(self, session_id: str | None, start: Start) -> tuple[Session, str | None]:
         if not session_id:

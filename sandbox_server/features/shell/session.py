@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
+from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.process import LOST, Exit
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.marks import Mark
@@ -277,7 +278,8 @@ class Session:
         self._changed()
 
     def _adapted(self, start: Start) -> Start:
-        return start if self.profile.personal else replace(start, environment=AGENT_ENVIRONMENT)
+        named = {SESSION: f"shell:{self.id}"}
+        return replace(start, environment=named if self.profile.personal else AGENT_ENVIRONMENT | named)
 
     def _busy(self, what: str, hint: str = _WAIT) -> Conflict:
         return Conflict(f"session {self.id!r} {what}", hint=hint, session_id=self.id)

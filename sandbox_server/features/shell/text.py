@@ -4,6 +4,7 @@ The sequences are those of ECMA-48 and xterm. Lines are not wrapped at the width
 """
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 MOST = 30_000
@@ -16,6 +17,8 @@ MAX_PENDING = 4096
 MAX_WORK = 100_000_000
 """Characters that may be moved about before the sequences are left out instead of being followed."""
 _MARKER_ROOM = 80
+_SECOND_HALF = "\0"
+"""Stands in a row for the second column of a character that takes two; no text holds it."""
 
 _STRING = r"\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"
 _QUIET = re.compile(
@@ -73,6 +76,23 @@ def _plain_token(token: re.Match[str]) -> str:
     return token["text"] or (token["control"] if token["control"] in ("\t", "\r") else "") or ""
 
 
+def _cells(text: str) -> str:
+    """One character for each column: those of East Asian width W and F take two (Unicode, UAX 11)."""
+    if text.isascii():
+        return text
+    return "".join(one + _SECOND_HALF if unicodedata.east_asian_width(one) in "WF" else one for one in text)
+
+
+def _before(row: str, column: int) -> str:
+    """The row up to a column; a character that is cut in two leaves a blank."""
+    return row[: column - 1] + " " if row[column : column + 1] == _SECOND_HALF else row[:column]
+
+
+def _after(row: str, column: int) -> str:
+    """The row from a column on; a character that is cut in two leaves a blank."""
+    return " " + row[column + 1 :] if row[column : column + 1] == _SECOND_HALF else row[column:]
+
+
 class _Page:
     """Rows of text under a cursor: as much of a terminal as decides which characters are left in the end."""
 
@@ -88,7 +108,7 @@ class _Page:
     def text(self) -> str:
         """Everything that is left; a full-screen program that is still open comes last."""
         above = [*self._main[0], ""] if self._main else []
-        return "\n".join([*above, *self._rows])
+        return "\n".join([*above, *self._rows]).replace(_SECOND_HALF, "")
 
     def take(self, token: re.Match[str]) -> None:
         """Carry out one token."""
@@ -110,12 +130,12 @@ class _Page:
         return max(0, len(self._rows) - self._height)
 
     def _write(self, text: str) -> None:
-        row = self._rows[self._row]
+        row, cells = self._rows[self._row], _cells(text)
         if self._column < len(row):
-            self._rows[self._row] = row[: self._column] + text + row[self._column + len(text) :]
+            self._rows[self._row] = _before(row, self._column) + cells + _after(row, self._column + len(cells))
         else:
-            self._rows[self._row] = row.ljust(self._column) + text
-        self._column += len(text)
+            self._rows[self._row] = row.ljust(self._column) + cells
+        self._column += len(cells)
 
     def _down(self) -> None:
         self._row += 1
@@ -169,7 +189,7 @@ class _Page:
 
     def _erase_line(self, how: int) -> None:
         row = self._rows[self._row]
-        kept = {0: row[: self._column], 1: row[self._column + 1 :].rjust(len(row)), 2: ""}
+        kept = {0: _before(row, self._column), 1: _after(row, self._column + 1).rjust(len(row)), 2: ""}
         self._rows[self._row] = kept.get(how, row)
 
     def _erase_screen(self, how: int) -> None:
@@ -185,18 +205,18 @@ class _Page:
 
     def _delete(self, count: int) -> None:
         row = self._rows[self._row]
-        self._rows[self._row] = row[: self._column] + row[self._column + count :]
+        self._rows[self._row] = _before(row, self._column) + _after(row, self._column + count)
 
     def _insert(self, count: int) -> None:
         row = self._rows[self._row]
         if self._column < len(row):
-            self._rows[self._row] = row[: self._column] + " " * min(count, MAX_COLUMN) + row[self._column :]
+            self._rows[self._row] = _before(row, self._column) + " " * min(count, MAX_COLUMN) + _after(row, self._column)
 
     def _blank(self, count: int) -> None:
         row = self._rows[self._row]
         end = min(self._column + count, len(row))
         if self._column < end:
-            self._rows[self._row] = row[: self._column] + " " * (end - self._column) + row[end:]
+            self._rows[self._row] = _before(row, self._column) + " " * (end - self._column) + _after(row, end)
 
     def _delete_lines(self, count: int) -> None:
         del self._rows[self._row : self._row + count]

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sandbox_server.core import Model
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.features.shell.command import BashCommandStatus
 
 MAX_SECONDS = 366 * 86400
@@ -35,6 +36,8 @@ class ShellExecRequest(Model):
     """Keep symbolic links in exec_dir as they are; otherwise the directory is the one they lead to."""
     truncate: bool = True
     """Leave the middle out of an output of more than 30000 characters; the text says where and how much."""
+    isolation: IsolationPolicy | None = None
+    """What this command is kept from. It then runs in a shell of its own: `cd` and variables do not stay in the session."""
 
 
 class ExecuteBashRequest(Model):
@@ -50,6 +53,8 @@ class ExecuteBashRequest(Model):
     """Leave the middle out of an output of more than 30000 characters."""
     run_in_background: bool = False
     """Answer as soon as the command has begun."""
+    isolation: IsolationPolicy | None = None
+    """What this command is kept from. It then runs in a shell of its own: `cd` and variables do not stay in the session."""
 
 
 class ShellSessionRef(Model):

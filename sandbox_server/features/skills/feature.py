@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sandbox_server.core import Failure, InvalidArgument, NotFound, Part, ResourceExhausted, TooLarge, Upload, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.skill_store import SkillStore
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.features.skills.folders import Folder, SkillFolders
 from sandbox_server.features.skills.wire import (
     ClearedSkills,
@@ -40,7 +40,7 @@ class Skills:
 
     tag = "skills"
 
-    def __init__(self, files: Files, folders: SkillFolders, store: SkillStore, configured: Sequence[str]) -> None:
+    def __init__(self, files: Files, folders: SkillFolders, store: JsonFile, configured: Sequence[str]) -> None:
         self._files = files
         self._folders = folders
         self._store = store

@@ -3,6 +3,7 @@
 import { call } from "/static/api.js";
 import { Rows } from "/static/home/rows.js";
 import { Snippets, texts } from "/static/home/snippets.js";
+import { Thumbnail } from "/static/home/thumbnail.js";
 
 const STARTING_MS = 1000;
 const READY_MS = 15000;
@@ -13,6 +14,7 @@ const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 const readiness = find("#readiness");
 const states = new Rows(find("#states"));
 const checks = new Rows(find("#checks"));
+const thumbnail = new Thumbnail(find("#desktop img"));
 
 /** Ask whether everything is ready; again soon while it is not, and only while somebody looks. */
 async function watchReadiness() {
@@ -24,6 +26,8 @@ async function showReadiness() {
   try {
     const { status, components } = await call("GET", "/readyz", { whole: true, accepted: [503] });
     show(readiness, status === "ready" ? "Ready" : "Starting", status === "ready" ? "good" : "waiting");
+    find("#desktop").hidden = !components?.vnc;
+    thumbnail.shown = Boolean(components?.vnc);
     states.show(Object.entries(components ?? {}).map(([name, state]) => ({ name, state, tone: state === "ready" ? "good" : "bad" })));
     return status === "ready";
   } catch {

@@ -56,8 +56,16 @@ function state(name, reason) {
 function tell(name, reason) {
   notice.hidden = name === "connected";
   find("#copy").toggleAttribute("disabled", name !== "connected" || !find("#watching").hidden);
-  find("#notice h2").textContent = name === "refused" ? "No desktop for you" : seen ? "Connection lost" : "The desktop is not there yet";
-  find("#notice p").textContent = reason || "It is tried again until it works.";
+  find("#notice h2").textContent = name === "refused" ? "No access" : seen ? "Connection lost" : "The desktop is not there yet";
+  find("#notice p").textContent = reason ? sentence(reason) : "It is tried again until it works.";
+  const button = find("#notice button");
+  button.textContent = name === "refused" ? "Sign in" : "Try again now";
+  button.onclick = () => (name === "refused" ? location.reload() : viewer.connect());
+}
+
+/** @param {string} text */
+function sentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
 }
 
 /** @param {boolean} allowed */
@@ -79,7 +87,6 @@ async function fill() {
 
 find("#whole").hidden = !document.fullscreenEnabled;
 find("#whole").onclick = () => fill();
-find("#notice button").onclick = () => viewer.connect();
 find("#scale").onclick = () => {
   const whole = find("#scale").getAttribute("aria-pressed") === "false";
   find("#scale").setAttribute("aria-pressed", String(whole));

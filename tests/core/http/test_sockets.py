@@ -1,10 +1,12 @@
 import pytest
-from starlette.testclient import TestClient
-from starlette.websockets import WebSocketDisconnect
+from starlette.testclient import TestClient, WebSocketDenialResponse
+from starlette.types import Message
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import Conflict, Model, Socket, socket
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
+from sandbox_server.core.http.sockets import AcceptedSocket
 from sandbox_server.core.operation import operations
 
 CALLER = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "code"}
@@ -71,18 +73,21 @@ def test_an_operation_that_ends_closes_the_socket(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "headers", "reason"),
+    ("path", "headers", "status", "reason"),
     [
-        ("/v1/talk/ann?loud=perhaps", {}, "loud: Input should be a valid boolean"),
-        ("/v1/talk/ann", {"X-Sandbox-Scopes": "view"}, "needs the scope 'code'"),
+        ("/v1/talk/ann?loud=perhaps", {}, 422, "Input should be a valid boolean"),
+        ("/v1/talk/ann", {"X-Sandbox-Scopes": "view"}, 403, "needs the scope 'code'"),
     ],
 )
-def test_a_socket_that_is_refused_says_why(client: TestClient, path: str, headers: dict[str, str], reason: str) -> None:
-    with client.websocket_connect(path, headers=headers) as socket, pytest.raises(WebSocketDisconnect) as closed:
-        socket.receive_text()
+def test_a_socket_that_is_refused_is_never_accepted(
+    client: TestClient, talk: Talk, path: str, headers: dict[str, str], status: int, reason: str
+) -> None:
+    with pytest.raises(WebSocketDenialResponse) as refused, client.websocket_connect(path, headers=headers):
+        pass
 
-    assert closed.value.code == 4000
-    assert reason in closed.value.reason
+    assert refused.value.status_code == status
+    assert reason in refused.value.text
+    assert talk.ended == 0
 
 
 def test_a_failure_closes_the_socket_with_its_sentence(client: TestClient) -> None:
@@ -100,3 +105,17 @@ def test_nobody_is_not_let_in(client: TestClient, talk: Talk) -> None:
 
     assert closed.value.code == 4401
     assert talk.ended == 0
+
+
+@pytest.mark.anyio
+async def test_closing_a_socket_whose_other_side_has_vanished_does_nothing() -> None:
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "websocket.close":
+            raise OSError("the connection is gone")
+
+    websocket = WebSocket({"type": "websocket"}, receive, send)
+    await websocket.accept()
+    await AcceptedSocket(websocket).close(4000, "reason")

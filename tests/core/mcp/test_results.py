@@ -110,3 +110,13 @@ def test_a_failure_is_its_sentence(response: httpx2.Response, reason: str) -> No
 
 def test_a_failure_of_ours_has_its_hint() -> None:
     assert failure_text(NotFound("gone", hint="create it")) == "gone\ncreate it"
+
+
+def test_a_picture_comes_with_what_it_is_of() -> None:
+    headers = {"content-type": "image/jpeg", "x-about": '{"cursor": {"x": 1}}'}
+    result = result_of(a_tool(), httpx2.Response(200, headers=headers, content=b"jpeg"))
+
+    about, picture = result.content
+    assert isinstance(about, TextContent)
+    assert isinstance(picture, ImageContent)
+    assert (json.loads(about.text), result.structured_content) == ({"cursor": {"x": 1}}, {"cursor": {"x": 1}})

@@ -37,6 +37,16 @@ async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -
     assert (await owner.tabs())[0].url == "data:text/html,"
 
 
+async def test_a_page_that_is_stuck_in_a_script_does_not_answer(shared: Process) -> None:
+    owner = Owner(shared.socket)
+    page = await owner.open("about:blank")
+    assert await owner.answers(page, 20)
+    with shared.connect(f"/devtools/page/{page}") as client:
+        await asyncio.to_thread(client.send, "Runtime.evaluate", expression="for (;;);")
+        assert not await owner.answers(page, 0.5)
+    await owner.close(page)
+
+
 async def test_a_page_that_is_not_there_is_not_found(shared: Process) -> None:
     owner = Owner(shared.socket)
 

@@ -35,14 +35,15 @@ def path(home: Path) -> Path:
     return home / "shell.command"
 
 
-@given(st.builds(ShellCommand, text, text, text, st.sampled_from(["follow", "keep"]), st.booleans()))
+@given(st.builds(ShellCommand, text, text, text, st.sampled_from(["follow", "keep"]), st.booleans(), text))
 def test_a_command_is_read_as_it_was_given(command: ShellCommand) -> None:
     assert ShellCommand.decode(command.encode()) == command
 
 
 def test_a_command_is_written_as_the_shell_reads_it() -> None:
-    assert ShellCommand("t1", "ls\n", "/tmp", "keep", strict=True).encode() == b"t1\0-L\0/tmp\0strict\0ls\n\0"
-    assert ShellCommand("t2", "ls").encode() == b"t2\0-P\0\0\0ls\0"
+    assert ShellCommand("t1", "ls\n", "/tmp", "keep", strict=True).encode() == b"t1\0-L\0/tmp\0strict\0ls\n\0\0"
+    assert ShellCommand("t2", "ls").encode() == b"t2\0-P\0\0\0ls\0\0"
+    assert ShellCommand("t3", "ls", line="fence ls").encode() == b"t3\0-P\0\0\0ls\0fence ls\0"
 
 
 def test_a_directory_that_is_not_utf8_is_given_to_the_byte() -> None:
@@ -61,7 +62,7 @@ def test_a_command_that_is_too_long_is_refused_with_the_limit() -> None:
     assert refused.value.details == {"limit": MAX_COMMAND}
 
 
-@pytest.mark.parametrize("content", [b"", b"nonce\n", b"t\0-P\0\0\0", b"t\0-P\0\0\0a\0b\0"])
+@pytest.mark.parametrize("content", [b"", b"nonce\n", b"t\0-P\0\0\0", b"t\0-P\0\0\0a\0b\0c\0"])
 def test_a_file_that_holds_no_command_is_none(content: bytes) -> None:
     assert ShellCommand.decode(content) is None
 

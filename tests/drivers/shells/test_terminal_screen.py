@@ -132,7 +132,7 @@ async def showing(tmux: Tmux, file: Path, content: bytes) -> Pane:
     file.write_bytes(content)
     ear = Ear(content[-500:])
     pane = await tmux.open(Spawn(["sh", "-c", f"stty raw -echo; cat {file}; exec sleep 600"], "/", {}), ear)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await ear.done.wait()
     return pane
 

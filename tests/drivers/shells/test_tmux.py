@@ -14,50 +14,11 @@ from sandbox_server.drivers.process import LOST, Exit, Processes
 from sandbox_server.drivers.shells import tmux as driver
 from sandbox_server.drivers.shells.terminal_screen import Screen
 from sandbox_server.drivers.shells.tmux import Spawn, Tmux, TmuxRefused
+from tests.drivers.shells.ear import Ear
 
 pytestmark = pytest.mark.anyio
 
 SECONDS = 10
-
-
-class Ear:
-    """Hears one pane, and lets a test wait for what it hears."""
-
-    def __init__(self) -> None:
-        self.heard = b""
-        self.exits: list[Exit] = []
-        self.gaps = 0
-        self._change = asyncio.Event()
-
-    def output(self, data: bytes) -> None:
-        self.heard += data
-        self._change.set()
-
-    def ended(self, observed: Exit) -> None:
-        self.exits.append(observed)
-        self._change.set()
-
-    def missed(self) -> None:
-        self.gaps += 1
-        self._change.set()
-
-    async def until(self, true: Callable[[], object]) -> None:
-        async with asyncio.timeout(SECONDS):
-            while not true():
-                self._change.clear()
-                await self._change.wait()
-
-    async def hears(self, data: bytes) -> None:
-        await self.until(lambda: data in self.heard)
-
-    async def end(self) -> Exit:
-        await self.until(lambda: self.exits)
-        return self.exits[0]
-
-
-@pytest.fixture
-def ear() -> Ear:
-    return Ear()
 
 
 def sh(script: str, cwd: str = "/", **environment: str) -> Spawn:

@@ -156,3 +156,19 @@ def test_typed_bytes_are_spelled_out_whole_and_in_order(data: bytes) -> None:
 def test_a_long_paste_is_typed_in_several_commands() -> None:
     lengths = [len(command.split(" -H ")[1].split()) for command in keys("%3", b"x" * 2500)]
     assert lengths == [1024, 1024, 452]
+
+
+def test_a_reply_without_an_end_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tmux_control, "MAX_REPLY", 10)
+    parser = ControlParser()
+    parser.feed(b"%begin 1 2 1\nfour\n")
+    with pytest.raises(ControlError, match="a reply is longer than 10 bytes"):
+        parser.feed(b"five.\n")
+
+
+def test_each_reply_has_that_much_room_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tmux_control, "MAX_REPLY", 10)
+    parser = ControlParser()
+    for _ in range(3):
+        [reply] = parser.feed(b"%begin 1 2 1\n123456789\n%end 1 2 1\n")
+        assert reply == ControlReply((b"123456789",), failed=False)

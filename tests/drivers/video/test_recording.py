@@ -106,7 +106,7 @@ async def test_a_pause_is_not_in_the_film(file: Path, tasks: Tasks) -> None:
 async def test_a_recording_ends_by_itself_when_its_time_is_over(file: Path, tasks: Tasks) -> None:
     recording = recording_of(Scene(), file, replace(LONG, seconds=0.5))
     tasks.start(recording.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await recording.ended()
     assert (recording.state, recording.duration) == ("stopped", 0.5)
     assert shown(file)[-1].at == 0.5
@@ -134,7 +134,7 @@ async def test_a_recording_of_nothing_says_so(file: Path) -> None:
 
 async def test_a_full_disk_ends_a_recording_and_is_said(tasks: Tasks) -> None:
     recording = Recording("/dev/full", os.open("/dev/full", os.O_WRONLY), LONG, Scene(), None)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await recording.run()
     assert recording.failure == "the file could not be written: No space left on device"
 

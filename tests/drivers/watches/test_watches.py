@@ -42,7 +42,7 @@ def watching(watches: Watches, home: Path) -> Watching:
 
 async def seen(watch: Watch, *, until: tuple[str, str]) -> Seen:
     """Everything that was reported up to an event of that type and relative path, as (type, relative path)."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while until not in (events := brief(watch.after(0, 10_000)[0])):
             await watch.beyond(watch.last)
     return events[: events.index(until) + 1]

@@ -22,7 +22,7 @@ _NAMED = {0xFF0D: "\n", 0xFF09: "\t"}
 
 async def eventually[T](look: Callable[[], Awaitable[T]], wanted: Callable[[T], object]) -> T:
     """What `look()` gives once it is as wanted; fails after five seconds."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not wanted(found := await look()):  # noqa: ASYNC110 - nobody tells when it is
             await asyncio.sleep(0.01)
     return found
@@ -77,12 +77,30 @@ def window_manager(xserver: XServer) -> Iterator[None]:
     """openbox, once it manages the windows."""
     process = subprocess.Popen(["openbox", "--sm-disable"], env=os.environ | {"DISPLAY": xserver.name}, stderr=subprocess.DEVNULL)
     display = xlib.Display(xserver.name)
-    supported = display.intern_atom("_NET_SUPPORTING_WM_CHECK")
-    until(lambda: display.screen().root.get_full_property(supported, X.AnyPropertyType))
-    yield
-    display.close()
-    process.terminate()
-    process.wait(5)
+    try:
+        supported = display.intern_atom("_NET_SUPPORTING_WM_CHECK")
+        until(lambda: display.screen().root.get_full_property(supported, X.AnyPropertyType))
+        until(lambda: _shows_windows(display))
+        yield
+    finally:
+        display.close()
+        process.terminate()
+        process.wait(30)
+
+
+def _shows_windows(display: xlib.Display) -> bool:
+    """Whether the window manager shows a new window. It has said that it is there before it does: what comes in between stays hidden."""
+    screen = display.screen()
+    window = screen.root.create_window(0, 0, 10, 10, 0, screen.root_depth)
+    window.map()
+    display.sync()
+    for _ in range(20):  # round trips, in which a window manager that listens has its turn
+        if window.get_attributes().map_state == X.IsViewable:
+            break
+    shown: bool = window.get_attributes().map_state == X.IsViewable
+    window.destroy()
+    display.sync()
+    return shown
 
 
 class Program:
@@ -116,6 +134,8 @@ class Program:
 
     def close(self) -> None:
         """End the program's connection, and with it its thread."""
+        if self._closed.is_set():
+            return
         self._closed.set()
         self._display.display.socket.shutdown(2)
         if self._thread.is_alive():

@@ -92,3 +92,16 @@ async def test_what_a_dead_server_held_down_is_released_by_the_next(xserver: XSe
     async with Desktop(xserver.name) as desktop:
         await desktop.pointer.position()
         until(lambda: program.kinds() == ["down", "press", "release", "up"])
+
+
+async def test_what_others_make_of_spare_keys_is_known_before_the_next_text(desktop: Desktop, program: Program, xserver: XServer) -> None:
+    other = xlib.Display(xserver.name)
+    await desktop.keyboard.type("\u4e16")
+    until(lambda: program.text == "\u4e16")
+    rows = other.get_keyboard_mapping(9, 240)
+    [code] = [code for code, row in enumerate(rows, 9) if 0x1004E16 in row]
+    other.change_keyboard_mapping(code, [[0x1005B57] * 2])
+    other.sync()
+    await desktop.keyboard.type("\u4e16\u5b57")
+    until(lambda: program.text == "\u4e16\u4e16\u5b57")
+    other.close()

@@ -37,7 +37,7 @@ async def read(bash: Bash, session_id: str, **fields: Any) -> BashOutputResult:
 async def begin(bash: Bash, command: str) -> BashExecResult:
     """Start a command that goes on, and wait for the first thing it says."""
     begun = await run(bash, command, async_mode=True)
-    said = await read(bash, begun.session_id, wait=True, wait_timeout=5)
+    said = await read(bash, begun.session_id, wait=True, wait_timeout=30)
     return begun.model_copy(update={"stdout": said.stdout, "offset": said.offset})
 
 
@@ -46,7 +46,7 @@ async def ended(bash: Bash, started: BashExecResult) -> BashOutputResult:
     stdout, stderr, offset, stderr_offset = "", "", started.offset, started.stderr_offset
     while True:
         got = await read(
-            bash, started.session_id, command_id=started.command_id, offset=offset, stderr_offset=stderr_offset, wait=True, wait_timeout=5
+            bash, started.session_id, command_id=started.command_id, offset=offset, stderr_offset=stderr_offset, wait=True, wait_timeout=30
         )
         stdout, stderr, offset, stderr_offset = stdout + got.stdout, stderr + got.stderr, got.offset, got.stderr_offset
         assert got.command

@@ -76,7 +76,7 @@ async def test_after_a_soft_timeout_the_command_goes_on_and_its_output_is_read_o
 async def test_an_asynchronous_command_is_answered_at_once(bash: Bash) -> None:
     begun = await run(bash, "echo hello; sleep 60", async_mode=True)
     assert (begun.status, begun.stdout, begun.offset) == ("running", "", 0)
-    got = await read(bash, begun.session_id, wait=True, wait_timeout=5)
+    got = await read(bash, begun.session_id, wait=True, wait_timeout=30)
     assert (got.stdout, got.offset) == ("hello\n", 6)
 
 
@@ -147,12 +147,12 @@ async def test_while_no_process_can_start_a_session_stays_usable(bash: Bash, spa
 
 async def test_characters_are_never_torn_between_two_reads(bash: Bash) -> None:
     begun = await run(bash, r"printf 'a\303'; read; printf '\244b\377'; read", async_mode=True)
-    first = await read(bash, begun.session_id, wait=True, wait_timeout=5)
+    first = await read(bash, begun.session_id, wait=True, wait_timeout=30)
     assert (first.stdout, first.offset) == ("a", 1)
     nothing = await read(bash, begun.session_id, offset=1, wait=True, wait_timeout=0.1)
     assert (nothing.stdout, nothing.offset) == ("", 1)
     await bash.write(BashWriteRequest(session_id=begun.session_id, input="\n"))
-    second = await read(bash, begun.session_id, offset=1, wait=True, wait_timeout=5)
+    second = await read(bash, begun.session_id, offset=1, wait=True, wait_timeout=30)
     assert (second.stdout, second.offset) == ("äb�", 5)
 
 
@@ -256,3 +256,16 @@ async def test_leaving_ends_every_command_and_closes_every_descriptor(spawner: "
     until(lambda: not is_running(int(begun.stdout or 0)))
     os.kill(int(left.stdout or 0), signal.SIGKILL)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_an_isolated_command_is_kept_from_what_it_is_not_allowed(bash: Bash) -> None:
+    isolated: dict[str, object] = {"write": {"allow": []}, "env": {"allow": []}}
+    done = await run(bash, "echo x > made; ls; echo ${GIVEN-none}", isolation=isolated, env={"GIVEN": "given"})
+    assert (done.stdout, done.exit_code) == ("given\n", 0)
+    assert "Permission denied" in (done.stderr or "")
+
+
+async def test_a_policy_with_a_path_that_is_missing_is_refused_and_no_session_is_left(bash: Bash) -> None:
+    with pytest.raises(InvalidArgument, match=r"isolation\.write\.allow"):
+        await run(bash, "true", isolation={"write": {"allow": ["missing"]}})
+    assert await bash.sessions() == []

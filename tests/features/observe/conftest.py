@@ -36,6 +36,6 @@ def sampler() -> Told:
 
 async def come(true: Callable[[], object]) -> None:
     """Wait until something holds; fails after twenty seconds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while not true():  # noqa: ASYNC110 - nobody tells when it does
             await asyncio.sleep(0.01)

@@ -47,7 +47,7 @@ async def test_a_guardrail_keeps_the_last_lines(tmp_path: Path, sampler: Told, m
 
 async def test_a_session_ends_by_itself(tmp_path: Path, sampler: Told) -> None:
     run = Run(tmp_path, sampler, duration_seconds=1)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await run.session.run()
     assert sampler.taken >= 1
     assert run.session.ends_at
@@ -56,7 +56,7 @@ async def test_a_session_ends_by_itself(tmp_path: Path, sampler: Told) -> None:
 async def test_a_session_that_has_seen_too_much_says_so_and_ends(tmp_path: Path, sampler: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_BYTES", 10)
     run = Run(tmp_path, sampler)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await run.session.run()
     assert [event.type for event in run.events] == ["capture_full"]
 

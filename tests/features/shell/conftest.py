@@ -13,6 +13,7 @@ import pytest
 
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
@@ -45,7 +46,7 @@ class Server:
             shells = Shells(self._processes, self._files, self.tmux, directory)
             self.sessions = Sessions(shells, ShellStore(str(self._state / "shells.json")), limit=limit, evict_after=evict_after)
             await stack.enter_async_context(self.sessions)
-            yield Shell(self.sessions, workspace=str(self.home))
+            yield Shell(self.sessions, FencedShells(self._processes, directory), workspace=str(self.home))
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ class Runner:
         return result
 
 
-async def eventually[T](asked: Callable[[], Awaitable[T]], true: Callable[[T], object] = bool, within: float = 10.0) -> T:
+async def eventually[T](asked: Callable[[], Awaitable[T]], true: Callable[[T], object] = bool, within: float = 30.0) -> T:
     """Ask until the answer is true, and give it; fail after `within` seconds."""
     deadline = time.monotonic() + within
     while not true(answer := await asked()):

@@ -20,14 +20,14 @@ async def test_a_command_is_running_until_its_end_and_only_the_first_end_counts(
 async def test_an_end_wakes_who_waits_for_it() -> None:
     command = Command("make", "token")
     asyncio.get_running_loop().call_later(0.02, command.finish, "terminated", None)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await command.settle() == "terminated"
 
 
 @pytest.mark.parametrize("timeout", [0, 0.02])
 async def test_a_timeout_leaves_it_running(timeout: float) -> None:
     command = Command("make", "token")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await command.settle(timeout, no_change_timeout=60) == "running"
     assert not command.ended
 
@@ -37,7 +37,7 @@ async def test_silence_counts_from_the_last_output() -> None:
     loop = asyncio.get_running_loop()
     began = loop.time()
     loop.call_later(0.1, command.wrote, b"x")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await command.settle(None, no_change_timeout=0.2) == "no_change_timeout"
     assert loop.time() - began >= 0.29
     assert not command.ended
@@ -48,7 +48,7 @@ async def test_silence_counts_from_when_the_shell_began_it() -> None:
     loop = asyncio.get_running_loop()
     began = loop.time()
     loop.call_later(0.1, command.begin)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await command.settle(None, no_change_timeout=0.2) == "no_change_timeout"
     assert loop.time() - began >= 0.29
     assert command.begun
@@ -57,13 +57,13 @@ async def test_silence_counts_from_when_the_shell_began_it() -> None:
 async def test_silence_of_zero_is_never_minded() -> None:
     command = Command("make", "token")
     asyncio.get_running_loop().call_later(0.1, command.finish, "completed", 0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await command.settle(None, no_change_timeout=0) == "completed"
 
 
 async def test_of_two_limits_the_first_that_passes_is_told() -> None:
     command = Command("make", "token")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await command.settle(0.02, no_change_timeout=60) == "running"
         assert await command.settle(60, no_change_timeout=0.05) == "no_change_timeout"
 

@@ -33,7 +33,7 @@ async def stream(shell: Shell, last_event_id: str | None = None, **request: obje
 
 
 async def collect(events: AsyncIterator[Event]) -> list[Event]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         return [event async for event in events]
 
 
@@ -154,7 +154,7 @@ async def test_a_stream_gives_status_output_and_exit(shell: Shell) -> None:
 
 
 async def test_a_stream_comes_while_the_command_runs(run: Runner) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         events = await stream(run.shell, id=run.id, command="echo asked; read x; echo got $x")
         seen: list[Event] = []
         answered = False
@@ -170,7 +170,7 @@ async def test_a_stream_comes_while_the_command_runs(run: Runner) -> None:
 async def test_a_stream_is_resumed_after_the_last_event_and_the_command_runs_once(shell: Shell, server: Server) -> None:
     request = {"id": "s", "command": "echo ran >>ran; for i in 1 2 3 4 5; do echo $i; sleep 0.1; done"}
     first: list[Event] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         async for event in await stream(shell, **request):
             first.append(event)
             if event.event == "output":

@@ -15,7 +15,7 @@ BEGIN = Position("main", "token", 0)
 
 
 async def collected(stream: AsyncIterator[Event]) -> list[Event]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         return [event async for event in stream]
 
 
@@ -47,7 +47,7 @@ def test_anything_else_is_no_position(event_id: str) -> None:
 async def test_a_command_is_told_from_its_status_to_its_exit() -> None:
     command = Command("make", "token")
     stream = follow(command, BEGIN, None, 0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         first = await anext(stream)
         command.wrote(b"one\r\n")
         second = await anext(stream)
@@ -100,7 +100,7 @@ async def test_bytes_that_are_not_kept_are_a_gap() -> None:
 async def test_a_character_that_comes_in_two_pieces_is_one() -> None:
     command = Command("make", "token")
     stream = follow(command, BEGIN, None, 0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await anext(stream)
         command.wrote("é".encode()[:1])
         waiting = asyncio.ensure_future(anext(stream))

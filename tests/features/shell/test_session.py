@@ -46,14 +46,14 @@ async def session(shell: Shell, server: Server) -> Session:
 
 
 async def run(session: Session, text: str, hard_timeout: float | None = None) -> Command:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(30):
         return await session.run(ShellCommand(Command.new_token(), text), hard_timeout)
 
 
 async def ended(session: Session, text: str) -> str:
     """Run a command to its end, and give its output."""
     command = await run(session, text)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await command.settle()
         return await command.output()
 
@@ -111,7 +111,7 @@ async def test_directory_and_prompt_follow_the_shell(session: Session) -> None:
 
 async def test_a_hard_timeout_stops_a_command(session: Session) -> None:
     command = await run(session, "sleep 600", hard_timeout=0.1)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await command.settle() == "hard_timeout"
     assert await ended(session, "echo on") == "on\n"
 
@@ -120,7 +120,7 @@ async def test_a_hard_timeout_does_not_touch_the_next_command(session: Session) 
     first = await run(session, "true", hard_timeout=0.2)
     await first.settle()
     second = await run(session, "sleep 0.5; echo whole")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert (first.status, await second.settle(), await second.output()) == ("completed", "completed", "whole\n")
 
 
@@ -173,7 +173,7 @@ async def test_an_ended_shell_takes_no_keys(session: Session) -> None:
 
 async def test_a_shell_killed_by_a_signal_without_a_name_has_ended(session: Session) -> None:
     command = await run(session, "kill -40 $$")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await command.settle() == "terminated"
     assert (command.exit_code, "signal 40" in (command.hint or "")) == (None, True)
     assert await ended(session, "echo back") == "back\n"
@@ -211,7 +211,7 @@ async def test_who_waits_for_a_command_is_woken_when_the_session_closes(session:
     waiting = asyncio.ensure_future(session.state.until(lambda: not session.state.busy, 60))
     await asyncio.wait([waiting], timeout=0.02)
     await session.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await waiting
 
 
@@ -241,7 +241,7 @@ async def test_after_a_lost_connection_a_command_still_gets_its_own_status(sessi
     with open(os.open(server.home / "go", os.O_RDWR), "w") as file:
         file.write("now\n")
         file.flush()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             assert await command.settle() == "completed"
     assert command.exit_code == 5
     assert await ended(session, "echo on") == "on\n"
@@ -249,7 +249,7 @@ async def test_after_a_lost_connection_a_command_still_gets_its_own_status(sessi
 
 async def test_without_a_shell_there_is_nothing_to_use(server: Server, shell: Shell) -> None:
     shells: Shells = server.sessions._shells
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         session = Session(Profile("new"), shells, Tasks(), lambda: None)
         with pytest.raises(Unavailable, match="'new' is not open"):
             _ = session.started

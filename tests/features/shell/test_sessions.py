@@ -159,7 +159,7 @@ async def test_closing_a_session_ends_what_runs_in_it(shell: Shell) -> None:
     waiting = asyncio.create_task(shell.wait_for_process(ShellWaitRequest(id="s", seconds=20)))
     await asyncio.sleep(0)
     await shell.cleanup_session(ShellSessionRef(session_id="s"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await waiting
     await eventually(lambda: _running("sleep 12345"), lambda there: not there)
 

@@ -66,7 +66,7 @@ class Page:
 
     async def until(self, true: Callable[[], object]) -> None:
         """Wait until something holds that depends on the messages."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not true():
                 self._came.clear()
                 await self._came.wait()
@@ -80,7 +80,7 @@ async def showing(session: Session) -> AsyncIterator[Page]:
     await page.until(lambda: page.output)
     yield page
     page.give(None)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await shown
 
 
@@ -312,7 +312,7 @@ async def test_a_page_that_breaks_off_is_forgotten(session: Session) -> None:
     await page.until(lambda: page.output)
     page.gone = True
     session.output(b"more")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await asyncio.gather(shown, return_exceptions=True)
     assert session.state.viewers == set()
 
@@ -320,7 +320,7 @@ async def test_a_page_that_breaks_off_is_forgotten(session: Session) -> None:
 async def test_a_session_that_is_gone_is_refused_with_a_reason(session: Session, shell: Shell, server: Server) -> None:
     await server.sessions.remove(session)
     page = Page()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await shell.terminal(TerminalRequest(session_id="main"), page)
     assert page.messages == [{"type": "error", "data": "Session not found"}]
     assert page.closed == (4404, "Session not found")
@@ -331,7 +331,7 @@ async def test_without_a_session_one_is_made(shell: Shell, server: Server) -> No
     shown = asyncio.create_task(shell.terminal(TerminalRequest(), page))
     await page.until(lambda: page.output)
     page.give(None)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await shown
     (made,) = await server.sessions.all()
     assert page.all("session_id")[0]["data"] == made.id

@@ -56,7 +56,7 @@ SEQUENCES = st.sampled_from(
         ("ends in \x1b", "ends in "),
         ("日本語\r\n", "日本語\n"),
         ("0%\r日本", "日本"),
-        ("é😀\bx", "éx"),
+        ("é😀\bx", "é x"),
     ],
 )
 def test_what_a_terminal_would_show_is_left(raw: str, text: str) -> None:
@@ -168,3 +168,21 @@ def test_a_shortened_text_keeps_its_ends_and_counts_what_is_missing(text: str, m
 def test_an_output_is_shortened_as_the_contract_has_it() -> None:
     assert shorten("x" * MOST) == "x" * MOST
     assert len(shorten("x" * (MOST + 1))) <= MOST == 30_000
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("漢字\b\b.", "漢. "),
+        ("漢字\x1b[3Gx", "漢x "),
+        ("漢字\x1b[2Gx", " x字"),
+        ("漢字!\x1b[4Gx", "漢 x!"),
+        ("漢字\x1b[2G\x1b[K", " "),
+        ("漢字\x1b[1G\x1b[P", " 字"),
+        ("漢字\x1b[2G\x1b[1K", "  字"),
+        ("ab漢\rx", "xb漢"),
+        ("漢字 100%\r漢字 50% ", "漢字 50% "),
+    ],
+)
+def test_a_wide_character_takes_two_columns(raw: str, text: str) -> None:
+    assert plain(raw.encode()).rstrip("\n") == text

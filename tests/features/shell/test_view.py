@@ -36,7 +36,7 @@ def said(event: Event) -> dict[str, Any]:
 async def until(stream: AsyncIterator[Event], text: str) -> list[Event]:
     """Events up to the one whose output, with that of those before, has a text."""
     events: list[Event] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while text not in "".join(said(event).get("output", "") for event in events):
             events.append(await anext(stream))
     return events
@@ -79,7 +79,7 @@ async def test_a_terminal_that_is_gone_says_so(server: Server, session: Session)
 
 async def test_a_viewer_sees_the_screen_then_what_comes_then_the_end(run: Runner, session: Session, server: Server) -> None:
     stream = follow_terminal(session, None)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         first = await anext(stream)
         await run("echo $((6 * 7))")
         await until(stream, "\n42\n")
@@ -106,7 +106,7 @@ async def test_a_viewer_that_fell_behind_is_told_of_the_gap_and_sees_the_screen_
     position = Position(session.id, "", session.state.log.end)
     for _ in range(REPLAY // 1000 + 10):
         session.output(b"x" * 1000)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         stream = follow_terminal(session, position)
         gap, screen = await anext(stream), await anext(stream)
     assert (gap.event, screen.event) == ("gap", "screen")
@@ -117,7 +117,7 @@ async def test_a_viewer_that_fell_behind_is_told_of_the_gap_and_sees_the_screen_
 
 async def test_after_output_was_missed_the_screen_is_shown_anew(session: Session) -> None:
     stream = follow_terminal(session, None)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await anext(stream)
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.wait([waiting], timeout=0.05)
@@ -129,7 +129,7 @@ async def test_after_output_was_missed_the_screen_is_shown_anew(session: Session
 async def test_a_position_that_never_was_becomes_the_end(run: Runner, session: Session) -> None:
     stream = follow_terminal(session, Position(session.id, "", 10**12))
     waiting = asyncio.ensure_future(until(stream, "\nnews\n"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not session.state.viewers:
             await asyncio.wait([waiting], timeout=0.001)
     await run("echo news")

@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.core import InvalidArgument, NotFound, ResourceExhausted, TooLarge
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.skill_store import SkillStore
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.features.skills import feature as module
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
@@ -19,12 +19,12 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> SkillStore:
-    return SkillStore(f"{tmp_path}/skills.json")
+def store(tmp_path: Path) -> JsonFile:
+    return JsonFile(f"{tmp_path}/skills.json")
 
 
 @pytest.fixture
-def skills(files: Files, folders: SkillFolders, store: SkillStore) -> Skills:
+def skills(files: Files, folders: SkillFolders, store: JsonFile) -> Skills:
     return Skills(files, folders, store, ())
 
 
@@ -58,7 +58,7 @@ async def test_an_archive_is_unpacked_at_home_unless_a_path_is_given(skills: Ski
 
 
 async def test_registered_skills_outlive_the_server(
-    skills: Skills, files: Files, folders: SkillFolders, store: SkillStore, home: Path
+    skills: Skills, files: Files, folders: SkillFolders, store: JsonFile, home: Path
 ) -> None:
     await register(skills, path=str(make_skill(home / "pdf")))
     assert await names(Skills(files, folders, store, ("/nonexistent",))) == ["pdf"]
@@ -121,7 +121,7 @@ async def test_there_is_a_limit(skills: Skills, home: Path, monkeypatch: pytest.
 
 
 async def test_configured_skills_are_there_from_the_start_and_bad_ones_are_left_out(
-    files: Files, folders: SkillFolders, store: SkillStore, home: Path, caplog: pytest.LogCaptureFixture
+    files: Files, folders: SkillFolders, store: JsonFile, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_skill(home / "given/pdf")
     with caplog.at_level(logging.WARNING):

@@ -1,17 +1,25 @@
 """Waiting for something to happen in a page."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from sandbox_server.core import Conflict, Model, Reply, operation
 from sandbox_server.drivers.browser.dialogs import Answer
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.downloads import MAX_DOWNLOADS, Download, Downloads
+from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.browser.page.driving import READ_SECONDS, Seconds, Selector, Targeted, milliseconds, told
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
+
+RECENT_SECONDS = 30.0
+"""A download that ended before it was waited for counts for so long after its start, if nobody was told of it."""
 
 type Pattern = Annotated[str, Field(min_length=1, max_length=10_000)]
 
@@ -20,24 +28,6 @@ _STATES: dict[str, tuple[str, ...]] = {
     "selector": ("visible", "hidden", "attached", "detached"),
     "load": ("load", "domcontentloaded", "networkidle"),
 }
-
-
-class Download(Protocol):
-    """A download that ended."""
-
-    url: str
-    suggested_filename: str
-    path: str
-
-
-class Downloads(Protocol):
-    """Who sees the downloads of the browser."""
-
-    async def next(self, timeout: float) -> Download:
-        """Wait for a download to end; raises TimeoutError."""
-
-    async def save(self, download: Download, path: str) -> None:
-        """Copy a download to a path of the agent."""
 
 
 class WaitRequest(Targeted):
@@ -92,9 +82,14 @@ class Waiting:
 
     tag = "browser-page"
 
-    def __init__(self, session: BrowserSession, downloads: Downloads) -> None:
+    def __init__(self, session: BrowserSession, devtools: Devtools, downloads: Downloads, files: Files) -> None:
         self._session = session
+        self._devtools = devtools
         self._downloads = downloads
+        self._files = files
+        self._told: deque[str] = deque(maxlen=MAX_DOWNLOADS)
+        session.on_context(self._watch)
+        downloads.on_begin(lambda begun: session.notice(f"A download began: {begun.suggested_filename}"))
 
     @operation("POST /v1/browser/page/wait", scope="browser", read_only=True)
     async def wait(self, request: WaitRequest) -> Reply[Waited]:
@@ -103,6 +98,10 @@ class Waiting:
         async with self._session.driving(doing, tab=request.tab, frame=request.frame, answer=Answer(), timeout=request.timeout) as driven:
             waited = await self._wait(driven, request)
         return await told(self._session, waited)
+
+    async def _watch(self, *_: object) -> None:
+        """See downloads from the moment that pages are driven."""
+        await self._devtools.connection()
 
     async def _wait(self, driven: Driven, request: WaitRequest) -> Waited:
         match request.type:
@@ -117,14 +116,26 @@ class Waiting:
         return Waited(type=request.type, url=driven.frame.url)
 
     async def _download(self, request: WaitRequest) -> Waited:
-        try:
-            download = await self._downloads.next(request.timeout)
-        except TimeoutError:
-            raise Conflict("waiting for a download did not end in time", reason="timeout") from None
+        download = self._recent() or await self._downloads.next(request.timeout)
+        self._told.append(_key(download))
+        if download.path is None:
+            raise Conflict(f"the download of {download.suggested_filename!r} failed: {download.error or download.state}", reason="network")
         if request.save_path:
-            await self._downloads.save(download, request.save_path)
+            access = self._files.access("save")
+            with await access.open(download.path) as file:
+                await access.commit(file, request.save_path)
         path = request.save_path or download.path
-        return Waited(type="download", url=download.url, path=path, filename=download.suggested_filename)
+        return Waited(type="download", url=download.url or "", path=path, filename=download.suggested_filename)
+
+    def _recent(self) -> Download | None:
+        """A download that ended already, and that no wait has told of."""
+        since = time.time() - RECENT_SECONDS
+        ended = (each for each in self._downloads.all if each.state != "in_progress" and each.started > since)
+        return next((each for each in ended if _key(each) not in self._told), None)
+
+
+def _key(download: Download) -> str:
+    return download.path or download.id
 
 
 async def _on_page(driven: Driven, request: WaitRequest) -> None:

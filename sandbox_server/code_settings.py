@@ -1,0 +1,30 @@
+"""The variables that say how code is run; `settings` has all the others."""
+
+from dataclasses import dataclass
+
+from sandbox_server.variables import BOOLEAN, KERNEL_NAME, SIZE, integer, seconds, variable
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Code"""
+
+    python: str = variable(
+        "PYTHON_VERSION", KERNEL_NAME, "python3", "Python that runs code for callers who name none, as in `3.12`.", inherited=True
+    )
+    max_kernels: int = variable(
+        "MAX_JUPYTER_SESSIONS",
+        integer(1, 1000),
+        10,
+        "Python sessions that may live at once; one more takes the place of an idle one that nobody has named, or is answered 429.",
+    )
+    kernel_idle: float = variable(
+        "JUPYTER_SESSION_TIMEOUT_SECONDS", seconds(1, 31536000), 1800.0, "How long a Python session may be idle before it is closed."
+    )
+    warm: bool = variable("WARM_KERNEL", BOOLEAN, True, "Whether a Python kernel is kept ready, so that no caller waits for its start.")
+    output_bytes: int = variable(
+        "CODE_OUTPUT_BYTES", integer(1 << 16, 1 << 25), 8 << 20, "Output kept of one execution of code; how much was over is said."
+    )
+    memory_bytes: int = variable(
+        "CODE_MEMORY_BYTES", SIZE, 0, "Memory that one execution of code may have, in bytes. 0: three quarters of what the container has."
+    )

@@ -1,0 +1,118 @@
+"""One connection to the browser: commands with their replies, and events (https://chromedevtools.github.io/devtools-protocol)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import orjson
+from websockets.asyncio.client import ClientConnection, unix_connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.tasks import Tasks
+
+type Object = dict[str, Any]
+type OnEvent = Callable[[str | None, str, Object], None]
+"""Called with the session (None is the browser), the event's name and its parameters, in the order of arrival."""
+
+HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser"}
+"""Who asks. The dispatcher judged the caller's own scopes."""
+CONNECT_SECONDS = 25.0
+"""A browser that is started lazily takes some of them."""
+REPLY_SECONDS = 10.0
+MAX_MESSAGE = 256 << 20
+MAX_UNSENT = 10_000
+RETRY_AFTER = 1.0
+
+
+class Refused(Exception):
+    """The browser refused a command; the message is its own."""
+
+
+class Connection:
+    """Commands for the browser itself, or for one of its sessions."""
+
+    def __init__(self, socket: ClientConnection, on_event: OnEvent) -> None:
+        self.ended = asyncio.Event()
+        self._socket = socket
+        self._on_event = on_event
+        self._last = 0
+        self._waiting: dict[int, asyncio.Future[Object]] = {}
+        self._unsent: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNSENT)
+
+    def post(self, method: str, params: Object | None = None, session: str | None = None) -> int:
+        """Send a command and do not wait for its reply; commands of one session are done in their order."""
+        self._last += 1
+        message = {"id": self._last, "method": method, "params": params or {}} | ({"sessionId": session} if session else {})
+        with suppress(asyncio.QueueFull):  # the browser reads nothing any more, and the connection is about to end
+            self._unsent.put_nowait(orjson.dumps(message))
+        return self._last
+
+    async def command(
+        self, method: str, params: Object | None = None, session: str | None = None, *, timeout: float = REPLY_SECONDS
+    ) -> Object:
+        """Send a command and wait for its result.
+
+        Raises Refused, TimeoutError, and Unavailable when the connection ends before.
+        """
+        if self.ended.is_set():
+            raise _lost()
+        number = self.post(method, params, session)
+        reply: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = reply
+        try:
+            async with asyncio.timeout(timeout):
+                return await reply
+        finally:
+            del self._waiting[number]
+
+    async def _read(self) -> None:
+        try:
+            async for text in self._socket:
+                self._take(orjson.loads(text))
+        except ConnectionClosed:
+            pass
+        finally:
+            self.ended.set()
+            for reply in self._waiting.values():
+                if not reply.done():
+                    reply.set_exception(_lost())
+
+    async def _write(self) -> None:
+        with suppress(ConnectionClosed):
+            while True:
+                await self._socket.send((await self._unsent.get()).decode())
+
+    def _take(self, message: Object) -> None:
+        if "method" in message:
+            self._on_event(message.get("sessionId"), message["method"], message.get("params", {}))
+            return
+        reply = self._waiting.get(message.get("id", 0))
+        if reply is None or reply.done():
+            return
+        if "error" in message:
+            reply.set_exception(Refused(str(message["error"].get("message", ""))))
+        else:
+            reply.set_result(message.get("result", {}))
+
+
+@asynccontextmanager
+async def connected(socket: str, on_event: OnEvent) -> AsyncIterator[Connection]:
+    """Connect to the browser, which starts one that does not run; raises Unavailable while it cannot be reached."""
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            opened = await unix_connect(
+                socket, "ws://browser/devtools/browser/api", additional_headers=HEADERS, compression=None, max_size=MAX_MESSAGE
+            )
+    except (OSError, TimeoutError, InvalidHandshake) as error:
+        raise Unavailable(f"the browser cannot be reached: {error}", retry_after=RETRY_AFTER) from None
+    connection = Connection(opened, on_event)
+    async with opened, Tasks() as tasks:
+        tasks.start(connection._read(), name="DevTools events")
+        tasks.start(connection._write(), name="DevTools commands")
+        yield connection
+
+
+def _lost() -> Unavailable:
+    return Unavailable("the browser ended", retry_after=RETRY_AFTER)

@@ -1,0 +1,155 @@
+"""The browser seen and shaped as a whole: its requests, its messages, and the rules for its requests.
+
+Connected when it is first needed, and from then on again after every end of the browser, so that logs go on and rules hold.
+"""
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack, suppress
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.devtools.connection import Connection, Object, OnEvent, Refused, connected
+from sandbox_server.drivers.devtools.console import Console
+from sandbox_server.drivers.devtools.interception import Interception
+from sandbox_server.drivers.devtools.targets import Target, Targets
+from sandbox_server.drivers.devtools.traffic import BUFFERS, Traffic
+
+RECONNECT_SECONDS = 0.5
+SETTLE_SECONDS = 5.0
+"""Within which targets take a new rule; one that hangs takes it when it goes on."""
+
+log = logging.getLogger(__name__)
+
+
+class Devtools:
+    """The one client of ours, for all callers. `socket` is the owning process's."""
+
+    def __init__(self, socket: str) -> None:
+        self.traffic = Traffic()
+        self.console = Console()
+        self.rules = Interception()
+        self.targets = Targets(self._set_up)
+        self.socket = socket
+        self._listeners: list[OnEvent] = []
+        self._connection: Connection | None = None
+        self._opened = AsyncExitStack()
+        self._connecting = asyncio.Lock()
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+        await self._close()
+
+    def listen(self, listener: OnEvent) -> None:
+        """Have every event told."""
+        self._listeners.append(listener)
+
+    def unlisten(self, listener: OnEvent) -> None:
+        """Undo `listen`."""
+        self._listeners.remove(listener)
+
+    @property
+    def live(self) -> bool:
+        """Whether it is connected."""
+        return self._connection is not None and not self._connection.ended.is_set()
+
+    async def connection(self) -> Connection:
+        """The live connection, with everything set up; raises Unavailable while there is no browser."""
+        async with self._connecting:
+            if not self.live:
+                await self._connect()
+            assert self._connection
+            return self._connection
+
+    async def command(self, method: str, params: Object | None = None, session: str | None = None) -> Object:
+        """Send a command and wait for its result; raises as `Connection.command` does."""
+        return await (await self.connection()).command(method, params, session)
+
+    async def apply_rules(self) -> None:
+        """Have every target keep the rules as they are now."""
+        connection = await self.connection()
+        waiting = [connection.command(*command, target.session) for target in self.targets for command in self.rules.commands()]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await asyncio.gather(*waiting, return_exceptions=True)
+
+    def hide(self, page: str) -> None:
+        """Leave a page out of everything, whatever it did so far too."""
+        self.targets.hide(page)
+        self.traffic.forget(page)
+        self.console.forget(page)
+
+    async def _connect(self) -> None:
+        await self._close()
+        opened = AsyncExitStack()
+        connection = await opened.enter_async_context(connected(self.socket, self._on_event))
+        try:
+            await connection.command("Browser.setDownloadBehavior", {"behavior": "default", "eventsEnabled": True})
+            await self.targets.follow(connection)
+        except (Refused, TimeoutError) as error:
+            await opened.aclose()
+            raise Unavailable(f"the browser cannot be watched: {error}", retry_after=1.0) from None
+        except BaseException:
+            await opened.aclose()
+            raise
+        self._connection, self._opened = connection, opened
+        self._tasks.start(self._reconnect(connection), name="DevTools")
+
+    async def _reconnect(self, connection: Connection) -> None:
+        await connection.ended.wait()
+        for target in self.targets:
+            self.traffic.gone(target.session)
+        while True:
+            await asyncio.sleep(RECONNECT_SECONDS)
+            try:
+                await self.connection()
+                return
+            except Unavailable as error:
+                log.info("%s", error.message)
+
+    async def _close(self) -> None:
+        self._connection = None
+        opened, self._opened = self._opened, AsyncExitStack()
+        await opened.aclose()
+
+    def _set_up(self, target: Target) -> list[tuple[str, Object]]:
+        return [
+            ("Network.enable", BUFFERS),
+            *self.rules.commands(),
+            ("Runtime.enable", {}),
+            ("Log.enable", {}),
+            ("Inspector.enable", {}),
+        ]
+
+    def _on_event(self, session: str | None, method: str, params: Object) -> None:
+        try:
+            self._take(session, method, params)
+        except (KeyError, TypeError, ValueError):  # the protocol is another than we know; the next event may not be
+            log.exception("an event %s was not understood", method)
+        for listener in list(self._listeners):
+            listener(session, method, params)
+
+    def _take(self, session: str | None, method: str, params: Object) -> None:
+        if method == "Fetch.requestPaused":
+            self._decide(session, params)
+        elif gone := self.targets.take(session, method, params):
+            self.traffic.gone(gone.session)
+        elif target := self.targets.get(session):
+            if method == "Inspector.targetCrashed":
+                self.traffic.gone(target.session)
+            self.traffic.take(target, method, params)
+            self.console.take(target, method, params)
+
+    def _decide(self, session: str | None, paused: Object) -> None:
+        command: tuple[str, Object] = ("Fetch.continueRequest", {"requestId": paused["requestId"]})
+        try:
+            command = self.rules.decide(paused)
+        finally:
+            if self._connection:
+                self._connection.post(*command, session)

@@ -1,0 +1,168 @@
+"""The traffic as an HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), without the bodies of answers."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from sandbox_server.drivers.devtools.headers import Fields, first
+from sandbox_server.drivers.devtools.traffic import Exchange
+
+UNKNOWN = -1
+_VERSIONS = {"h2": "HTTP/2.0", "h3": "HTTP/3.0", "http/1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1"}
+
+type Json = dict[str, Any]
+
+
+def archive(exchanges: Iterable[Exchange], *, version: str, browser: str) -> Json:
+    """Make the archive of what has ended or was begun; `version` is ours, `browser` its product, as in `Chrome/156.0`."""
+    kept = [exchange for exchange in exchanges if exchange.started]
+    name, _, browser_version = browser.partition("/")
+    return {
+        "log": {
+            "version": "1.2",
+            "creator": {"name": "tandem", "version": version},
+            "browser": {"name": name, "version": browser_version},
+            "pages": _pages(kept),
+            "entries": [_entry(exchange) for exchange in kept],
+        }
+    }
+
+
+def moment(seconds: float) -> str:
+    """A time of the epoch in ISO 8601, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _pages(exchanges: list[Exchange]) -> list[Json]:
+    began: dict[str, Exchange] = {}
+    for exchange in exchanges:
+        began.setdefault(exchange.page, exchange)
+    return [
+        {"startedDateTime": moment(exchange.started), "id": page, "title": exchange.url, "pageTimings": {}}
+        for page, exchange in began.items()
+    ]
+
+
+def _entry(exchange: Exchange) -> Json:
+    entry: Json = {
+        "pageref": exchange.page,
+        "startedDateTime": moment(exchange.started),
+        "time": _milliseconds(exchange.seconds),
+        "request": _request(exchange),
+        "response": _response(exchange),
+        "cache": {},
+        "timings": _timings(exchange),
+        "_resourceType": exchange.kind,
+    }
+    if exchange.remote:
+        entry["serverIPAddress"] = exchange.remote.strip("[]")
+    if exchange.failure:
+        entry["_error"] = exchange.failure
+    if exchange.cut:
+        entry["comment"] = "what was too long is cut off"
+    return entry
+
+
+def _request(exchange: Exchange) -> Json:
+    headers = exchange.request_headers
+    request: Json = {
+        "method": exchange.method,
+        "url": exchange.url,
+        "httpVersion": _version(exchange),
+        "cookies": _cookies(first(headers, "cookie")),
+        "headers": _fields(headers),
+        "queryString": [{"name": name, "value": value} for name, value in _query(exchange.url)],
+        "headersSize": UNKNOWN,
+        "bodySize": UNKNOWN if exchange.post_data is None else len(exchange.post_data.encode()),
+    }
+    if exchange.post_data is not None:
+        kind = first(headers, "content-type") or ""
+        request["postData"] = {"mimeType": kind, "params": [], "text": exchange.post_data}
+    return request
+
+
+def _response(exchange: Exchange) -> Json:
+    headers = exchange.response_headers
+    length = first(headers, "content-length")
+    return {
+        "status": exchange.status or 0,
+        "statusText": exchange.status_text,
+        "httpVersion": _version(exchange),
+        "cookies": [cookie for name, value in headers if name.lower() == "set-cookie" for cookie in _cookies(value)],
+        "headers": _fields(headers),
+        "content": {"size": int(length) if length and length.isdecimal() else UNKNOWN, "mimeType": exchange.mime_type or "x-unknown"},
+        "redirectURL": first(headers, "location") or "",
+        "headersSize": UNKNOWN,
+        "bodySize": 0 if exchange.from_cache else UNKNOWN,
+        "_transferSize": exchange.received,
+    }
+
+
+def _timings(exchange: Exchange) -> Json:
+    """Phases in milliseconds, which add up to the time of the entry; -1 for those that there were not."""
+    total = _milliseconds(exchange.seconds)
+    timing = exchange.timing
+    if timing is None:
+        waited = _milliseconds(exchange.answered - exchange.began) if exchange.answered is not None else total
+        waited = min(waited, total)
+        return {
+            "blocked": UNKNOWN,
+            "dns": UNKNOWN,
+            "connect": UNKNOWN,
+            "ssl": UNKNOWN,
+            "send": 0,
+            "wait": waited,
+            "receive": total - waited,
+        }
+    dns, connect = _span(timing, "dns"), _span(timing, "connect")
+    send = max(0.0, timing["sendEnd"] - timing["sendStart"])
+    wait = max(0.0, timing["receiveHeadersEnd"] - timing["sendEnd"])
+    known = max(0.0, dns) + max(0.0, connect) + send + wait
+    receive = max(0.0, total - max(known, timing["receiveHeadersEnd"]))
+    return {
+        "blocked": max(0.0, total - known - receive),
+        "dns": dns,
+        "connect": connect,
+        "ssl": _span(timing, "ssl"),
+        "send": send,
+        "wait": wait,
+        "receive": receive,
+    }
+
+
+def _span(timing: Json, name: str) -> float:
+    begin, end = timing.get(f"{name}Start", UNKNOWN), timing.get(f"{name}End", UNKNOWN)
+    return UNKNOWN if begin < 0 else max(0.0, end - begin)
+
+
+def _milliseconds(seconds: float | None) -> float:
+    return max(0.0, (seconds or 0.0) * 1000)
+
+
+def _version(exchange: Exchange) -> str:
+    return _VERSIONS.get(exchange.protocol.lower(), exchange.protocol or "unknown")
+
+
+def _fields(headers: Fields) -> list[Json]:
+    return [{"name": name, "value": value} for name, value in headers]
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    except ValueError:
+        return []
+
+
+def _cookies(field: str | None) -> list[Json]:
+    try:
+        cookies = SimpleCookie(field or "")
+    except CookieError:
+        return []
+    return [
+        {"name": name, "value": morsel.value, "httpOnly": bool(morsel["httponly"]), "secure": bool(morsel["secure"])}
+        | {key: morsel[key] for key in ("path", "domain") if morsel[key]}
+        for name, morsel in cookies.items()
+    ]

@@ -1,0 +1,137 @@
+"""Requests that are changed on their way: more headers, an answer of ours in place of the network's, or none.
+
+The browser asks about each request that matches (domain Fetch) and waits for what is decided. It waits for nobody any more once the
+connection ends: then every request goes on as if nothing had been said.
+"""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from sandbox_server.core.errors import ResourceExhausted
+from sandbox_server.drivers.devtools.connection import Object
+from sandbox_server.drivers.devtools.globs import Glob
+
+MAX_ROUTES = 100
+MAX_ORIGINS = 100
+_PREFLIGHT_SECONDS = "600"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request is answered with."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What becomes of the requests to some addresses: an answer of ours, none at all, or, without both, what the network says."""
+
+    glob: Glob
+    answer: Answer | None = None
+    abort: bool = False
+
+
+@dataclass(slots=True)
+class Interception:
+    """The rules that hold now."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """For every request."""
+    routes: dict[str, Route] = field(default_factory=dict)
+    """By their patterns; of several that match, the latest holds."""
+    origins: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """Headers for the requests to one origin."""
+
+    def add(self, route: Route) -> None:
+        """Add a route, or replace that of the same pattern. Raises ResourceExhausted for one too many."""
+        self.routes.pop(route.glob.text, None)
+        if len(self.routes) >= MAX_ROUTES:
+            raise ResourceExhausted(f"there are {MAX_ROUTES} routes", limit=MAX_ROUTES)
+        self.routes[route.glob.text] = route
+
+    def scope(self, origin: str, headers: Mapping[str, str]) -> None:
+        """Set the headers for an origin; none at all removes it. Raises ResourceExhausted for one too many."""
+        self.origins.pop(origin, None)
+        if headers and len(self.origins) >= MAX_ORIGINS:
+            raise ResourceExhausted(f"there are headers for {MAX_ORIGINS} origins", limit=MAX_ORIGINS)
+        if headers:
+            self.origins[origin] = headers
+
+    def commands(self) -> list[tuple[str, Object]]:
+        """The commands by which a session keeps the rules."""
+        patterns = sorted({route.glob.wide for route in self.routes.values()} | {f"{origin}/*" for origin in self.origins})
+        asked = [{"urlPattern": pattern, "requestStage": "Request"} for pattern in patterns]
+        return [
+            ("Network.setExtraHTTPHeaders", {"headers": dict(self.headers)}),
+            # What a page's memory cache answers is never asked about.
+            ("Network.setCacheDisabled", {"cacheDisabled": bool(self.routes)}),
+            ("Fetch.enable", {"patterns": asked}) if asked else ("Fetch.disable", {}),
+        ]
+
+    def decide(self, paused: Object) -> tuple[str, Object]:
+        """The command that answers `Fetch.requestPaused`."""
+        number, request = paused["requestId"], paused["request"]
+        route = next((route for route in reversed(self.routes.values()) if route.glob.matches(request["url"])), None)
+        if route and route.abort:
+            return "Fetch.failRequest", {"requestId": number, "errorReason": "Failed"}
+        if route and route.answer:
+            return "Fetch.fulfillRequest", {"requestId": number, **_answered(route.answer, request)}
+        return "Fetch.continueRequest", {"requestId": number, **self._scoped(request)}
+
+    def _scoped(self, request: Object) -> Object:
+        added = self.origins.get(origin_of(request["url"]))
+        if not added:
+            return {}
+        replaced = {name.lower() for name in added}
+        headers = {name: value for name, value in request["headers"].items() if name.lower() not in replaced} | dict(added)
+        return {"headers": _listed(headers)}
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of an address, without a port that the scheme implies; of nothing for one that is no address."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return ""
+    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
+    implied = {"http": 80, "https": 443}.get(parts.scheme)
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, implied) else "") if host else ""
+
+
+def _answered(answer: Answer, request: Object) -> Object:
+    asked = {name.lower(): value for name, value in request["headers"].items()}
+    if request["method"] == "OPTIONS" and "access-control-request-method" in asked:
+        return {"responseCode": 204, "responseHeaders": _listed(_preflight(asked))}
+    headers = {"Content-Type": answer.content_type, "Content-Length": str(len(answer.body))} | _shared(asked, request["url"])
+    given = {name.lower() for name in answer.headers}
+    headers = {name: value for name, value in headers.items() if name.lower() not in given} | dict(answer.headers)
+    return {"responseCode": answer.status, "responseHeaders": _listed(headers), "body": base64.b64encode(answer.body).decode()}
+
+
+def _shared(asked: Mapping[str, str], url: str) -> dict[str, str]:
+    """Let a page of another origin read the answer, as it could read that of a server that is meant for it."""
+    origin = asked.get("origin")
+    if origin is None or origin == origin_of(url):
+        return {}
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}
+
+
+def _preflight(asked: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "Access-Control-Allow-Origin": asked.get("origin", "*"),
+        "Access-Control-Allow-Credentials": "true",
+        "Access-Control-Allow-Methods": asked["access-control-request-method"],
+        "Access-Control-Allow-Headers": asked.get("access-control-request-headers", ""),
+        "Access-Control-Max-Age": _PREFLIGHT_SECONDS,
+    }
+
+
+def _listed(headers: Mapping[str, str]) -> list[Object]:
+    return [{"name": name, "value": value} for name, value in headers.items()]

@@ -1,0 +1,113 @@
+"""Pictures of a page as it is painted (domain Page, screencast), whether or not its tab is what the desktop shows."""
+
+import asyncio
+import base64
+import io
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from PIL import Image
+
+from sandbox_server.core.errors import Conflict, Unavailable
+from sandbox_server.drivers.devtools.connection import Connection, Object, Refused, connected
+
+FIRST_SECONDS = 8.0
+"""Within which a page that is painted at all gives its first picture."""
+ASK_SECONDS = 1.0
+"""After which a page that gives no pictures is asked again."""
+
+
+class Screencast:
+    """The latest picture of one page."""
+
+    def __init__(self, connection: Connection, session: str, quality: int, frames: "Frames") -> None:
+        self._connection = connection
+        self._session = session
+        self._quality = quality
+        self._frames = frames
+        self._picture: Image.Image | None = None
+        self._asked = 0.0
+
+    async def picture(self) -> Image.Image:
+        """How the page looks; the same object while it does not change.
+
+        Raises Unavailable while there is no picture, Conflict once the page is closed.
+        """
+        if self._frames.closed or self._connection.ended.is_set():
+            raise Conflict("the tab was closed, or the browser ended")
+        self.ask()
+        if self._picture is None:
+            await self._first()
+        if (frame := self._frames.take()) is not None:
+            self._picture = await asyncio.to_thread(_decoded, frame)
+        assert self._picture
+        return self._picture
+
+    def ask(self) -> None:
+        """Ask for pictures, again where none came for a while: the browser drops one when two before it are not acknowledged yet.
+
+        That may be the last of a page that changes no more.
+        """
+        now = time.monotonic()
+        if now - max(self._asked, self._frames.latest) >= ASK_SECONDS:
+            self._asked = now
+            self._connection.post("Page.startScreencast", {"format": "jpeg", "quality": self._quality}, self._session)
+
+    async def _first(self) -> None:
+        try:
+            async with asyncio.timeout(FIRST_SECONDS):
+                while not self._frames.arrived.is_set():
+                    self.ask()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(ASK_SECONDS):
+                            await self._frames.arrived.wait()
+        except TimeoutError:
+            raise Unavailable("the tab is not painted: it is behind another, or its page crashed", retry_after=1.0) from None
+
+
+class Frames:
+    """What arrives on the connection."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.arrived = asyncio.Event()
+        self.latest = 0.0
+        """When the last frame came (time.monotonic)."""
+        self.connection: Connection | None = None
+        self._frame: str | None = None
+
+    def take(self) -> str | None:
+        """The latest frame, in Base64, unless it was taken already."""
+        frame, self._frame = self._frame, None
+        return frame
+
+    def on_event(self, session: str | None, method: str, params: Object) -> None:
+        """Take an event of the connection."""
+        if method == "Page.screencastFrame" and self.connection:
+            self._frame, self.latest = params["data"], time.monotonic()
+            self.arrived.set()
+            self.connection.post("Page.screencastFrameAck", {"sessionId": params["sessionId"]}, session)
+        elif method == "Target.detachedFromTarget":
+            self.closed = True
+
+
+@asynccontextmanager
+async def screencast(socket: str, page: str, quality: int) -> AsyncIterator[Screencast]:
+    """Have a page painted for us, at a JPEG quality from 0 to 100; on a connection of its own, so that several may do so."""
+    frames = Frames()
+    async with connected(socket, frames.on_event) as connection:
+        frames.connection = connection
+        try:
+            attached = await connection.command("Target.attachToTarget", {"targetId": page, "flatten": True})
+        except Refused as error:
+            raise Conflict(f"the tab cannot be recorded: {error}") from None
+        cast = Screencast(connection, attached["sessionId"], quality, frames)
+        cast.ask()
+        yield cast
+
+
+def _decoded(frame: str) -> Image.Image:
+    picture = Image.open(io.BytesIO(base64.b64decode(frame)))
+    picture.load()
+    return picture.convert("RGB")

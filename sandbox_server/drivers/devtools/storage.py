@@ -1,0 +1,96 @@
+"""Local storage of any origin, open or not: seen from a hidden page that gets an empty document in place of the origin's own."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+
+from sandbox_server.core.errors import Conflict
+from sandbox_server.drivers.devtools.connection import Connection, Object, Refused, connected
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.interception import origin_of
+
+MAX_ORIGINS = 100
+# Not as properties: an item that is called as one of the methods is none.
+_READ = """JSON.stringify(Array.from({length: localStorage.length}, (_, index) => localStorage.key(index))
+    .map(name => ({name, value: localStorage.getItem(name)})))"""
+_WRITE = "items => { for (const {name, value} of items) localStorage.setItem(name, value) }"
+_EMPTY: Object = {"responseCode": 200, "responseHeaders": [{"name": "Content-Type", "value": "text/html"}], "body": ""}
+
+type Items = list[dict[str, str]]
+
+
+class Storage:
+    """Reads and writes local storage."""
+
+    def __init__(self, devtools: Devtools) -> None:
+        self._devtools = devtools
+
+    async def origins(self) -> list[str]:
+        """The origins of what is open and of what was visited, as far as that is known; at most `MAX_ORIGINS`."""
+        open_now = (await self._devtools.command("Target.getTargets"))["targetInfos"]
+        urls = [info["url"] for info in open_now if info["type"] in ("page", "iframe")]
+        urls += [exchange.url for exchange in self._devtools.traffic if exchange.kind == "document"]
+        known = dict.fromkeys(origin_of(url) for url in urls if url.startswith(("http:", "https:")))
+        return [origin for origin in known if origin][:MAX_ORIGINS]
+
+    async def read(self, origins: Iterable[str]) -> dict[str, Items]:
+        """The items of each origin that has any."""
+        async with self._visitor() as visitor:
+            found = {origin: orjson.loads(await visitor.run(origin, _READ)) for origin in origins}
+        return {origin: items for origin, items in found.items() if items}
+
+    async def write(self, items: dict[str, Items]) -> None:
+        """Set items, beside those that are there. Raises Conflict for an origin that takes none."""
+        if not items:
+            return
+        async with self._visitor() as visitor:
+            for origin, each in items.items():
+                await visitor.run(origin, f"({_WRITE})({orjson.dumps(each).decode()})")
+
+    @asynccontextmanager
+    async def _visitor(self) -> AsyncIterator["_Visitor"]:
+        await self._devtools.connection()
+        visitor = _Visitor()
+        async with connected(self._devtools.socket, visitor.on_event) as connection:
+            page = (await connection.command("Target.createTarget", {"url": "about:blank", "hidden": True}))["targetId"]
+            self._devtools.hide(page)
+            try:
+                await visitor.begin(connection, page)
+                yield visitor
+            finally:
+                connection.post("Target.closeTarget", {"targetId": page})
+
+
+class _Visitor:
+    """A page that may be at any origin."""
+
+    _connection: Connection
+    _session: str
+
+    async def begin(self, connection: Connection, page: str) -> None:
+        self._connection = connection
+        self._session = (await connection.command("Target.attachToTarget", {"targetId": page, "flatten": True}))["sessionId"]
+        await connection.command("Network.enable", {}, self._session)
+        await connection.command("Network.setBypassServiceWorker", {"bypass": True}, self._session)
+        await connection.command("Fetch.enable", {}, self._session)
+
+    def on_event(self, session: str | None, method: str, params: Object) -> None:
+        if method == "Fetch.requestPaused":
+            self._connection.post("Fetch.fulfillRequest", {"requestId": params["requestId"], **_EMPTY}, session)
+
+    async def run(self, origin: str, script: str) -> Any:
+        """The value of a script at an origin; raises Conflict where there is none."""
+        try:
+            gone = await self._connection.command("Page.navigate", {"url": f"{origin}/"}, self._session)
+            done = await self._connection.command("Runtime.evaluate", {"expression": script, "returnByValue": True}, self._session)
+        except (Refused, TimeoutError) as error:
+            raise _unusable(origin, str(error)) from None
+        if "errorText" in gone or "exceptionDetails" in done:
+            raise _unusable(origin, gone.get("errorText") or done["exceptionDetails"].get("exception", {}).get("description", "it failed"))
+        return done["result"].get("value")
+
+
+def _unusable(origin: str, reason: str) -> Conflict:
+    return Conflict(f"the storage of {origin} cannot be used: {reason}", origin=origin)

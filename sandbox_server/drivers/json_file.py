@@ -1,0 +1,28 @@
+"""State that outlives a process: one JSON value in a file."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+class JsonFile:
+    """A file that is replaced whole on every change, readable by the control user alone."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+
+    def read(self) -> Any:
+        """What was written last; None where nothing was ever written. Raises OSError and ValueError."""
+        try:
+            return json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+
+    def write(self, value: object) -> None:
+        """Replace it in one step."""
+        draft = self._path.with_suffix(".new")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        draft.replace(self._path)

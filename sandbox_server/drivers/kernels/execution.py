@@ -1,0 +1,133 @@
+"""One execution in a kernel: what it has put out so far, how it ended, and who waits for that."""
+
+import asyncio
+import secrets
+import signal as signals
+from typing import Literal
+
+from sandbox_server.core.errors import Failure
+from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
+from sandbox_server.drivers.kernels.outputs import Output, merge, read
+from sandbox_server.drivers.lines import Line
+from sandbox_server.drivers.process import Exit
+
+INTERRUPT_GRACE = 3.0
+"""Seconds that code has to end once it was interrupted; then its kernel is ended."""
+
+type Status = Literal["running", "ok", "error", "timeout"]
+
+
+class Execution:
+    """Code that runs, or ran, in a kernel."""
+
+    def __init__(self, code: str) -> None:
+        self.id = secrets.token_hex(8)
+        self.code = code
+        self.status: Status = "running"
+        self.outputs: list[Output] = []
+        self.execution_count: int | None = None
+        self.exit_code: int | None = None
+        """0 when all went well, 1 for an exception, the code of a SystemExit; None where nothing ended of its own accord."""
+        self.dropped = 0
+        """Bytes of output over the limit, of which nothing is kept."""
+        self.notes: list[str] = []
+        """What a caller should know, in sentences."""
+        self._change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over."""
+        return self.status != "running"
+
+    @property
+    def shown(self) -> list[Output]:
+        """The outputs as a notebook would show them."""
+        return merge(self.outputs)
+
+    @property
+    def traceback(self) -> list[str] | None:
+        """Of the exception that ended it, if one did."""
+        return next((output.traceback for output in reversed(self.outputs) if output.output_type == "error"), None)
+
+    def change(self) -> asyncio.Future[None]:
+        """Give a future that is done at the next output or at the end; ask before looking, wait after."""
+        return self._change
+
+    async def wait(self) -> None:
+        """Wait until it is over; its own bound is the timeout that it runs with."""
+        while not self.ended:
+            await asyncio.wait([self._change])
+
+    async def run(self, kernel: Kernel, bounds: Bounds, timeout: float) -> None:
+        """Run in a kernel; after `timeout` seconds it is interrupted, and its kernel ended if that does not help."""
+        running = asyncio.ensure_future(kernel.execute(self.code, bounds, self._take))
+        late = not (await asyncio.wait([running], timeout=timeout))[0]
+        try:
+            if late:
+                await self._hurry(kernel, running)
+            self._end(await running, late=late)
+        except KernelEnded as death:
+            self._die(death.exit, late=late)
+        except Failure as failure:
+            self.fail(type(failure).__name__, failure.message)
+        finally:
+            running.cancel()
+
+    def fail(self, name: str, text: str) -> None:
+        """End with an error that is not of the code's own."""
+        self._add(Output("error", ename=name, evalue=text, traceback=[f"{name}: {text}"]))
+        self._become("error")
+
+    async def _hurry(self, kernel: Kernel, running: asyncio.Future[Line]) -> None:
+        await kernel.interrupt()
+        if not (await asyncio.wait([running], timeout=INTERRUPT_GRACE))[0]:
+            self.notes.append("the code did not react to an interrupt, so its kernel was ended, and its variables with it")
+            await kernel.close()
+
+    def _take(self, line: Line) -> None:
+        output = read(line)
+        if output:
+            self._add(output)
+
+    def _add(self, output: Output) -> None:
+        self.outputs.append(output)
+        self._notify()
+
+    def _end(self, reply: Line, *, late: bool) -> None:
+        count, dropped = reply.get("execution_count"), reply.get("dropped")
+        self.execution_count = count if isinstance(count, int) else None
+        self.dropped = dropped if isinstance(dropped, int) else 0
+        if self.dropped:
+            self.notes.append(f"{self.dropped} bytes of output were over the limit and were not kept")
+        if reply.get("complete") is False:
+            self.notes.append("the kernel did not say that its output is complete")
+        if late:
+            self._become("timeout")
+            return
+        self.exit_code = 0 if reply.get("status") == "ok" else _exit_code(reply)
+        self._become("ok" if reply.get("status") == "ok" else "error")
+
+    def _die(self, observed: Exit, *, late: bool) -> None:
+        how = f"by {signals.Signals(observed.signal).name}" if observed.signal else f"with exit code {observed.code}"
+        if late:
+            self._become("timeout")
+            return
+        self.exit_code = observed.code
+        self.notes.append("the kernel ended while it ran this; the next execution gets a new one, without its variables")
+        self.fail("KernelEnded", f"the kernel ended {how}" if not observed.lost else "how the kernel ended was not observed")
+
+    def _become(self, status: Status) -> None:
+        self.status = status
+        self._notify()
+
+    def _notify(self) -> None:
+        changed, self._change = self._change, asyncio.get_running_loop().create_future()
+        changed.set_result(None)
+
+
+def _exit_code(reply: Line) -> int:
+    """What a process that ran this as a script would have ended with."""
+    name, text = reply.get("ename"), str(reply.get("evalue"))
+    if name != "SystemExit":
+        return 1
+    return int(text) & 0xFF if text.lstrip("-").isdecimal() else int(text not in ("", "None"))

@@ -1,0 +1,109 @@
+"""One kernel: a process that runs code, one piece after the other, until it ends."""
+
+import asyncio
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sandbox_server.core.errors import Failure, InvalidArgument
+from sandbox_server.drivers.kernels.relayed import OnOutput, Relayed
+from sandbox_server.drivers.lines import Line
+from sandbox_server.drivers.pipes import PipeReader
+from sandbox_server.drivers.process import Exit, Process, put_down
+
+TAIL_BYTES = 4096
+QUIET_ROOM = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much one execution may put out: bytes of all outputs as JSON, and pieces."""
+
+    room: int
+    count: int = 10_000
+
+
+class KernelEnded(Exception):
+    """The kernel ended before it had answered; `exit` is how."""
+
+    def __init__(self, observed: Exit) -> None:
+        super().__init__(observed)
+        self.exit = observed
+
+
+class Tail:
+    """A sink that keeps the last of what it takes."""
+
+    def __init__(self) -> None:
+        self._kept = b""
+
+    def take(self, chunk: bytes) -> None:
+        """Keep the end of it."""
+        self._kept = (self._kept + chunk)[-TAIL_BYTES:]
+
+    def text(self) -> str:
+        """What was kept."""
+        return self._kept.decode("utf-8", "replace").strip()
+
+
+class Kernel:
+    """A kernel that was started; `connect` it before anything else."""
+
+    def __init__(self, key: str, file: str, process: Process, said: PipeReader, relay: Relayed) -> None:
+        self._key = key
+        self._file = file
+        self._process = process
+        self._said = said
+        self._relay = relay
+        self._connected_by = 0
+
+    @property
+    def exit(self) -> Exit | None:
+        """How it ended; None while it runs."""
+        return self._process.exit
+
+    async def connect(self) -> None:
+        """Wait until it answers. Raises KernelEnded, and Unavailable where the relay fails."""
+        number = await self._relay.current()
+        if number != self._connected_by:
+            await self._unless_it_ends(self._relay.ask("connect", kernel=self._key, file=self._file))
+            self._connected_by = number
+
+    async def execute(self, code: str, bounds: Bounds, on_output: OnOutput) -> Line:
+        """Run code and give the kernel's reply: `status`, `execution_count`, `ename`, `dropped` bytes.
+
+        Raises KernelEnded, and Unavailable where the relay fails.
+        """
+        await self.connect()
+        asked = self._relay.ask("execute", on_output, kernel=self._key, code=code, room=bounds.room, count=bounds.count)
+        return await self._unless_it_ends(asked)
+
+    async def enter(self, directory: str) -> None:
+        """Change its working directory; raises InvalidArgument where it cannot go there."""
+        await self.connect()
+        code = f"__import__('os').chdir({directory!r})"
+        reply = await self._unless_it_ends(self._relay.ask("execute", kernel=self._key, code=code, room=QUIET_ROOM, count=0, silent=True))
+        if reply.get("status") != "ok":
+            raise InvalidArgument(f"cannot enter {directory!r}: {str(reply.get('evalue'))[:500]}", cwd=directory)
+
+    async def interrupt(self) -> None:
+        """Raise KeyboardInterrupt in what it runs, and interrupt its own processes."""
+        await self._process.kill(signal.SIGINT)
+
+    async def close(self) -> None:
+        """End it at once, with all of its process group."""
+        await put_down(self._process)
+        self._said.close()
+        with suppress(Failure):
+            await self._relay.ask("close", kernel=self._key)
+
+    async def _unless_it_ends(self, asked: "asyncio._CoroutineLike[Line]") -> Line:
+        answer, end = asyncio.ensure_future(asked), asyncio.ensure_future(self._process.wait())
+        try:
+            await asyncio.wait([answer, end], return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise KernelEnded(end.result())
+        finally:
+            answer.cancel()
+            end.cancel()

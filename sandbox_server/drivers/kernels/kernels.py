@@ -1,0 +1,185 @@
+"""Which Pythons there are, and kernels of them: one of the default is kept ready, so that nobody waits for it."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgument, NotFound, PermissionDenied, Unavailable
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, Tail
+from sandbox_server.drivers.kernels.relayed import Relayed
+from sandbox_server.drivers.pipes import PipeReader
+from sandbox_server.drivers.process import Processes
+
+PACKAGES = "/opt/kernel"
+"""Below it, by version, is what runs a notebook's code."""
+DEFAULT = "python3"
+SCRIPT = str(Path(__file__).with_name("launch.py"))
+START_SECONDS = 60.0
+PROBE_SECONDS = 20.0
+WARM_AFTER = 1.5
+"""Seconds after the server's start in which nothing is kept ready: the desktop and the browser start then."""
+
+_FIND = """
+for packages in "$1"/*/; do
+  version=$(basename "$packages")
+  for program in "/opt/python/$version/bin/python$version" "/usr/bin/python$version"; do
+    if [ -x "$program" ]; then printf '%s\\t%s\\n' "$version" "$program"; break; fi
+  done
+done
+printf '\\t%s\\n' "$(readlink -f "$(command -v python3)")"
+"""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """One Python that can run a kernel."""
+
+    version: str
+    program: str
+    packages: str
+
+    @property
+    def name(self) -> str:
+        """What its kernel is called."""
+        return f"python{self.version}"
+
+
+class Pythons:
+    """The agent's Pythons, looked up once and again after nothing was found."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._found: dict[str, Python] = {}
+
+    async def all(self) -> Mapping[str, Python]:
+        """By kernel name, the default `python3` first; it is also there under its version."""
+        if not self._found:
+            self._found = await self._look()
+        return self._found
+
+    async def get(self, name: str) -> Python:
+        """The Python of a kernel name; raises InvalidArgument with the names that there are."""
+        found = await self.all()
+        if name not in found:
+            raise InvalidArgument(f"there is no kernel {name!r}", kernel_name=name, hint=f"available: {', '.join(found)}")
+        return found[name]
+
+    async def _look(self) -> dict[str, Python]:
+        argv = ["bash", "-c", _FIND, "bash", PACKAGES]
+        listed = (await self._processes.run(argv, timeout=PROBE_SECONDS, max_output=1 << 16)).stdout.decode()
+        *lines, last = [line.split("\t") for line in listed.splitlines()]
+        found = {f"python{version}": Python(version, program, f"{PACKAGES}/{version}") for version, program in lines}
+        usual = next((python for python in found.values() if python.program == last[1]), None)
+        return ({DEFAULT: usual} if usual else {}) | found
+
+
+class Kernels:
+    """Starts kernels; an asynchronous context manager, which ends those that nobody has taken.
+
+    `folder` is the agent's own, for their sockets. `default` names the kernel for whoever names none; `warm` keeps one of it ready.
+    `memory` is how much a kernel may have of its own, in bytes.
+    """
+
+    def __init__(self, processes: Processes, *, folder: str, default: str, memory: int, warm: bool, enabled: bool = True) -> None:
+        self.default = default
+        self.pythons = Pythons(processes)
+        self._processes = processes
+        self._folder = folder
+        self._limits = {"data": memory, "core": 0}
+        self._warm = warm and enabled
+        self._enabled = enabled
+        self._ready: asyncio.Task[Kernel] | None = None
+        self._relay: Relayed | None = None
+        self._opening = asyncio.Lock()
+        self._opened = AsyncExitStack()
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        if self._warm:
+            self._tasks.start(self._warm_up(), name="keeping a kernel ready")
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+        await self._opened.aclose()
+
+    async def take(self, name: str) -> Kernel:
+        """Give a kernel that is ready to run code, in the workspace; it is the caller's to close.
+
+        Raises InvalidArgument for an unknown name, Unavailable where none can be started.
+        """
+        python = await self._known(name)
+        default = await self.pythons.get(self.default)
+        if self._warm and python == default:
+            ready, self._ready = self._ready or self._keep_ready(python), None
+            try:
+                kernel = await ready
+                if kernel.exit is None:
+                    return kernel
+            except (Failure, KernelEnded):
+                _log.warning("the kernel that was kept ready is gone", exc_info=True)
+            finally:
+                self._keep_ready_again(python)
+        return await self._start(python)
+
+    async def _known(self, name: str) -> Python:
+        if not self._enabled:
+            raise Unavailable("there are no kernels here: the component jupyter is disabled")
+        return await self.pythons.get(name)
+
+    async def _warm_up(self) -> None:
+        await asyncio.sleep(WARM_AFTER)
+        if self._ready is None:
+            self._ready = self._keep_ready(await self.pythons.get(self.default))
+
+    def _keep_ready(self, python: Python) -> asyncio.Task[Kernel]:
+        return self._tasks.start(self._start(python, background=True), name="starting a kernel")
+
+    def _keep_ready_again(self, python: Python) -> None:
+        if self._ready is None:
+            self._ready = self._keep_ready(python)
+
+    async def _start(self, python: Python, *, background: bool = False) -> Kernel:
+        relay, tail, key = await self.relayed(), Tail(), secrets.token_hex(6)
+        file = str((await relay.ask("open", kernel=key))["file"])
+        said = PipeReader(tail.take)
+        argv = [python.program, SCRIPT, python.packages, file]
+        env = {"TANDEM_WARM": "1"} if background else {}
+        try:
+            process = await self._processes.start(argv, env=env, stdout=said.theirs, stderr=said.theirs, limits=self._limits)
+        except (NotFound, PermissionDenied) as error:
+            said.close()
+            raise Unavailable(f"{python.name} cannot be started: {error.message}") from error
+        said.release()
+        kernel = Kernel(key, file, process, said, relay)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await kernel.connect()
+        except BaseException as error:
+            await kernel.close()
+            if isinstance(error, KernelEnded):
+                raise Unavailable(f"the kernel of {python.name} ended at its start: {tail.text()[-1000:]}") from error
+            if isinstance(error, TimeoutError):
+                raise DeadlineExceeded(f"the kernel of {python.name} did not answer within {START_SECONDS:g} s") from error
+            raise
+        return kernel
+
+    async def relayed(self) -> Relayed:
+        """The relay through which every kernel is spoken to. Raises Unavailable where there is no `python3` with a kernel."""
+        async with self._opening:
+            if self._relay is None:
+                usual = (await self.pythons.all()).get(DEFAULT)
+                if usual is None:
+                    raise Unavailable("there is no kernel for the agent's python3")
+                relay = Relayed(self._processes, program=usual.program, packages=usual.packages, folder=self._folder)
+                self._relay = await self._opened.enter_async_context(relay)
+            return self._relay

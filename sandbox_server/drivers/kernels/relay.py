@@ -1,0 +1,235 @@
+"""Speaks the kernels' protocol, inside the agent's box, for the API server outside: `relay.py PACKAGES FOLDER`.
+
+Kernels listen on Unix sockets in the box, which the server cannot reach, and their messages are parsed by a large C++ library, which the
+server would rather not have: so this process, of the agent's own, stands between. Requests and answers are lines of JSON on its standard
+input, a socket. A request has an `id`, which its answers repeat:
+
+- `{"op": "open", "kernel"}`: make a folder and a connection file for a kernel; `done` with `file`.
+- `{"op": "connect", "kernel", "file"}`: wait until the kernel answers; `done`.
+- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `output` for each output, then `done` with what the kernel replied. Of
+  the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves no trace
+  in `In`.
+- `{"op": "close", "kernel"}`: forget the kernel and its folder; no answer.
+
+`failed` instead of `done` gives a `reason`.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+Message = dict[str, Any]
+Send = Callable[[Message], None]
+
+MAX_LINE = 64 << 20
+KNOCK_SECONDS = 0.05
+"""How often a kernel that starts is asked whether it is there."""
+STRAGGLING_SECONDS = 2.0
+"""How long after the reply outputs may still come, before they count as lost."""
+NOTHING_FITS = 256
+"""Bytes of room below which nothing more is passed on."""
+
+
+class Run:
+    """One execution: passes its outputs on, and is over once the kernel has replied and is idle again."""
+
+    def __init__(self, answer: Send, room: int, count: int) -> None:
+        self.idle = asyncio.Event()
+        self.dropped = 0
+        self._answer = answer
+        self._room = room
+        self._count = count
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more is passed on."""
+        return self._room < NOTHING_FITS or self._count <= 0
+
+    def take(self, kind: str, content: Message) -> None:
+        """Take a message that the kernel published while it ran this."""
+        if kind == "status":
+            if content.get("execution_state") == "idle":
+                self.idle.set()
+        elif kind == "stream":
+            self._write(str(content.get("name")), str(content.get("text", "")))
+        elif kind in ("display_data", "execute_result", "update_display_data", "error", "clear_output"):
+            self._put({"output_type": kind, **content})
+
+    def drop(self, size: int) -> None:
+        """Take note of bytes that nobody will see."""
+        self.dropped += size
+
+    def show_page(self, reply: Message) -> None:
+        """Pass on what a pager would show, as the answer to `print?` is."""
+        for payload in reply.get("payload", ()):
+            if payload.get("source") == "page":
+                self._put({"output_type": "display_data", "data": payload.get("data", {}), "metadata": {}})
+
+    def _write(self, name: str, text: str) -> None:
+        kept = text if len(text) <= self._room // 6 else text[: max(0, self._room // 6)]  # JSON takes six bytes for a character at most
+        self.dropped += len(text) - len(kept)
+        if kept:
+            self._put({"output_type": "stream", "name": name, "text": kept})
+        if len(kept) < len(text):
+            self._room = 0
+
+    def _put(self, output: Message) -> None:
+        size = len(json.dumps(output))
+        if size > self._room or self._count <= 0:
+            self.drop(size)
+            return
+        self._room -= size
+        self._count -= 1
+        self._answer({"event": "output", "output": output})
+
+
+class Link:
+    """The conversation with one kernel."""
+
+    def __init__(self, connection_file: str) -> None:
+        from jupyter_client.asynchronous.client import AsyncKernelClient
+
+        self._client = AsyncKernelClient(connection_file=connection_file)
+        self._client.load_connection_file()
+        self._client.start_channels(stdin=False, hb=False, control=False)
+        self._current: Run | None = None
+        self._replies: dict[str, asyncio.Future[Message]] = {}
+        self._heard = asyncio.Event()
+        self._tasks = [asyncio.create_task(self._follow_output()), asyncio.create_task(self._follow_replies())]
+
+    async def ready(self) -> None:
+        """Wait until the kernel answers and its outputs arrive here."""
+        while True:
+            asked = self._expect(self._client.kernel_info())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(KNOCK_SECONDS):
+                    await asked
+                    await self._heard.wait()
+                    return
+
+    async def execute(self, code: str, run: Run, *, silent: bool) -> Message:
+        """Run code and give the kernel's reply."""
+        self._current = run
+        try:
+            reply = await self._expect(self._client.execute(code, silent=silent, allow_stdin=False))
+            run.show_page(reply)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STRAGGLING_SECONDS):
+                    await run.idle.wait()
+            return reply
+        finally:
+            self._current = None
+
+    def close(self) -> None:
+        """Hang up."""
+        for task in self._tasks:
+            task.cancel()
+        self._client.stop_channels()
+
+    def _expect(self, message_id: str) -> "asyncio.Future[Message]":
+        reply = self._replies[message_id] = asyncio.get_running_loop().create_future()
+        reply.add_done_callback(lambda _: self._replies.pop(message_id, None))
+        return reply
+
+    async def _follow_replies(self) -> None:
+        while True:
+            message = await self._client.shell_channel.get_msg()
+            reply = self._replies.get(message["parent_header"].get("msg_id", ""))
+            if reply and not reply.done():
+                reply.set_result(message["content"])
+
+    async def _follow_output(self) -> None:
+        session, channel = self._client.session, self._client.iopub_channel.socket
+        while True:
+            frames = await channel.recv_multipart()
+            self._heard.set()
+            run = self._current
+            if run and run.full and not frames[0].endswith(b".status"):  # unread: an endless loop writes faster than it can be parsed
+                run.drop(len(frames[-1]))
+                continue
+            _, parts = session.feed_identities(frames)
+            message = session.deserialize(parts)
+            if run and (message["msg_type"] != "status" or message["parent_header"].get("msg_type") == "execute_request"):
+                run.take(message["msg_type"], message["content"])
+
+
+class Relay:
+    """Does what it is asked."""
+
+    def __init__(self, folder: str, send: Send) -> None:
+        self._folder = folder
+        self._send = send
+        self._links: dict[str, Link] = {}
+
+    async def handle(self, request: Message) -> None:
+        """Carry out one request and answer it."""
+        number = request.get("id")
+        operations = {"open": self._open, "connect": self._connect, "execute": self._execute, "close": self._close}
+
+        def answer(message: Message) -> None:
+            self._send({"id": number, **message})
+
+        try:
+            done = await operations[request["op"]](request, answer)
+        except Exception as error:
+            answer({"event": "failed", "reason": f"{type(error).__name__}: {error}"[:1000]})
+        else:
+            answer({"event": "done", **done})
+
+    async def _open(self, request: Message, _: Send) -> Message:
+        from jupyter_client.connect import write_connection_file
+
+        folder = os.path.join(self._folder, request["kernel"])
+        os.makedirs(folder, 0o700, exist_ok=True)
+        file, _configuration = write_connection_file(os.path.join(folder, "kernel.json"), transport="ipc", ip=os.path.join(folder, "s"))
+        return {"file": file}
+
+    async def _connect(self, request: Message, _: Send) -> Message:
+        if request["kernel"] not in self._links:
+            self._links[request["kernel"]] = Link(request["file"])
+        await self._links[request["kernel"]].ready()
+        return {}
+
+    async def _execute(self, request: Message, answer: Send) -> Message:
+        run = Run(answer, request["room"], request["count"])
+        reply = await self._links[request["kernel"]].execute(request["code"], run, silent=request.get("silent", False))
+        told = {name: reply.get(name) for name in ("status", "execution_count", "ename", "evalue", "traceback")}
+        return {**told, "dropped": run.dropped, "complete": run.idle.is_set()}
+
+    async def _close(self, request: Message, _: Send) -> Message:
+        link = self._links.pop(request["kernel"], None)
+        if link:
+            link.close()
+        shutil.rmtree(os.path.join(self._folder, request["kernel"]), ignore_errors=True)
+        return {}
+
+
+async def serve(folder: str, sock: socket.socket) -> None:
+    """Serve one server until it hangs up."""
+    reader, writer = await asyncio.open_unix_connection(sock=sock, limit=MAX_LINE)
+    relay = Relay(folder, lambda message: writer.write(json.dumps(message).encode() + b"\n"))
+    running: set[asyncio.Task[None]] = set()
+
+    def start(work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    while line := await reader.readline():
+        start(relay.handle(json.loads(line)))
+
+
+def main(packages: str, folder: str) -> None:
+    """Serve the server at the other end of standard input."""
+    sys.path.append(packages)
+    asyncio.run(serve(folder, socket.socket(fileno=0)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

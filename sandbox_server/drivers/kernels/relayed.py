@@ -1,0 +1,121 @@
+"""The server's side of the relay: started when it is needed, and again when it ended."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.lines import Line, Lines
+from sandbox_server.drivers.process import Processes, put_down
+
+SCRIPT = str(Path(__file__).with_name("relay.py"))
+RETRY_AFTER = 1.0
+
+type OnOutput = Callable[[Line], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    answer: asyncio.Future[Line]
+    on_output: OnOutput | None
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """One relay's life; what was asked of it ends with it."""
+
+    lines: Lines
+    number: int
+    questions: dict[int, _Question] = field(default_factory=dict)
+    over: bool = False
+
+    async def listen(self) -> None:
+        while line := await self.lines.receive():
+            self._hear(line)
+        self.over = True
+        for question in self.questions.values():
+            if not question.answer.done():
+                question.answer.set_exception(_gone())
+
+    def _hear(self, line: Line) -> None:
+        number, event = line.get("id"), line.get("event")
+        question = self.questions.get(number) if isinstance(number, int) else None
+        if question is None or question.answer.done():
+            return
+        output = line.get("output")
+        if event == "output" and question.on_output and isinstance(output, dict):
+            question.on_output(output)
+        elif event == "done":
+            question.answer.set_result(line)
+        elif event == "failed":
+            question.answer.set_exception(Unavailable(f"the kernel does not answer: {str(line.get('reason'))[:1000]}"))
+
+
+class Relayed:
+    """Asks the relay; an asynchronous context manager, which ends it.
+
+    `program` is the Python that runs it, `packages` where that finds jupyter_client, `folder` where kernels have their sockets, all of
+    the agent's tree.
+    """
+
+    def __init__(self, processes: Processes, *, program: str, packages: str, folder: str) -> None:
+        self._processes = processes
+        self._argv = [program, "-I", SCRIPT, packages, folder]
+        self._conversation: _Conversation | None = None
+        self._numbers = count(1)
+        self._starting = asyncio.Lock()
+        self._tasks = Tasks()
+        self._opened = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+        await self._opened.aclose()
+
+    async def current(self) -> int:
+        """Which relay it is, by number: a kernel has to be connected once through each. Raises Unavailable where none can start."""
+        return (await self._running()).number
+
+    async def ask(self, op: str, on_output: OnOutput | None = None, **fields: object) -> Line:
+        """Ask and give the answer; `on_output` hears what comes before it.
+
+        Raises Unavailable where the relay cannot do it, or ended before it answered.
+        """
+        conversation, number = await self._running(), next(self._numbers)
+        question = conversation.questions[number] = _Question(asyncio.get_running_loop().create_future(), on_output)
+        try:
+            await conversation.lines.send({"id": number, "op": op, **fields})
+            return await question.answer
+        except ConnectionError:
+            raise _gone() from None
+        finally:
+            question.answer.cancel()
+            del conversation.questions[number]
+
+    async def _running(self) -> _Conversation:
+        async with self._starting:
+            if self._conversation is None or self._conversation.over:
+                self._conversation = await self._start()
+            return self._conversation
+
+    async def _start(self) -> _Conversation:
+        await self._opened.aclose()
+        lines = await self._opened.enter_async_context(Lines())
+        process = await self._processes.start(self._argv, cwd="/", stdin=lines.theirs)
+        self._opened.push_async_callback(put_down, process)
+        lines.release()
+        conversation = _Conversation(lines, next(self._numbers))
+        self._tasks.start(conversation.listen(), name="the kernels' relay")
+        return conversation
+
+
+def _gone() -> Unavailable:
+    return Unavailable("the relay to the kernels ended", retry_after=RETRY_AFTER)

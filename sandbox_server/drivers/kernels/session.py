@@ -1,0 +1,127 @@
+"""A session: one kernel after another under one name, and what ran last in it."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.kernels.execution import Execution
+from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
+from sandbox_server.drivers.kernels.kernels import Kernels
+
+KEPT_EXECUTIONS = 2
+"""Executions whose output can still be followed."""
+
+
+class Session:
+    """One session; its code runs one piece after the other. `implicit` was made for a caller that named none."""
+
+    def __init__(self, session_id: str, kernel_name: str, kernels: Kernels, tasks: Tasks, *, implicit: bool = False) -> None:
+        self.id = session_id
+        self.kernel_name = kernel_name
+        self.implicit = implicit
+        self.last_used = time.time()
+        self.closed = False
+        self._kernels = kernels
+        self._tasks = tasks
+        self._kernel: Kernel | None = None
+        self._directory: str | None = None
+        self._free = asyncio.Lock()
+        self._executions: deque[Execution] = deque(maxlen=KEPT_EXECUTIONS)
+
+    @property
+    def busy(self) -> bool:
+        """Whether code runs in it, or is about to."""
+        return self._free.locked()
+
+    @property
+    def idle_seconds(self) -> float:
+        """For how long nothing has run in it."""
+        return 0.0 if self.busy else time.time() - self.last_used
+
+    def execution(self, execution_id: str) -> Execution:
+        """One of the last executions; raises NotFound."""
+        for execution in self._executions:
+            if execution.id == execution_id:
+                return execution
+        raise NotFound("Execution not found", execution_id=execution_id, hint=f"a session keeps its last {KEPT_EXECUTIONS}")
+
+    async def open(self, directory: str | None) -> None:
+        """Give it a kernel, in a directory if one is given. Raises InvalidArgument for one that cannot be entered, Unavailable."""
+        _require_absolute(directory)
+        async with self._free:
+            await self._ready(directory)
+
+    async def begin(self, code: str, *, timeout: float, bounds: Bounds, directory: str | None = None) -> Execution:
+        """Start to run code, once what ran before is over; give the execution, which goes on by itself.
+
+        Raises Conflict where that is not over within `timeout` seconds, InvalidArgument and Unavailable as `open`.
+        """
+        _require_absolute(directory)
+        await self._turn(timeout)
+        try:
+            execution = Execution(code)
+            kernel = await self._ready(directory, execution.notes.append)
+            self._executions.append(execution)
+        except BaseException:
+            self._free.release()
+            raise
+        self._tasks.start(self._run(execution, kernel, bounds, timeout), name=f"execution {execution.id}")
+        return execution
+
+    async def interrupt(self) -> bool:
+        """Interrupt what runs; False where nothing does."""
+        if not self.busy or self._kernel is None:
+            return False
+        await self._kernel.interrupt()
+        return True
+
+    async def close(self) -> None:
+        """End its kernel, and what runs in it."""
+        self.closed = True
+        kernel, self._kernel = self._kernel, None
+        if kernel:
+            await kernel.close()
+
+    async def _turn(self, timeout: float) -> None:
+        try:
+            async with asyncio.timeout(timeout):
+                await self._free.acquire()
+        except TimeoutError:
+            raise Conflict(f"session {self.id!r} has run other code for {timeout:g} s", session_id=self.id, hint="interrupt it") from None
+
+    async def _ready(self, directory: str | None, note: Callable[[str], None] | None = None) -> Kernel:
+        if self.closed:
+            raise NotFound("Session not found", session_id=self.id)
+        if self._kernel is None or self._kernel.exit:
+            directory = directory or self._directory
+            if self._kernel and note:
+                note("the kernel of this session had ended: this ran in a new one, without the variables of before")
+            await self._renew()
+        assert self._kernel
+        if directory:
+            await self._kernel.enter(directory)
+            self._directory = directory
+        return self._kernel
+
+    async def _renew(self) -> None:
+        ended, self._kernel = self._kernel, await self._kernels.take(self.kernel_name)
+        if ended:
+            await ended.close()
+        if self.closed:  # meanwhile
+            await self._kernel.close()
+            raise NotFound("Session not found", session_id=self.id)
+
+    async def _run(self, execution: Execution, kernel: Kernel, bounds: Bounds, timeout: float) -> None:
+        try:
+            await execution.run(kernel, bounds, timeout)
+        finally:
+            self.last_used = time.time()
+            self._free.release()
+
+
+def _require_absolute(directory: str | None) -> None:
+    if directory and not directory.startswith("/"):
+        raise InvalidArgument(f"cwd {directory!r} is not an absolute path", field="cwd")

@@ -1,0 +1,154 @@
+"""All kernel sessions: at most so many, found by id, closed when nobody uses them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.kernels.execution import Execution
+from sandbox_server.drivers.kernels.kernel import Bounds
+from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.session import Session
+
+MAX_ID = 128
+RETRY_AFTER = 5.0
+CHECKS = 20
+"""How often in the idle time it is looked for sessions to close."""
+
+
+class Sessions:
+    """The sessions; an asynchronous context manager, which ends them all. `idle_timeout` is in seconds."""
+
+    def __init__(self, kernels: Kernels, *, limit: int, idle_timeout: float) -> None:
+        self.kernels = kernels
+        self.limit = limit
+        self.idle_timeout = idle_timeout
+        self._sessions: dict[str, Session] = {}
+        self._unnamed: set[Session] = set()
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        self._tasks.start(self._expire(), name="closing idle kernels")
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.clear()
+        await self._tasks.close()
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._sessions.values()))
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def busy(self) -> bool:
+        """Whether code runs in any of them."""
+        return any(session.busy for session in [*self._sessions.values(), *self._unnamed])
+
+    def get(self, session_id: str) -> Session:
+        """The session of that id; raises NotFound with the contract's message."""
+        if session_id not in self._sessions:
+            raise NotFound("Session not found", session_id=session_id)
+        return self._sessions[session_id]
+
+    async def begin(
+        self, session_id: str | None, kernel_name: str | None, code: str, *, timeout: float, bounds: Bounds, directory: str | None = None
+    ) -> tuple[Session, Execution]:
+        """Start to run code in the session of that id, or in one that no caller has named.
+
+        Raises as `named` and `Session.begin`; a session that was made for it is gone then.
+        """
+        known = set(self._sessions)
+        session = await (self.named(session_id, kernel_name) if session_id else self.implicit(kernel_name))
+        try:
+            return session, await session.begin(code, timeout=timeout, bounds=bounds, directory=directory)
+        except BaseException:
+            if session.id not in known:
+                await self.remove(session)
+            raise
+
+    async def named(self, session_id: str, kernel_name: str | None) -> Session:
+        """The session of that id, or a new one; raises Conflict where it has another kernel than the one that is asked for."""
+        if len(session_id) > MAX_ID or not session_id.isprintable() or "/" in session_id:
+            raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", session_id=session_id[:MAX_ID])
+        if session_id not in self._sessions:
+            await self._add(Session(session_id, await self._kernel_name(kernel_name), self.kernels, self._tasks))
+        session = self._sessions[session_id]
+        pythons = self.kernels.pythons
+        if kernel_name and await pythons.get(kernel_name) != await pythons.get(session.kernel_name):
+            raise Conflict(f"session {session_id!r} has the kernel {session.kernel_name!r}", hint="use another session")
+        return session
+
+    async def implicit(self, kernel_name: str | None) -> Session:
+        """The session for callers that name none: an idle one of that kernel, or a new one."""
+        name = await self._kernel_name(kernel_name)
+        idle = [session for session in self if session.implicit and not session.busy and session.kernel_name == name]
+        if idle:
+            return max(idle, key=lambda session: session.last_used)
+        session = Session(str(uuid4()), name, self.kernels, self._tasks, implicit=True)
+        await self._add(session)
+        return session
+
+    async def create(self, session_id: str | None, kernel_name: str | None, directory: str | None) -> Session:
+        """Make a session with a kernel, or give the one of that id."""
+        known = set(self._sessions)
+        session = await self.named(session_id or str(uuid4()), kernel_name)
+        try:
+            await session.open(directory)
+        except BaseException:
+            if session.id not in known:
+                await self.remove(session)
+            raise
+        return session
+
+    @asynccontextmanager
+    async def once(self, kernel_name: str | None) -> AsyncIterator[Session]:
+        """A session for one execution, which nobody else sees and which ends with the context. Raises ResourceExhausted."""
+        if len(self._unnamed) >= self.limit:
+            raise self._full()
+        session = Session(str(uuid4()), await self._kernel_name(kernel_name), self.kernels, self._tasks)
+        self._unnamed.add(session)
+        try:
+            yield session
+        finally:
+            self._unnamed.discard(session)
+            self._tasks.start(session.close(), name="ending a kernel")
+
+    async def remove(self, session: Session) -> None:
+        """Close a session."""
+        self._sessions.pop(session.id, None)
+        await session.close()
+
+    async def clear(self) -> None:
+        """Close all of them."""
+        await asyncio.gather(*(self.remove(session) for session in self))
+
+    async def _kernel_name(self, name: str | None) -> str:
+        name = name or self.kernels.default
+        await self.kernels.pythons.get(name)
+        return name
+
+    async def _add(self, session: Session) -> None:
+        if len(self._sessions) >= self.limit:
+            idle = [other for other in self if other.implicit and not other.busy]
+            if not idle:
+                raise self._full()
+            await self.remove(min(idle, key=lambda other: other.last_used))
+        self._sessions[session.id] = session
+
+    def _full(self) -> ResourceExhausted:
+        return ResourceExhausted(
+            f"all {self.limit} kernels are in use", retry_after=RETRY_AFTER, hint="delete a session, or reuse one by its session_id"
+        )
+
+    async def _expire(self) -> None:
+        while True:
+            await asyncio.sleep(self.idle_timeout / CHECKS)
+            for session in self:
+                if session.idle_seconds >= self.idle_timeout:
+                    await self.remove(session)

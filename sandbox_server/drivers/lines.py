@@ -1,0 +1,62 @@
+"""Lines of JSON between this server and a process of the agent's, over a socket that is the process's standard input.
+
+The process is not trusted: a line that is too long, or no JSON object, ends the conversation.
+"""
+
+import asyncio
+import json
+import socket
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+MAX_LINE = 64 << 20
+"""Bytes of a line."""
+
+type Line = dict[str, Any]
+
+
+class Lines:
+    """Our end of the socket; `theirs` is for the process, and is released once that has its copy."""
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._ours, self._process_end = socket.socketpair()
+        self._ours.setblocking(False)
+        self._limit = limit
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    @property
+    def theirs(self) -> int:
+        """The descriptor that becomes the process's standard input."""
+        return self._process_end.fileno()
+
+    async def __aenter__(self) -> Self:
+        self._reader, self._writer = await asyncio.open_unix_connection(sock=self._ours, limit=self._limit)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def release(self) -> None:
+        """Close their end here: then the end of the process is the end of the conversation."""
+        self._process_end.close()
+
+    def close(self) -> None:
+        """Hang up; twice does nothing."""
+        self.release()
+        (self._writer or self._ours).close()
+
+    async def send(self, line: Line) -> None:
+        """Send one object; raises ConnectionError once the process has hung up."""
+        assert self._writer
+        self._writer.write(json.dumps(line).encode() + b"\n")
+        await self._writer.drain()
+
+    async def receive(self) -> Line | None:
+        """Wait for one object; None once the process has hung up, or sent what is none."""
+        assert self._reader
+        with suppress(ValueError, ConnectionError):  # too long, no JSON, no Unicode
+            received = json.loads(await self._reader.readline() or b"null")
+            return received if isinstance(received, dict) else None
+        return None

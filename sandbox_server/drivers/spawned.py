@@ -1,0 +1,64 @@
+"""A client of the spawner and the process that it asked for."""
+
+import os
+import signal
+import socket
+from dataclasses import dataclass, replace
+
+from sandbox_server.drivers import child
+from sandbox_server.drivers.box.seat import Seat
+from sandbox_server.drivers.box.suspects import Culprit, Use, bytes_written
+from sandbox_server.drivers.child import Account, Program
+from sandbox_server.drivers.wire_fds import Message
+
+MAX_COMMAND = 200
+
+
+@dataclass(eq=False)
+class Spawned:
+    """One connection."""
+
+    sock: socket.socket
+    pid: int = 0
+    """Known and not yet reaped, else 0: a reaped pid may be anybody's."""
+    report: int = -1
+    """Read end of the pipe on which the child says why it did not start; -1 once that is known."""
+    worker: tuple[socket.socket, socket.socket] | None = None
+    """A file worker's two ends: the client's until it is sent, and its own, kept to see the client hang up."""
+    tries: int = 0
+    """How often the box ended while the process was about to start in it."""
+    kept: bool = False
+    """The process outlives its client."""
+    signalled: bool = False
+    """Its client has sent it a signal, or has gone."""
+    culprit: Culprit | None = None
+    """Who it is, for the keeper of the box; None outside the box."""
+    failed: bool = False
+
+    def describe(self, account: Account, program: Program | None = None) -> None:
+        """Note who it is: what runs in the box for an account."""
+        command = " ".join(program.argv)[:MAX_COMMAND] if program else ""
+        session = program.environment.get(child.SESSION) if program else None
+        self.culprit = Culprit(session, command, 0, account.uid)
+
+    def own_pid(self) -> int:
+        """The number by which it knows itself."""
+        pid = child.own_pid(self.pid)
+        if self.culprit:
+            self.culprit = replace(self.culprit, pid=pid)
+        return pid
+
+    def reap(self, seat: Seat | None) -> int:
+        """Wait for the process, which has ended, and tell the keeper of the box how; gives its status."""
+        written = bytes_written(self.pid) if self.culprit else 0
+        _, status, used = os.wait4(self.pid, 0)
+        if seat and self.culprit:
+            killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and not self.signalled
+            seat.tell(self.culprit, Use(memory=used.ru_maxrss << 10, written=written, system=used.ru_stime), killed=killed)
+        return status
+
+
+def ending(status: int) -> Message:
+    """How a process ended, as its client is told."""
+    code = os.waitstatus_to_exitcode(status)
+    return {"exit": code} if code >= 0 else {"signal": -code}

@@ -1,0 +1,219 @@
+"""The browser's requests: headers that are added, answers that are replaced, and the log of them all."""
+
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from sandbox_server.core import Model, Reply, operation
+from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.core.errors import NotFound
+from sandbox_server.drivers.devtools import har
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.globs import Glob
+from sandbox_server.drivers.devtools.headers import problem
+from sandbox_server.drivers.devtools.interception import Answer, Route, origin_of
+from sandbox_server.drivers.devtools.traffic import Exchange
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.features.browser.saving import save_json
+
+MAX_BODY = 10 << 20
+BEGUN = "Requests are logged from now on; those before are not known."
+
+type Headers = dict[str, str]
+
+
+class HeadersRequest(Model):
+    headers: Headers
+    """Header fields by name, for every request from now on; they replace those that were set before, and none at all removes them."""
+
+
+class ScopedHeadersRequest(Model):
+    origin: str
+    """Scheme, host and port, as in `https://example.com`."""
+    headers: Headers
+    """Header fields for the requests to this origin; they replace those that were set for it, and none at all removes them."""
+
+
+class RouteResponse(Model):
+    status: int = 200
+    """From 200 to 599."""
+    headers: Headers = Field(default_factory=dict)
+    body: str = ""
+    """Sent as UTF-8; at most 10 MiB."""
+    content_type: str = "text/plain"
+
+
+class RouteRequest(Model):
+    url_pattern: str
+    """Addresses: `*` is anything but a slash, `**` anything, `{a,b}` one of several. The latest route that matches holds."""
+    response: RouteResponse | None = None
+    """The answer in place of the network's. Null, without `abort`: the network's own."""
+    abort: bool = False
+    """Let the requests fail."""
+
+
+class RouteRemoval(Model):
+    url_pattern: str
+    """The pattern of a route."""
+
+
+class RequestsQuery(Model):
+    filter: str | None = None
+    """Part of the address; with `*` in it, a pattern as for routes."""
+    limit: int = 100
+    """How many, the latest."""
+
+
+class LoggedRequest(Model):
+    url: str
+    method: str
+    resource_type: str
+    """document, stylesheet, image, script, xhr, fetch, websocket or another of the browser's words."""
+    status: int | None
+    """Null while there is no answer, and where there was none."""
+    status_text: str
+    mime_type: str
+    from_cache: bool
+    failure: str | None
+    """Why there was no answer."""
+    started: str
+    """When, in ISO 8601."""
+    duration: float | None
+    """Seconds; null while it takes."""
+    size: int
+    """Bytes that came over the network."""
+    page: str
+    """Target id of the page that asked."""
+
+
+class ExportHarRequest(Model):
+    save_path: str
+    """Where the archive goes, in the agent's files; a file that is there is replaced."""
+
+
+class Exported(Model):
+    save_path: str
+    entries: int
+    """How many are in the file."""
+    size: int
+    """Bytes of the file."""
+
+
+class Network:
+    """Shapes and logs the browser's requests."""
+
+    tag = "browser-network"
+
+    def __init__(self, devtools: Devtools, files: Files, version: str) -> None:
+        self._devtools = devtools
+        self._files = files
+        self._version = version
+
+    @operation("POST /v1/browser/network/headers", scope="browser", operation_id="set_headers")
+    async def set_headers(self, request: HeadersRequest) -> None:
+        """Add header fields to every request of the browser."""
+        _require(problem(request.headers, request=True), "headers")
+        self._devtools.rules.headers = dict(request.headers)
+        await self._devtools.apply_rules()
+
+    @operation("POST /v1/browser/network/scoped_headers", scope="browser", operation_id="set_scoped_headers")
+    async def set_scoped_headers(self, request: ScopedHeadersRequest) -> None:
+        """Add header fields to the requests to one origin, and to no other."""
+        _require(problem(request.headers, request=True), "headers")
+        self._devtools.rules.scope(_origin(request.origin), dict(request.headers))
+        await self._devtools.apply_rules()
+
+    @operation("POST /v1/browser/network/route", scope="browser", operation_id="add_route")
+    async def add_route(self, request: RouteRequest) -> None:
+        """Answer matching requests in place of the network, or let them fail; a route with the same pattern is replaced."""
+        self._devtools.rules.add(Route(_glob(request.url_pattern), _answer(request.response), request.abort))
+        await self._devtools.apply_rules()
+
+    @operation("DELETE /v1/browser/network/route", scope="browser", operation_id="remove_route", takes_body=True)
+    async def remove_route(self, request: RouteRemoval) -> None:
+        """Remove a route."""
+        if self._devtools.rules.routes.pop(request.url_pattern, None) is None:
+            raise NotFound(f"there is no route for {request.url_pattern[:200]!r}")
+        await self._devtools.apply_rules()
+
+    @operation("GET /v1/browser/network/requests", scope="browser", operation_id="get_requests")
+    async def get_requests(self, request: RequestsQuery) -> Reply[list[LoggedRequest]]:
+        """List the latest requests of the browser, of all tabs, the oldest first."""
+        if request.limit < 0:
+            raise InvalidFields([{"loc": ("limit",), "msg": "must not be negative", "type": "greater_than_equal"}])
+        await self._devtools.connection()
+        found = [exchange for exchange in self._devtools.traffic if _chosen(exchange, request.filter)]
+        listed = [_logged(exchange) for exchange in found[max(0, len(found) - request.limit) :]]
+        return Reply(listed, hint=None if listed or request.filter else BEGUN)
+
+    @operation("POST /v1/browser/network/export_har", scope="browser", operation_id="export_har")
+    async def export_har(self, request: ExportHarRequest) -> Exported:
+        """Write the log of requests into a file, as an HTTP Archive 1.2.
+
+        With all header fields and cookies, and what was posted up to 64 KiB each; without the bodies of the answers.
+        """
+        browser = (await self._devtools.command("Browser.getVersion"))["product"]
+        document = har.archive(list(self._devtools.traffic), version=self._version, browser=browser)
+        status = await save_json(self._files, request.save_path, document)
+        return Exported(save_path=request.save_path, entries=len(document["log"]["entries"]), size=status.size)
+
+
+def _logged(exchange: Exchange) -> LoggedRequest:
+    seconds = exchange.seconds
+    return LoggedRequest(
+        url=exchange.url,
+        method=exchange.method,
+        resource_type=exchange.kind,
+        status=exchange.status,
+        status_text=exchange.status_text,
+        mime_type=exchange.mime_type,
+        from_cache=exchange.from_cache,
+        failure=exchange.failure,
+        started=har.moment(exchange.started),
+        duration=None if seconds is None else round(seconds, 4),
+        size=exchange.received,
+        page=exchange.page,
+    )
+
+
+def _chosen(exchange: Exchange, wanted: str | None) -> bool:
+    if not wanted:
+        return True
+    return _glob(wanted, "filter").matches(exchange.url) if "*" in wanted else wanted in exchange.url
+
+
+def _glob(text: str, name: str = "url_pattern") -> Glob:
+    try:
+        return Glob(text)
+    except ValueError as error:
+        raise InvalidFields([{"loc": (name,), "msg": str(error), "type": "pattern"}]) from None
+
+
+def _answer(response: RouteResponse | None) -> Answer | None:
+    if response is None:
+        return None
+    _require(None if 200 <= response.status <= 599 else "must be from 200 to 599", "response", "status")
+    _require(problem(response.headers, request=False), "response", "headers")
+    _require(problem({"Content-Type": response.content_type}, request=False), "response", "content_type")
+    body = response.body.encode("utf-8", "replace")
+    _require(None if len(body) <= MAX_BODY else f"may have {MAX_BODY} bytes", "response", "body")
+    return Answer(response.status, dict(response.headers), body, response.content_type)
+
+
+def _origin(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        parts = urlsplit("")
+    origin = origin_of(text)
+    bare = parts.path in ("", "/") and not (parts.query or parts.fragment or parts.username)
+    _require(
+        None if origin and bare and parts.scheme in ("http", "https") else "must be scheme, host and port, as in https://example.com",
+        "origin",
+    )
+    return origin
+
+
+def _require(wrong: str | None, *place: str) -> None:
+    if wrong:
+        raise InvalidFields([{"loc": place, "msg": wrong, "type": "value_error"}])

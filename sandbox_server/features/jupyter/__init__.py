@@ -1,0 +1,1 @@
+"""Jupyter: Python code in kernels that remember, with rich outputs."""

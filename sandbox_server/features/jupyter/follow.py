@@ -1,0 +1,59 @@
+"""An execution's outputs as events, from any point on: `status`, `output`, `exit`."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+from sandbox_server.core import Event, InvalidArgument
+from sandbox_server.drivers.kernels.execution import Execution
+from sandbox_server.features.jupyter.answer import output_model
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a reader of an execution is; an event's `id` holds it, so that `Last-Event-ID` resumes there."""
+
+    session_id: str
+    execution_id: str
+    seen: int
+    """Outputs up to here."""
+
+    def __str__(self) -> str:
+        return f"{self.session_id}/{self.execution_id}/{self.seen}"
+
+    @classmethod
+    def parse(cls, event_id: str) -> "Position":
+        """Read an event's `id`; raises InvalidArgument for anything else."""
+        try:
+            session_id, execution_id, seen = event_id.split("/")
+            return cls(session_id, execution_id, max(0, int(seen)))
+        except ValueError:
+            raise InvalidArgument(f"Last-Event-ID {event_id[:200]!r} is not an id of such a stream") from None
+
+
+async def follow(execution: Execution, position: Position) -> AsyncIterator[Event]:
+    """Give an execution's outputs from `position` on as they come, and how it ended."""
+    yield _described("status", execution, position)
+    while True:
+        change, ended = execution.change(), execution.ended  # before reading: what comes after is another change
+        for output in execution.outputs[position.seen :]:
+            position = replace(position, seen=position.seen + 1)
+            yield Event("output", output_model(output).model_dump(exclude_none=True) | {"seq": position.seen}, str(position))
+        if ended:
+            yield _described("exit", execution, position)
+            return
+        await asyncio.wait([change])
+
+
+def _described(event: str, execution: Execution, position: Position) -> Event:
+    told = {
+        "session_id": position.session_id,
+        "msg_id": execution.id,
+        "status": execution.status,
+        "execution_count": execution.execution_count,
+        "exit_code": execution.exit_code,
+        "dropped_bytes": execution.dropped,
+        "hint": "; ".join(execution.notes) or None,
+        "seq": position.seen,
+    }
+    return Event(event, told, str(position))

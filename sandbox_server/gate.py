@@ -1,0 +1,38 @@
+"""The step between boot and a program that it starts before everything is prepared: the program waits here, and says when it serves.
+
+Boot keeps one end of a socket pair, the program inherits the other; a variable names it, as sd_notify(3) and sd_listen_fds(3) do it.
+A program that the supervisor starts later has no gate, and need not wait.
+"""
+
+import os
+import socket
+
+VARIABLE = "SANDBOX_GATE"
+
+
+class Gate:
+    """The program's end, where it was given one."""
+
+    def __init__(self, end: socket.socket | None) -> None:
+        self._end = end
+
+    @classmethod
+    def inherited(cls) -> "Gate":
+        """Take what boot passed on; what this process starts does not get it."""
+        given = os.environ.pop(VARIABLE, "")
+        if not given:
+            return cls(None)
+        end = socket.socket(fileno=int(given))
+        end.set_inheritable(False)
+        return cls(end)
+
+    def wait(self) -> None:
+        """Return once everything is prepared. Raises SystemExit where boot has ended instead."""
+        if self._end and not self._end.recv(1):
+            raise SystemExit(1)
+
+    def close(self) -> None:
+        """Say that this program serves."""
+        if self._end:
+            self._end.close()
+            self._end = None

@@ -1,0 +1,82 @@
+"""A program with a head start is what the supervisor would have started."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.boot import head_start
+from sandbox_server.boot.head_start import HeadStart
+from sandbox_server.drivers import wire_fds
+
+PROGRAM = """
+; A comment.
+[program:early]
+command = {command} ; another
+user = control
+environment = OWN="a,b",MORE="c"
+directory = /
+priority = 20
+"""
+CONTROL = 990
+
+
+type Begin = Callable[[str], HeadStart]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    """Starts a program from a configuration with the given command."""
+    begun: list[HeadStart] = []
+
+    def begin(command: str) -> HeadStart:
+        configuration = tmp_path / "early.conf"
+        configuration.write_text(PROGRAM.format(command=command))
+        begun.append(head_start.start("early", str(configuration), {"PATH": "/usr/bin:/bin", "GIVEN": "yes"}))
+        return begun[-1]
+
+    yield begin
+    for early in begun:
+        early.gate.close()
+        wire_fds.close_all([fd for fd in early.pipes.values() if fd is not None])
+
+
+def output(early: HeadStart) -> list[str]:
+    """What it wrote until it ended."""
+    early.process.wait(5)
+    return os.read(early.pipes["stdout"] or -1, 65536).decode().splitlines()
+
+
+def test_it_has_the_command_the_environment_and_the_directory_of_the_configuration(begin: Begin) -> None:
+    early = begin("/bin/sh -c 'pwd; env; echo said >&2'")
+    said = output(early)
+    assert said[0] == "/"
+    assert {"GIVEN=yes", "OWN=a,b", "MORE=c", "said"} <= set(said)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_it_runs_as_the_user_of_the_configuration_alone(begin: Begin) -> None:
+    assert output(begin("/bin/sh -c 'id -u; id -G'")) == [str(CONTROL), str(CONTROL)]
+
+
+def test_no_signal_to_boots_own_group_reaches_it(begin: Begin) -> None:
+    early = begin("/bin/sleep 60")
+    assert os.getpgid(early.process.pid) == early.process.pid
+    early.process.kill()
+    assert early.process.wait(5) == -signal.SIGKILL
+
+
+def test_it_learns_when_to_go(begin: Begin) -> None:
+    early = begin("""/usr/bin/python3 -c 'import os; print(os.read(int(os.environ["SANDBOX_GATE"]), 1))'""")
+    assert early.process.poll() is None
+    early.go()
+    assert output(early) == ["b'x'"]
+
+
+def test_to_let_one_go_that_has_ended_is_no_error(begin: Begin) -> None:
+    early = begin("/bin/true")
+    early.process.wait(5)
+    early.go()
+    assert early.gate.recv(1) == b""

@@ -1,0 +1,101 @@
+import anyio
+import pytest
+
+from sandbox_server.drivers.kernels.execution import Execution
+from sandbox_server.drivers.kernels.kernel import Bounds
+from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.outputs import stream_text
+
+pytestmark = pytest.mark.anyio
+
+STUBBORN = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+while True:
+    pass
+"""
+
+
+async def ran(kernels: Kernels, code: str, *, timeout: float = 30, room: int = 100_000) -> Execution:
+    """Run code in a kernel of its own."""
+    kernel = await kernels.take("python3")
+    execution = Execution(code)
+    with anyio.fail_after(60):
+        await execution.run(kernel, Bounds(room), timeout)
+        await execution.wait()
+    await kernel.close()
+    return execution
+
+
+async def test_outputs_come_in_order_and_the_value_of_the_last_expression_is_one(kernels: Kernels) -> None:
+    done = await ran(kernels, "import sys; print('out'); print('err', file=sys.stderr); 6 * 7")
+
+    assert (done.status, done.exit_code, done.execution_count) == ("ok", 0, 1)
+    assert (stream_text(done.shown, "stdout"), stream_text(done.shown, "stderr")) == ("out\n", "err\n")
+    assert done.shown[-1].data == {"text/plain": "42"}
+
+
+@pytest.mark.parametrize(("media", "code"), [
+    ("image/png", "import matplotlib.pyplot as plt; plt.plot([1, 2]); None"),
+    ("text/html", "import pandas; pandas.DataFrame({'a': [1]})"),
+    ("application/json", "from IPython.display import JSON; JSON({'a': 1})"),
+])  # fmt: skip
+async def test_rich_outputs_come_by_their_media_type(kernels: Kernels, media: str, code: str) -> None:
+    done = await ran(kernels, code)
+
+    assert media in (done.shown[-1].data or {})
+
+
+async def test_an_exception_has_its_name_its_text_and_a_plain_traceback(kernels: Kernels) -> None:
+    done = await ran(kernels, "def f():\n    raise ValueError('bad')\nf()")
+
+    error = done.shown[-1]
+    assert (done.status, done.exit_code, error.ename, error.evalue) == ("error", 1, "ValueError", "bad")
+    assert done.traceback
+    assert "\x1b" not in "".join(done.traceback)
+
+
+@pytest.mark.parametrize(("code", "exit_code"), [("sys.exit(3)", 3), ("sys.exit()", 0), ("sys.exit('text')", 1), ("sys.exit(-1)", 255)])
+async def test_leaving_the_program_gives_its_exit_code(kernels: Kernels, code: str, exit_code: int) -> None:
+    assert (await ran(kernels, f"import sys; {code}")).exit_code == exit_code
+
+
+async def test_code_that_takes_too_long_is_interrupted(kernels: Kernels) -> None:
+    done = await ran(kernels, "print('on', flush=True)\nwhile True: pass", timeout=1)
+
+    assert (done.status, done.exit_code, done.notes) == ("timeout", None, [])
+    assert (stream_text(done.shown, "stdout"), done.shown[-1].ename) == ("on\n", "KeyboardInterrupt")
+
+
+async def test_code_that_ignores_that_loses_its_kernel(kernels: Kernels) -> None:
+    done = await ran(kernels, STUBBORN, timeout=1)
+
+    assert (done.status, done.exit_code) == ("timeout", None)
+    assert "did not react" in done.notes[0]
+
+
+async def test_a_kernel_that_ends_is_an_error_with_how(kernels: Kernels) -> None:
+    killed = await ran(kernels, "import os; os.abort()")
+    left = await ran(kernels, "import os; os._exit(7)")
+
+    assert (killed.status, killed.exit_code, killed.shown[-1].evalue) == ("error", None, "the kernel ended by SIGABRT")
+    assert (left.status, left.exit_code, left.shown[-1].evalue) == ("error", 7, "the kernel ended with exit code 7")
+    assert "without its variables" in left.notes[0]
+
+
+async def test_endless_output_is_cut_and_said(kernels: Kernels) -> None:
+    done = await ran(kernels, "while True: print('x' * 100)", timeout=1, room=50_000)
+
+    assert done.status == "timeout"
+    assert 0 < len(stream_text(done.outputs, "stdout")) <= 50_000
+    assert done.dropped > 0
+    assert f"{done.dropped} bytes" in done.notes[0]
+
+
+async def test_whoever_waits_hears_of_every_change(kernels: Kernels) -> None:
+    execution = Execution("1")
+    change = execution.change()
+    assert not execution.ended
+    execution.fail("Broken", "it is")
+    assert change.done()
+    assert (execution.status, execution.traceback) == ("error", ["Broken: it is"])

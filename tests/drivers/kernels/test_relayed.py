@@ -1,0 +1,54 @@
+import anyio
+import pytest
+
+from sandbox_server.core.errors import NotFound, Unavailable
+from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.relayed import Relayed
+from sandbox_server.drivers.process import Processes
+from tests.drivers.kernels.waiting import until
+
+pytestmark = pytest.mark.anyio
+
+KILL_THE_RELAY = ["bash", "-c", "kill -KILL $(pgrep -f [k]ernels/relay.py)"]
+
+
+async def relay_of(kernels: Kernels, processes: Processes, folder: str) -> Relayed:
+    python = await kernels.pythons.get("python3")
+    return Relayed(processes, program=python.program, packages=python.packages, folder=folder)
+
+
+async def relay_changed(relay: Relayed, first: int) -> bool:
+    """Whether another relay has been started."""
+    return await relay.current() != first
+
+
+async def test_what_the_relay_cannot_do_is_unavailable_with_its_reason(kernels: Kernels, processes: Processes, sockets: object) -> None:
+    async with await relay_of(kernels, processes, str(sockets)) as relay:
+        with anyio.fail_after(20), pytest.raises(Unavailable, match="KeyError"):
+            await relay.ask("execute", kernel="none", code="1", room=1, count=1)
+        with anyio.fail_after(20), pytest.raises(Unavailable, match="KeyError"):
+            await relay.ask("no such thing")
+
+
+async def test_a_relay_that_ended_fails_what_was_asked_and_is_started_again(
+    kernels: Kernels, processes: Processes, sockets: object
+) -> None:
+    async with await relay_of(kernels, processes, str(sockets)) as relay:
+        with anyio.fail_after(30):
+            first = await relay.current()
+            async with anyio.create_task_group() as group:
+
+                async def ask() -> None:
+                    with pytest.raises(Unavailable):
+                        await relay.ask("connect", kernel="none", file=str((await relay.ask("open", kernel="none"))["file"]))
+
+                group.start_soon(ask)
+                await processes.run(KILL_THE_RELAY, timeout=10, max_output=0)
+                await until(lambda: relay_changed(relay, first))
+            assert (await relay.ask("open", kernel="other"))["file"]
+
+
+async def test_a_program_that_is_not_there_is_named(processes: Processes, sockets: object) -> None:
+    async with Relayed(processes, program="/no/such/python", packages="/", folder=str(sockets)) as relay:
+        with pytest.raises(NotFound, match="/no/such/python"):
+            await relay.current()

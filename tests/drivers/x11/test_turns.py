@@ -1,0 +1,57 @@
+"""One turn at a time, and nothing stays pressed after it."""
+
+import asyncio
+
+import pytest
+
+from sandbox_server.drivers.x11 import turns as driver
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.keysyms import of_key
+from sandbox_server.drivers.x11.turns import Turns
+from tests.conftest import until
+from tests.drivers.x11.conftest import Program
+
+pytestmark = pytest.mark.anyio
+
+CONTROL = of_key("ctrl") or 0
+
+
+async def test_turns_do_not_overlap(desktop: Desktop) -> None:
+    turns, order = Turns(desktop), list[str]()
+
+    async def act(name: str) -> None:
+        async with turns.take(hold=False):
+            order.append(f"{name} begins")
+            await asyncio.sleep(0)
+            order.append(f"{name} ends")
+
+    await asyncio.gather(act("one"), act("two"))
+    assert order == ["one begins", "one ends", "two begins", "two ends"]
+
+
+async def test_what_a_turn_leaves_pressed_is_released_at_its_end(desktop: Desktop, program: Program) -> None:
+    async with Turns(desktop).take(hold=False):
+        await desktop.keyboard.press(CONTROL)
+    until(lambda: program.kinds() == ["down", "up"])
+
+
+async def test_what_a_turn_may_hold_is_released_when_nobody_does(
+    desktop: Desktop, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "HOLD_SECONDS", 0.05)
+    async with Turns(desktop) as turns:
+        async with turns.take(hold=True):
+            await desktop.keyboard.press(CONTROL)
+        async with asyncio.timeout(30):
+            while desktop.holds:  # noqa: ASYNC110 - nobody tells when it is
+                await asyncio.sleep(0.01)
+    until(lambda: program.kinds() == ["down", "up"])
+
+
+async def test_a_later_turn_still_has_what_the_last_one_held(desktop: Desktop) -> None:
+    async with Turns(desktop) as turns:
+        async with turns.take(hold=True):
+            await desktop.keyboard.press(CONTROL)
+        async with turns.take(hold=False):
+            assert desktop.holds
+        assert not desktop.holds

@@ -1,0 +1,109 @@
+"""Python code through the gateway: what is installed, what it may do to the computer, and what becomes of its session."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.image.container import Sandbox, until
+
+FORK_BOMB = """
+import os
+while True:
+    try:
+        os.fork()
+    except BaseException:
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def own(sandbox_with: Callable[..., Sandbox]) -> Sandbox:
+    """A container with a box, where code may start 200 processes, address half a gigabyte and put out 64 KiB."""
+    env = {"BOX_MAX_PROCESSES": "200", "CODE_MEMORY_BYTES": str(512 << 20), "CODE_OUTPUT_BYTES": "65536"}
+    return sandbox_with(env=env, args=["--memory=2g", "--security-opt=systempaths=unconfined"])
+
+
+def run(sandbox: Sandbox, code: str, **fields: Any) -> dict[str, Any]:
+    """Run code, and give what became of it with the hint."""
+    answer = sandbox.request("POST", "/v1/jupyter/execute", json={"code": code, "session_id": "s", **fields}).json()
+    assert answer["success"], answer
+    return {**answer["data"], "hint": answer["hint"]}
+
+
+def text(result: dict[str, Any]) -> str:
+    """Everything it wrote."""
+    return "".join(output["text"] or "" for output in result["outputs"])
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"])
+def test_each_python_has_its_pip_and_its_kernel_imports_what_the_agent_installs(sandbox: Sandbox, version: str) -> None:
+    done = sandbox.request("POST", "/v1/bash/exec", json={"command": f"pip{version} --version", "timeout": 60}).json()["data"]
+    code = "import site, sys; print(site.ENABLE_USER_SITE, site.getusersitepackages())"
+    result = run(sandbox, code, session_id=f"pip-{version}", kernel_name=f"python{version}")
+
+    assert (done["exit_code"], f"(python {version})" in done["stdout"]) == (0, True)
+    assert text(result) == f"True /home/gem/.local/lib/python{version}/site-packages\n"
+    sandbox.request("DELETE", f"/v1/jupyter/sessions/pip-{version}")
+
+
+def test_a_plot_is_a_picture(sandbox: Sandbox) -> None:
+    result = run(sandbox, "import matplotlib.pyplot as plt; plt.plot([1, 3, 2]); plt.show()", session_id="plot", timeout=120)
+
+    assert result["outputs"][-1]["data"]["image/png"].startswith("iVBOR")
+    sandbox.request("DELETE", "/v1/jupyter/sessions/plot")
+
+
+def test_a_kernel_that_is_killed_is_an_error_at_once_and_the_session_goes_on(own: Sandbox) -> None:
+    dead = run(own, "import os; os.kill(os.getpid(), 9)")
+    after = run(own, "1 + 1")
+
+    assert (dead["status"], dead["outputs"][-1]["evalue"]) == ("error", "the kernel ended by SIGKILL")
+    assert (after["status"], "new one" in after["hint"]) == ("ok", True)
+
+
+def test_a_fork_bomb_leaves_the_server_answering_and_is_over_with_its_timeout(own: Sandbox) -> None:
+    result = run(own, FORK_BOMB, timeout=3)
+
+    assert result["status"] == "timeout"
+    assert own.answers()
+    assert run(own, "2")["status"] == "ok"
+
+
+def test_a_memory_hog_is_an_error_of_its_own(own: Sandbox) -> None:
+    result = run(own, "hog = []\nwhile True: hog.append(bytearray(1 << 24))", timeout=60)
+
+    assert result["status"] == "error"
+    assert result["outputs"][-1]["ename"] in ("MemoryError", "KernelEnded")
+    assert run(own, "2")["status"] == "ok"
+
+
+def test_endless_output_is_cut_and_said(own: Sandbox) -> None:
+    result = run(own, "while True: print('x' * 1000)", timeout=2)
+
+    assert result["status"] == "timeout"
+    assert result["dropped_bytes"] > 0
+    assert "over the limit" in result["hint"]
+
+
+def test_a_restarted_box_has_the_sessions_with_new_kernels(own: Sandbox) -> None:
+    run(own, "x = 1")
+    assert own.request("POST", "/v1/box/restart").json()["success"]
+    result = run(own, "'x' in globals()")
+
+    assert (result["outputs"][0]["data"], "without the variables" in result["hint"]) == ({"text/plain": "False"}, True)
+
+
+def test_a_suspended_box_goes_on_with_what_its_kernels_knew(own: Sandbox) -> None:
+    run(own, "x = 41")
+    assert own.request("POST", "/v1/suspend").json()["success"]
+
+    assert run(own, "x + 1")["outputs"][0]["data"] == {"text/plain": "42"}
+
+
+def test_without_jupyter_no_kernel_runs_and_the_answer_says_why(start_sandbox: Callable[..., Sandbox]) -> None:
+    without = start_sandbox(env={"DISABLE_JUPYTER": "true"})
+    answer = without.request("POST", "/v1/jupyter/execute", json={"code": "1"})
+
+    assert (answer.status_code, "disabled" in answer.json()["message"]) == (503, True)
+    until(lambda: without.exec("pgrep", "-f", "kernels/launch").code == 1)
