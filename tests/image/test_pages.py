@@ -1,5 +1,6 @@
 """Pages driven from outside: by HTTP, and by an agent's tools."""
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -14,8 +15,9 @@ PAGE = "data:text/html," + quote(
 
 
 @pytest.fixture
-def api(sandbox: Sandbox) -> httpx.Client:
-    return httpx.Client(base_url=sandbox.base_url, headers=sandbox.headers, timeout=60, trust_env=False)
+def api(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=sandbox.base_url, headers=sandbox.headers, timeout=60, trust_env=False) as client:
+        yield client
 
 
 def tool(api: httpx.Client, name: str, **arguments: Any) -> Any:
@@ -61,8 +63,10 @@ def test_an_agent_drives_pages_by_the_tools_it_knows(api: httpx.Client) -> None:
 def test_the_tools_of_the_contract_are_listed_and_their_older_names_are_not(api: httpx.Client) -> None:
     listing = api.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers={"Accept": "application/json"})
     names = {tool["name"] for tool in listing.json()["result"]["tools"]}
-    words = "navigate go_back go_forward close close_tab tab_list get_markdown get_text read_links get_clickable_elements new_tab switch_tab click"
-    more = "hover select form_input_fill evaluate scroll press_key screenshot vision_screen_capture vision_screen_click get_download_list"
+    words = (
+        "navigate go_back go_forward close close_tab tab_list get_markdown get_text read_links get_clickable_elements new_tab switch_tab click "
+        "hover select form_input_fill evaluate scroll press_key screenshot vision_screen_capture vision_screen_click get_download_list"
+    )
 
-    assert {f"browser_{word}" for word in f"{words} {more}".split()} <= names
+    assert {f"browser_{word}" for word in words.split()} <= names
     assert not [name for name in names if name.startswith(("sandbox_browser_element", "browser_element"))]
