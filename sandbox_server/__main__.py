@@ -81,6 +81,7 @@ def box(_: argparse.Namespace) -> None:
     arguments += ["--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
     arguments += ["--processes", str(settings.box.max_processes), "--max-memory", str(settings.box.max_memory)]
     arguments += ["--sudo-user", agent.user] if agent.sudo else []
+    arguments += [] if settings.box.checkpoint_workspace else ["--shared", agent.workspace]
     keeper.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
 
 

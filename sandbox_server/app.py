@@ -56,6 +56,7 @@ from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
+from sandbox_server.features.box.automatic import AutomaticCheckpoints
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
 from sandbox_server.features.box.checks import BoxChecks
@@ -141,7 +142,12 @@ def compose(settings: Settings) -> Product:
     kernels, python = kernel_sessions(processes, settings)
     box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
+
+    def busy() -> bool:
+        return bash.busy or sessions.busy or python.busy
+
+    checkpoints = Checkpoints(box, renewal, quota=settings.box.checkpoint_quota)
+    automatic = AutomaticCheckpoints(checkpoints, when=settings.box.checkpoint_before if found.rung == "box" else "never", busy=busy)
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
@@ -149,6 +155,11 @@ def compose(settings: Settings) -> Product:
     devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     session, uploads = BrowserSession(owner), BrowserUploads(files, paths.spool)
+
+    def active() -> bool:
+        return busy() or display.recording or recordings.recording
+
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
@@ -163,7 +174,7 @@ def compose(settings: Settings) -> Product:
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
-        Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
+        checkpoints,
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
         BoxItself(box, renewal),
@@ -198,7 +209,7 @@ def compose(settings: Settings) -> Product:
         uploads,
         session,
     )
-    return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+    return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
 
 
 def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, KernelSessions]:

@@ -1,9 +1,16 @@
 """Who may come in: a section of `settings`. Stdlib only, for the sake of boot."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox_server.variables import HTTP_URL, OPTIONAL_PATH, PUBLIC_KEY, SECRET, TEXT, Secret, choice, seconds, variable
+from sandbox_server.variables import HTTP_URL, OPTIONAL_PATH, PUBLIC_KEY, SECRET, TEXT, Kind, Secret, choice, seconds, variable
+
+
+def _domain(text: str) -> str | None:
+    if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?", text):
+        raise ValueError("must be a host name, with a port where it is not the gateway's own: preview.example.org")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +50,10 @@ class Auth:
         seconds(60, 31536000),
         43200.0,
         "How long a browser stays signed in; a session never outlives the token behind it.",
+    )
+    preview_domain: str | None = variable(
+        "PREVIEW_DOMAIN",
+        Kind("host name", _domain),
+        None,
+        "A browser sees port 3000 at `3000-` and this, a name that leads here. Unset: `preview.localhost`, on loopback alone.",
     )

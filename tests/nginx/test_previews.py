@@ -172,3 +172,15 @@ def test_a_host_that_only_looks_like_a_preview_is_none(gateway: "Gateway", host:
 @pytest.mark.parametrize("value", ["", "80a", "0x50", "80,81", "999999"])
 def test_a_header_that_is_not_a_number_is_refused(gateway: "Gateway", value: str) -> None:
     assert gateway.ask("GET", "/v1/echo", KEY | {"x-aio-proxy-port": value}).status == (400 if value else 200)
+
+
+def test_a_signed_in_browser_is_led_to_the_previews_own_host(gateway: "Gateway", port: int) -> None:
+    page = {"Host": f"localhost:{gateway.port}", "Accept": "text/html"}
+    answer = gateway.ask("GET", f"/proxy/{port}/a?api_key={KEY['X-AIO-API-Key']}", page)
+    address, _, ticket = answer.headers["Location"].partition("?ticket=")
+    assert (answer.status, address) == (302, f"http://{port}-preview.localhost:{gateway.port}/a")
+    own = {"Host": f"{port}-preview.localhost:{gateway.port}", "Accept": "text/html"}
+    signed_in = gateway.ask("GET", f"/a?ticket={ticket}", own)
+    assert (signed_in.status, signed_in.headers["Location"]) == (302, "/a")
+    seen = gateway.ask("GET", "/a", own | {"Cookie": signed_in.headers["Set-Cookie"].partition(";")[0]})
+    assert json.loads(seen.content)["path"] == "/a"

@@ -119,12 +119,14 @@ class BoxCare:
     def _checkpoint(self, request: Message) -> Answer:
         if request.get("parent") not in (None, self._store.head):
             raise StoreError("conflict", f"the box stands on {self._store.head or 'the image'}, not on {request['parent']}")
-        label, who = str(request["label"]), str(request["who"])
+        label, who, why = str(request["label"]), str(request["who"]), request.get("why", "asked")
+        if request.get("if_changed") and not self._store.has_changes(self.layered):
+            return {"checkpoint": None, "stopped": [], "unchanged": True}
         self._store.check_depth()
         self._store.reserve.make_room()
         stopped = self._end()
         try:
-            record = self._store.checkpoint(label, who, "asked")
+            record = self._store.checkpoint(label, who, why)
         finally:
             self.make()
         return {"checkpoint": asdict(record), "stopped": stopped}

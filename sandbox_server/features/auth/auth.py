@@ -15,9 +15,12 @@ from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials
 from sandbox_server.features.auth.origin import is_own
 from sandbox_server.features.auth.original import Original
 from sandbox_server.features.auth.paths import OPEN, scope_for
+from sandbox_server.features.auth.previews import own_address, shares_origin
 from sandbox_server.settings import Auth as AuthSettings
 
 MAX_TICKET_SECONDS = 3600.0
+_OF_PROGRAMS = ("bearer", "key", "nothing")
+"""Ways to be known that no page can make a browser use."""
 
 
 class CreateTicket(Model):
@@ -97,6 +100,9 @@ class Auth:
         identity = await self._identify(original)
         _check_path(identity, original)
         signs_in = identity.via == "ticket" or (identity.via == "query" and original.is_page)
+        cookies_then = [*self._credentials.sessions(original), *([identity.grant] if signs_in else [])]
+        if identity.via not in _OF_PROGRAMS and shares_origin(original, cookies_then):
+            return await self._preview_elsewhere(identity, original)
         headers = self._sign_in(identity, original) if signs_in else {}
         if signs_in and original.is_page:
             return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
@@ -113,6 +119,17 @@ class Auth:
             if original.path in OPEN and original.port is None:
                 return NOBODY
             raise
+
+    async def _preview_elsewhere(self, identity: Identity, original: Original) -> Reply[dict[str, str]]:
+        """Lead a page to an address of its own, where a ticket signs the browser in for that preview alone."""
+        address = own_address(original, self._settings.preview_domain, self._credentials.is_secret)
+        if not original.is_page or address is None:
+            raise PermissionDenied(
+                "a preview may not share the address at which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
+            )
+        grant = Grant(bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}, expires=identity.grant.expires)
+        ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl)
+        return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
     def _sign_in(self, identity: Identity, original: Original) -> dict[str, str]:
         grant, sealed = self._credentials.session_of(identity)

@@ -113,9 +113,13 @@ class Credentials:
                 return Identity(grant, "ticket")
         return None
 
+    def sessions(self, original: Original) -> list[Grant]:
+        """What the browser's cookies allow, wherever."""
+        opened = (self._seal.open(value, self._now()) for value in cookies.sealed_in(original.headers.get("cookie", "")))
+        return [grant for grant in opened if grant]
+
     def _by_session(self, original: Original) -> Identity | None:
-        grants = (self._seal.open(value, self._now()) for value in cookies.sealed_in(original.headers.get("cookie", "")))
-        return next((Identity(grant, "session") for grant in grants if grant and grant.covers(original.path)), None)
+        return next((Identity(grant, "session") for grant in self.sessions(original) if grant.covers(original.path)), None)
 
     def _holder(self, key: str) -> Grant | None:
         """Whose key this is, compared in constant time with every key there is."""

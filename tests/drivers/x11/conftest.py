@@ -39,7 +39,7 @@ class XServer:
         """Start it and wait until it answers; without a number it finds a free one."""
         readable, writable = os.pipe()
         argv = ["Xvfb", *([number] if number else []), "-displayfd", str(writable), "-screen", "0", "3840x2160x24"]
-        argv += ["-nolisten", "tcp", "-nolisten", "local", "-noreset", "-extension", "GLX"]
+        argv += ["-nolisten", "tcp", "-noreset", "-extension", "GLX"]  # its abstract socket keeps another server off its number
         self.process = subprocess.Popen(argv, pass_fds=[writable], stderr=subprocess.DEVNULL)
         os.close(writable)
         with open(readable, encoding="ascii") as said:

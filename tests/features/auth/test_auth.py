@@ -2,15 +2,14 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from sandbox_server.core import ALL_SCOPES, Call, Caller, InvalidArgument, PermissionDenied
 from sandbox_server.features.auth.auth import CreateTicket
-
-if TYPE_CHECKING:
-    from tests.features.auth.conftest import Gate
+from sandbox_server.settings import Auth as AuthSettings
+from tests.features.auth.conftest import Gate
 
 pytestmark = pytest.mark.anyio
 
@@ -118,7 +117,8 @@ async def test_the_agents_own_token_opens_its_tools_and_neither_settings_nor_con
 
 
 async def test_a_pages_own_bearer_token_is_passed_on_for_who_is_signed_in(gate: "Gate") -> None:
-    answer = await gate.ask("/proxy/3000/api", cookie=await gate.cookie(), authorization="Bearer of-the-page")
+    cookie = await gate.cookie()
+    answer = await gate.ask("/api", x_original_port="3000", cookie=cookie, authorization="Bearer of-the-page")
     assert answer.status == 200
     assert answer.headers["X-Sandbox-Forward-Authorization"] == "Bearer of-the-page"
 
@@ -165,10 +165,10 @@ async def test_a_page_is_reloaded_without_the_ticket_in_its_address(gate: "Gate"
 
 
 async def test_a_page_that_was_opened_with_the_key_is_reloaded_without_it(gate: "Gate") -> None:
-    answer = await gate.ask("/proxy/3000/?a=1&api_key=correct+horse+battery+staple", accept=HTML)
-    assert answer.headers["X-Sandbox-Redirect"] == "/proxy/3000/?a=1"
+    answer = await gate.ask("/terminal?a=1&api_key=correct+horse+battery+staple", accept=HTML)
+    assert answer.headers["X-Sandbox-Redirect"] == "/terminal?a=1"
     cookie = answer.headers["Set-Cookie"].partition(";")[0]
-    assert (await gate.ask("/proxy/3000/?a=1", cookie=cookie, accept=HTML)).status == 200
+    assert (await gate.ask("/terminal?a=1", cookie=cookie, accept=HTML)).status == 200
 
 
 @pytest.mark.parametrize("path", ["//evil.example/x", "///evil.example", "/\\evil.example", "/\\/evil.example"])
@@ -300,6 +300,60 @@ async def test_a_preview_needs_the_scope_code_and_says_where_to_connect(gate: "G
     for headers in ({"uri": "/proxy/3000/x"}, {"uri": "/absproxy/3000/"}, {"uri": "/x", "x_original_port": "3000"}):
         assert (await gate.ask(**headers, authorization=f"Bearer {signed(scope='code')}")).headers["X-Sandbox-Upstream"] == "127.0.0.1:3000"
         assert (await gate.ask(**headers, authorization=f"Bearer {signed(scope='view shell')}")).status == 403
+
+
+async def test_a_signed_in_browser_sees_a_preview_on_a_host_of_its_own(gate: "Gate") -> None:
+    answer = await gate.ask("/proxy/3000/a?b=1", host="localhost:8080", accept=HTML, cookie=await gate.cookie())
+    address, _, ticket = answer.headers["X-Sandbox-Redirect"].partition("&ticket=")
+    assert (answer.status, address) == (401, "http://3000-preview.localhost:8080/a?b=1")
+    assert "Set-Cookie" not in answer.headers
+    there = await gate.ask(f"/a?b=1&ticket={ticket}", x_original_port="3000", host="3000-preview.localhost:8080", accept=HTML)
+    assert there.headers["X-Sandbox-Redirect"] == "/a?b=1"
+    cookie = there.headers["Set-Cookie"].partition(";")[0]
+    seen = await gate.ask("/a?b=1", x_original_port="3000", host="3000-preview.localhost:8080", accept=HTML, cookie=cookie)
+    assert (seen.status, seen.headers["X-Sandbox-Scopes"]) == (200, "code")
+
+
+@pytest.mark.parametrize("credential", ["ticket", "api_key"])
+async def test_so_does_one_that_would_be_signed_in_by_its_address(gate: "Gate", credential: str) -> None:
+    value = await gate.ticket() if credential == "ticket" else KEY.replace(" ", "+")
+    answer = await gate.ask(f"/proxy/3000/?{credential}={value}", host="127.0.0.1:8080", accept=HTML)
+    assert answer.headers["X-Sandbox-Redirect"].startswith("http://3000-preview.localhost:8080/?ticket=tk-")
+    assert "Set-Cookie" not in answer.headers
+
+
+async def test_the_domain_of_previews_can_be_set(tmp_path: Path) -> None:
+    gate = Gate(tmp_path, AuthSettings(preview_domain="preview.example.org"))
+    cookie = await gate.cookie()
+    answer = await gate.ask("/absproxy/3000/a", host="box.example.org", x_forwarded_proto="https", accept=HTML, cookie=cookie)
+    assert answer.headers["X-Sandbox-Redirect"].startswith("https://3000-preview.example.org/absproxy/3000/a?ticket=tk-")
+
+
+async def test_without_a_host_of_its_own_a_preview_is_refused_to_a_signed_in_browser(gate: "Gate") -> None:
+    cookie = await gate.cookie()
+    socket = {"x_original_upgrade": "websocket", "origin": "http://box:8080"}
+    for headers in ({"accept": HTML}, {}, socket, {"accept": HTML, "host": "no.localhost"}):
+        answer = await gate.ask("/proxy/3000/", cookie=cookie, **headers)
+        assert answer.status == 403, headers
+        assert "PREVIEW_DOMAIN" in answer.headers["X-Sandbox-Reason"]
+
+
+async def test_what_a_page_loads_does_not_follow_it_to_the_signed_in_origin(gate: "Gate") -> None:
+    answer = await gate.ask("/proxy/3000/app.js", host="localhost:8080", cookie=await gate.cookie())
+    assert (answer.status, "X-Sandbox-Redirect" in answer.headers) == (403, False)
+
+
+async def test_a_program_may_have_its_key_in_the_address_of_a_preview(gate: "Gate") -> None:
+    answer = await gate.ask(f"/proxy/3000/?api_key={KEY.replace(' ', '+')}")
+    assert (answer.status, "Set-Cookie" in answer.headers) == (200, False)
+
+
+async def test_a_ticket_for_a_preview_is_worth_nothing_beside_a_wider_session(gate: "Gate") -> None:
+    wide, narrow = await gate.cookie(), await gate.ticket({"path_prefix": "/proxy/3000"})
+    answer = await gate.ask(f"/proxy/3000/?ticket={narrow}")
+    cookie = answer.headers["Set-Cookie"].partition(";")[0]
+    assert (await gate.ask("/proxy/3000/", cookie=cookie)).status == 200
+    assert (await gate.ask("/proxy/3000/", cookie=f"{cookie}; {wide}")).status == 403
 
 
 @pytest.mark.parametrize("headers", [{"uri": "/proxy/8091/"}, {"uri": "/", "x_original_port": "8091"}, {"uri": "/proxy/08080/"}])

@@ -1,0 +1,39 @@
+"""Where a browser sees a previewed page: never on the origin on which it is signed in.
+
+A previewed page is the agent's. On our own origin its script could do whatever the session of the person who looks at it allows, and no
+header tells its requests from those of our pages. Another host is another origin, to which the browser sends no cookie of ours.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from urllib.parse import urlsplit
+
+from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.features.auth.original import Original
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOCAL_DOMAIN = "preview.localhost"
+"""Browsers take every name below `localhost` for this machine (RFC 6761, section 6.3)."""
+_BELOW_PROXY = re.compile(r"/+proxy/+[0-9]{1,5}(?P<rest>/.*)$")
+
+
+def shares_origin(original: Original, grants: Iterable[Grant]) -> bool:
+    """Whether a preview by path would be on an origin where one of the grants allows more than that preview."""
+    if original.port is None or original.headers.get("x-original-port"):
+        return False
+    bound = re.compile(rf"/(?:abs)?proxy/{original.port}(?:/.*)?")
+    return any(not bound.fullmatch(grant.prefix) for grant in grants)
+
+
+def own_address(original: Original, domain: str | None, is_secret: Callable[[str, str], bool]) -> str | None:
+    """The same page on a host of the preview's own, without our credentials; None where no such host is known."""
+    host = urlsplit(f"//{original.host}")
+    if domain is None and host.hostname not in _LOOPBACK:
+        return None
+    authority = domain or _LOCAL_DOMAIN
+    if ":" not in authority and host.port:
+        authority = f"{authority}:{host.port}"
+    uri = original.uri_without(is_secret)
+    below = _BELOW_PROXY.match(uri)
+    path = below["rest"] if below else uri
+    return f"{'https' if original.is_encrypted else 'http'}://{original.port}-{authority}/{path.lstrip('/')}"
