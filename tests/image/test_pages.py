@@ -64,8 +64,9 @@ def test_the_tools_of_the_contract_are_listed_and_their_older_names_are_not(api:
     listing = api.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers={"Accept": "application/json"})
     names = {tool["name"] for tool in listing.json()["result"]["tools"]}
     words = (
-        "navigate go_back go_forward close close_tab tab_list get_markdown get_text read_links get_clickable_elements new_tab switch_tab "
-        "click hover select form_input_fill evaluate scroll press_key screenshot vision_screen_capture vision_screen_click get_download_list"
+        "navigate go_back go_forward close close_tab tab_list get_markdown get_text read_links get_clickable_elements new_tab "
+        "switch_tab click hover select form_input_fill evaluate scroll press_key screenshot vision_screen_capture vision_screen_click "
+        "get_download_list"
     )
 
     assert {f"browser_{word}" for word in words.split()} <= names
