@@ -66,6 +66,7 @@ from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.captcha import Captchas
 from sandbox_server.features.browser.console import ConsoleLog
 from sandbox_server.features.browser.cookies import Cookies
+from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
@@ -77,6 +78,7 @@ from sandbox_server.features.browser.page.reading import Reading
 from sandbox_server.features.browser.page.waiting import Waiting
 from sandbox_server.features.browser.pictures import Pictures
 from sandbox_server.features.browser.record import PageRecordings
+from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.browser.state import BrowserState
 from sandbox_server.features.browser.tabs import Tabs
@@ -151,7 +153,7 @@ def compose(settings: Settings) -> Product:
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
-    owner = Owner(paths.socket("cdp"))
+    owner, has_browser = Owner(paths.socket("cdp")), "browser" not in settings.components.left_out
     devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     session, uploads = BrowserSession(owner), BrowserUploads(files, paths.spool)
@@ -180,7 +182,8 @@ def compose(settings: Settings) -> Product:
         BoxItself(box, renewal),
         CapabilityReport(box.isolation),
         Pictures(desktop),
-        BrowserScreen(desktop, turns),
+        BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
+        *([BrowserRunning(owner, desktop)] * has_browser),
         ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,

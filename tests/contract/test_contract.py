@@ -29,8 +29,6 @@ NOT_BUILT = {
 """Tags of the contract that we do not have at all, and how many operations each has."""
 
 MISSING_OPERATIONS = {
-    "GET /v1/browser/info",
-    "POST /v1/browser/restart",
     "GET /v1/browser/proxy.pac",
 }
 """Operations that we lack of the tags that we have. It may only shrink."""
@@ -77,7 +75,7 @@ def _request_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[
         if own is None:
             yield f"a body of {media_type}: missing"
         else:
-            yield from REQUESTS.problems(own["schema"], content["schema"], "body")
+            yield from REQUESTS.problems(own["schema"], content["schema"], "body", nullable=not ours["requestBody"]["required"])
 
 
 def _response_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
