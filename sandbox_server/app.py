@@ -52,6 +52,7 @@ from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
+from sandbox_server.features.box.automatic import AutomaticCheckpoints
 from sandbox_server.features.box.capabilities import CapabilityReport
 from sandbox_server.features.box.checkpoints import Checkpoints
 from sandbox_server.features.box.checks import BoxChecks
@@ -60,11 +61,13 @@ from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.browser.console import ConsoleLog
 from sandbox_server.features.browser.cookies import Cookies
+from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
 from sandbox_server.features.browser.pictures import Pictures
 from sandbox_server.features.browser.record import PageRecordings
+from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.browser.state import BrowserState
 from sandbox_server.features.description import Description
@@ -126,13 +129,23 @@ def compose(settings: Settings) -> Product:
     kernels, python = kernel_sessions(processes, settings)
     box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=lambda: bash.busy or sessions.busy or python.busy)
+
+    def busy() -> bool:
+        return bash.busy or sessions.busy or python.busy
+
+    checkpoints = Checkpoints(box, renewal, quota=settings.box.checkpoint_quota)
+    automatic = AutomaticCheckpoints(checkpoints, when=settings.box.checkpoint_before if found.rung == "box" else "never", busy=busy)
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
-    owner = Owner(paths.socket("cdp"))
+    owner, has_browser = Owner(paths.socket("cdp")), "browser" not in settings.components.left_out
     devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
+
+    def active() -> bool:
+        return busy() or display.recording or recordings.recording
+
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
@@ -147,13 +160,14 @@ def compose(settings: Settings) -> Product:
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
-        Checkpoints(box, renewal, quota=settings.box.checkpoint_quota),
+        checkpoints,
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
         suspension,
         BoxItself(box, renewal),
         CapabilityReport(box.isolation),
         Pictures(desktop),
-        BrowserScreen(desktop, turns),
+        BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
+        *([BrowserRunning(owner, desktop)] * has_browser),
         ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,
@@ -180,7 +194,7 @@ def compose(settings: Settings) -> Product:
         recordings,
         observe,
     )
-    return Product(tuple(features), opened, (audit, require_scope, suspension.guard))
+    return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
 
 
 def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, KernelSessions]:

@@ -241,6 +241,16 @@ class Box:
         "Memory that the agent's processes may use together, and each of them; the largest is ended beyond it. 0: what the container has.",
     )
     checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
+    checkpoint_before: Literal["never", "idle", "always"] = variable(
+        "CHECKPOINT_BEFORE_RISK",
+        choice("never", "idle", "always"),
+        "never",
+        "Whether a checkpoint, which ends what runs, is made before directories are removed, packages installed or archives extracted. "
+        "`idle`: only where no command runs.",
+    )
+    checkpoint_workspace: bool = variable(
+        "CHECKPOINT_WORKSPACE", BOOLEAN, True, "Whether the workspace is in checkpoints; a volume that is mounted there never is."
+    )
     idle_suspend: float = variable(
         "IDLE_SUSPEND_SECONDS",
         seconds(0, 86400 * 30),
@@ -263,7 +273,7 @@ class Components:
     @property
     def left_out(self) -> frozenset[str]:
         """What was disabled, and what has no use without it."""
-        return self.disabled | ({"vnc"} if "desktop" in self.disabled else set())
+        return self.disabled | ({"browser", "vnc"} if "desktop" in self.disabled else set())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """Which rung of isolation this host allows. It is never a lower one in silence."""
 
 import os
+from dataclasses import replace
 
 from sandbox_server.boot import places
+from sandbox_server.drivers.box import host as box_host
 from sandbox_server.drivers.box import probe as box_probe
 from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.settings import Settings
@@ -14,7 +16,9 @@ class NotIsolatedError(Exception):
 
 def choose(settings: Settings) -> Isolation:
     """Find the highest rung; raises NotIsolatedError where BOX=on and it is not the box."""
+    host = box_host.look()
     chosen = _highest(settings)
+    chosen = replace(chosen, conditions=host.conditions, flags=[] if chosen.rung == "box" else _flags(settings, host))
     if settings.box.mode == "on" and chosen.rung != "box":
         raise NotIsolatedError(f"BOX=on, and there can be no box: {chosen.reason}")
     return chosen
@@ -27,6 +31,10 @@ def _highest(settings: Settings) -> Isolation:
     if reason is None:
         return Isolation("box", "", storage=box_probe.storage(settings.box.directory))
     return Isolation("users", reason, root_withheld=box_probe.can_write_host_settings())
+
+
+def _flags(settings: Settings, host: box_host.Host) -> list[str]:
+    return host.flags + (["BOX=auto"] if settings.box.mode == "off" else [])
 
 
 def announce(settings: Settings, chosen: Isolation) -> str | None:

@@ -44,6 +44,8 @@ class Spec:
     media_type: str | None = None
     read_only: bool = False
     destructive: bool = False
+    risky: Callable[[Any], bool] | None = None
+    """Whether a request may destroy more than its caller means; None: none does."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -89,12 +91,14 @@ def operation(
     takes_body: bool | None = None,
     read_only: bool | None = None,
     destructive: bool = False,
+    risky: Callable[[Any], bool] | None = None,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
     `route` is verb and path, such as `"POST /v1/file/read"`; `{name}` in the path fills the request's field of that name.
     A request's fields come from the path, then the JSON body (POST, PUT, PATCH, or `takes_body`) or the query; `query` names fields
     that come from the query even so. `form` is the model of a multipart body. `message` is the envelope's message on success.
+    `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """
     verb, path = _parse(route)
@@ -116,6 +120,7 @@ def operation(
             media_type=media_type,
             read_only=verb == "GET" if read_only is None else read_only,
             destructive=destructive,
+            risky=risky,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-CAPABILITIES = {"NET_ADMIN": 12, "NET_RAW": 13, "SYS_ADMIN": 21, "SYS_CHROOT": 18}
+CAPABILITIES = {"NET_ADMIN": 12, "NET_RAW": 13, "SYS_ADMIN": 21, "SYS_CHROOT": 18, "SETGID": 6, "SETUID": 7, "SETFCAP": 31}
 """Bits of the kernel's capability sets (include/uapi/linux/capability.h)."""
 
 _LISTEN = "0A"

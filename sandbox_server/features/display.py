@@ -73,6 +73,11 @@ class Display:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._recordings.__aexit__(kind, error, trace)
 
+    @property
+    def recording(self) -> bool:
+        """Whether the screen is being recorded."""
+        return bool(self._recordings.running)
+
     @operation("POST /v1/display/record", scope="browser")
     async def record(self, request: DisplayRecordRequest) -> DisplayRecordResult:
         """Record the whole desktop as a film, with its sound.

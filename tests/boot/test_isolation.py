@@ -6,9 +6,11 @@ import pytest
 from sandbox_server.boot import isolation
 from sandbox_server.boot.isolation import NotIsolatedError
 from sandbox_server.drivers import isolation as told
+from sandbox_server.drivers.box import host as box_host
 from sandbox_server.drivers.box import probe as box_probe
-from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.settings import Box, Paths, Settings
+
+HOST = box_host.Host(root=True, apparmor="", gvisor=False, mapped=False, masked=True, namespaces=0, capabilities=(), landlock=7)
 
 
 @pytest.fixture
@@ -18,6 +20,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def probe(monkeypatch: pytest.MonkeyPatch, reason: str | None, *, exposed: bool = False) -> None:
     monkeypatch.setattr(box_probe, "probe", lambda _: reason)
+    monkeypatch.setattr(box_host, "look", lambda: HOST)
     monkeypatch.setattr(box_probe, "can_write_host_settings", lambda: exposed)
 
 
@@ -33,6 +36,8 @@ def test_where_none_can_be_made_it_is_separate_users_and_boot_says_so(settings: 
     probe(monkeypatch, "EPERM: /proc")
     chosen = isolation.choose(settings)
     assert (chosen.rung, chosen.root_withheld) == ("users", False)
+    assert chosen.flags == [box_host.PATHS_FLAG]
+    assert "Landlock 7" in chosen.conditions
     assert "EPERM: /proc" in (isolation.announce(settings, chosen) or "")
 
 
@@ -52,7 +57,8 @@ def test_a_box_that_is_required_and_cannot_be_had_stops_the_boot(settings: Setti
 def test_a_box_that_is_not_wanted_is_not_tried_and_not_missed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     probe(monkeypatch, None)
     chosen = isolation.choose(replace(settings, box=replace(settings.box, mode="off")))
-    assert chosen == Isolation("users", "BOX=off", root_withheld=False)
+    assert (chosen.rung, chosen.reason, chosen.root_withheld) == ("users", "BOX=off", False)
+    assert chosen.flags == [box_host.PATHS_FLAG, "BOX=auto"]
     assert isolation.announce(replace(settings, box=replace(settings.box, mode="off")), chosen) is None
 
 

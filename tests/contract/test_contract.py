@@ -29,7 +29,6 @@ NOT_BUILT = {
 """Tags of the contract that we do not have at all, and how many operations each has."""
 
 MISSING_OPERATIONS = {
-    "GET /v1/browser/info",
     "POST /v1/browser/page/navigate",
     "POST /v1/browser/page/back",
     "POST /v1/browser/page/forward",
@@ -62,7 +61,6 @@ MISSING_OPERATIONS = {
     "PUT /v1/browser/tabs/{index}/activate",
     "GET /v1/browser/captcha/detect",
     "POST /v1/browser/captcha/wait",
-    "POST /v1/browser/restart",
     "GET /v1/browser/proxy.pac",
 }
 """Operations that we lack of the tags that we have. It may only shrink."""
@@ -103,7 +101,7 @@ def _request_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[
         if own is None:
             yield f"a body of {media_type}: missing"
         else:
-            yield from REQUESTS.problems(own["schema"], content["schema"], "body")
+            yield from REQUESTS.problems(own["schema"], content["schema"], "body", nullable=not ours["requestBody"]["required"])
 
 
 def _response_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:

@@ -26,7 +26,7 @@ type Answer = Mapping[str, object]
 class BoxCare:
     """Owns the box that runs. `record` is the file that tells the next keeper which one that is."""
 
-    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, record: str, limits: Limits) -> None:
+    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, sockets: str, record: str, limits: Limits) -> None:
         self.box: Box | None = None
         self.made = 0
         """How many boxes there were; a number for the newest."""
@@ -35,6 +35,7 @@ class BoxCare:
         self._store = store
         self._parts = parts
         self._agent_run = agent_run
+        self._sockets = sockets
         self._record = record
         self._limits = limits
         self.lookout = Lookout(store.folder, limits)
@@ -62,7 +63,7 @@ class BoxCare:
         try:
             self._store.set_stale_aside()
             options, store = self._store.prepare_mounts(self.layered), self._store.folder
-            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._limits.processes)))
+            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._sockets, self._limits.processes)))
         except (OSError, BoxError) as error:
             self.failure = str(error)
         return self.box is not None
@@ -119,12 +120,14 @@ class BoxCare:
     def _checkpoint(self, request: Message) -> Answer:
         if request.get("parent") not in (None, self._store.head):
             raise StoreError("conflict", f"the box stands on {self._store.head or 'the image'}, not on {request['parent']}")
-        label, who = str(request["label"]), str(request["who"])
+        label, who, why = str(request["label"]), str(request["who"]), request.get("why", "asked")
+        if request.get("if_changed") and not self._store.has_changes(self.layered):
+            return {"checkpoint": None, "stopped": [], "unchanged": True}
         self._store.check_depth()
         self._store.reserve.make_room()
         stopped = self._end()
         try:
-            record = self._store.checkpoint(label, who, "asked")
+            record = self._store.checkpoint(label, who, why)
         finally:
             self.make()
         return {"checkpoint": asdict(record), "stopped": stopped}

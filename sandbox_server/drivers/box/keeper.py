@@ -240,21 +240,24 @@ def serve(arguments: Sequence[str]) -> None:
         namespaces.leave_user_namespace()
         if options.memory:
             namespaces.mount_memory(options.store)
-        parts = _prepare(store, options.sudo_user)
+        parts = _prepare(store, options.sudo_user, options.shared)
     limits = Limits(options.processes, options.max_memory or cgroup.snapshot().mem_max_bytes, enforced=options.max_memory > 0)
-    care = BoxCare(store, parts, options.agent_run, options.record, limits)
+    care = BoxCare(store, parts, options.agent_run, options.desktop_sockets, options.record, limits)
     if found:
         care.take_over(found[0])
     Keeper(listener, care, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
 
 
-def _prepare(store: BoxStore, sudo_user: str | None) -> list[Part]:
+def _prepare(store: BoxStore, sudo_user: str | None, shared: Sequence[str]) -> list[Part]:
     """Prepare the store, on a full disk too: what an earlier container left for removal goes first."""
     store.prepare()
     base = store.make_base()
     if not store.reserve.held:
         remove(store.leftovers())
-    return plan.prepare(base, hidden=[store.folder], sudo_user=sudo_user)
+    for path in filter(plan.is_system, shared):
+        _log(f"{path} is part of the system, and stays in checkpoints")
+    kept_out = [path for path in shared if os.path.isdir(path) and not plan.is_system(path)]
+    return plan.prepare(base, hidden=[store.folder], sudo_user=sudo_user, shared=kept_out)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -263,10 +266,12 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--store", required=True, help="directory for the box's files, on a filesystem that can hold layers")
     parser.add_argument("--record", required=True, help="file that tells the next keeper which box runs")
     parser.add_argument("--agent-run", required=True, help="directory that the box sees too, read-only")
+    parser.add_argument("--desktop-sockets", default="", help="directory in which programs on the desktop find the X server")
     parser.add_argument("--client", default="control", help="user that may ask")
     parser.add_argument("--sudo-user", default=None, help="user who may become root in the box")
     parser.add_argument("--processes", type=int, default=1024, help="processes and threads that may be in the box at once")
     parser.add_argument("--max-memory", type=int, default=0, help="bytes of memory that the agent may use; 0: what the container has")
+    parser.add_argument("--shared", action="append", default=[], help="directory that is in no checkpoint")
     parser.add_argument("--memory", action="store_true", help="keep everything in memory, because the directory cannot hold layers")
     parser.add_argument("--quota", type=int, default=10 << 30, help="bytes that checkpoints may take together")
     return parser.parse_args(arguments)

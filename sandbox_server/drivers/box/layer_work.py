@@ -8,7 +8,7 @@ from typing import ClassVar
 from sandbox_server.drivers.box import layers as box_layers
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.box.plan import Layered
-from sandbox_server.drivers.box.store import BoxStore
+from sandbox_server.drivers.box.store import BoxStore, Why
 from sandbox_server.drivers.wire_fds import Message
 
 MAX_DIFFERENCES = 10_000
@@ -32,7 +32,7 @@ class LayerWork:
             "usage": self._usage,
             "export": lambda: self._export(str(request["checkpoint"]), fds[0]),
             "import": lambda: self._import(request.get("label"), str(request["who"]), fds[0]),
-            "squash": lambda: self._squash(str(request["checkpoint"])),
+            "squash": lambda: self._squash(str(request["checkpoint"]), request.get("why", "squashed")),
         }
         return work[name]()
 
@@ -68,10 +68,10 @@ class LayerWork:
         with open(fd, "rb", closefd=False) as source:
             return {"checkpoint": asdict(archive.read(store, source, label, who, self._quota - self._taken()))}
 
-    def _squash(self, checkpoint: str) -> Mapping[str, object]:
+    def _squash(self, checkpoint: str, why: Why) -> Mapping[str, object]:
         from sandbox_server.drivers.box import squash
 
-        return {"checkpoint": asdict(squash.squash(self._confine(), checkpoint))}
+        return {"checkpoint": asdict(squash.squash(self._confine(), checkpoint, why))}
 
     def _confine(self) -> BoxStore:
         """Leave nothing in reach but the store: what is in it came from the agent. Nothing can be imported after that."""

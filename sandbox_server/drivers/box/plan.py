@@ -20,6 +20,8 @@ ENGINE_FILES = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
 """What the engine mounts. The box gets copies, because the control side resolves names by them too."""
 COPIED = ("/etc",)
 """What is copied even where nothing is mounted below it: what the control side and the box say of users is not the same."""
+SYSTEM = (*OWN, *EMPTY, "/bin", "/boot", "/etc", "/lib", "/lib64", "/opt", "/root", "/sbin", "/usr", "/var")
+"""What is never shared with the box as it is: what the control side is made of is there."""
 SMALL_ENTRIES = 5000
 SMALL_BYTES = 64 << 20
 """A directory with a mount below it is copied whole up to this many files and bytes."""
@@ -167,9 +169,17 @@ def _is_copied(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() or entry.is_file(follow_symlinks=False)
 
 
-def prepare(base: str, hidden: Collection[str], sudo_user: str | None) -> list[Part]:
-    """Plan the box's tree, with copies in `base`; `sudo_user` may become root in the box, and only there, without a password."""
-    parts = Planner(base, mount_points(), hidden).plan()
+def is_system(path: str) -> bool:
+    """Whether a directory is one of the system's, or holds one: the box never gets such a one as it is."""
+    return any(f"{path.rstrip('/')}/".startswith(f"{one}/") or one.startswith(f"{path.rstrip('/')}/") for one in SYSTEM)
+
+
+def prepare(base: str, hidden: Collection[str], sudo_user: str | None, shared: Sequence[str] = ()) -> list[Part]:
+    """Plan the box's tree, with copies in `base`; `sudo_user` may become root in the box, and only there, without a password.
+
+    Directories in `shared` are the container's own in the box too, and in no layer.
+    """
+    parts = Planner(base, sorted({*mount_points(), *shared}), hidden).plan()
     etc = next((part for part in parts if part.path == "/etc"), None)
     if sudo_user and isinstance(etc, Layered) and os.path.isdir(f"{etc.lower}/sudoers.d"):
         with open(f"{etc.lower}/sudoers.d/agent", "w", encoding="ascii", opener=_private) as file:

@@ -8,17 +8,17 @@ import stat
 
 from sandbox_server.drivers.box.layers import OPAQUE, is_opaque, is_whiteout
 from sandbox_server.drivers.box.plan import copy_owner
-from sandbox_server.drivers.box.store import BoxStore, Record, StoreError
+from sandbox_server.drivers.box.store import BoxStore, Record, StoreError, Why
 
 
-def squash(store: BoxStore, checkpoint: str) -> Record:
+def squash(store: BoxStore, checkpoint: str, why: Why = "squashed") -> Record:
     """Merge a checkpoint with its parent, which stays for whoever else stands on it. Raises StoreError where it stands on the image."""
     record = store.record(checkpoint)
     if record.parent is None:
         raise StoreError("conflict", f"checkpoint {checkpoint!r} stands on the image already")
     draft = store.make_draft()
     _merge(draft, store.layer(checkpoint), store.layer(record.parent))
-    return store.replace_layer(checkpoint, draft, parent=store.record(record.parent).parent)
+    return store.replace_layer(checkpoint, draft, parent=store.record(record.parent).parent, why=why)
 
 
 def _merge(target: str, upper: str, lower: str) -> None:

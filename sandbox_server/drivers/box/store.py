@@ -30,7 +30,7 @@ MAX_DEPTH = 64
 _ID = re.compile("[0-9a-f]{8}")
 _OPAQUE = "user.overlay.opaque"
 
-type Why = Literal["asked", "before_restore", "imported", "squashed"]
+type Why = Literal["asked", "before_restore", "before_risk", "imported", "squashed"]
 
 
 class StoreError(Exception):
@@ -175,9 +175,9 @@ class BoxStore:
         self._write(f"about/{record.id}.json", asdict(record))
         return record
 
-    def replace_layer(self, checkpoint: str, folder: str, *, parent: str | None) -> Record:
+    def replace_layer(self, checkpoint: str, folder: str, *, parent: str | None, why: Why = "squashed") -> Record:
         """Put a draft in the place of a layer and let it stand on another. The box may go on running on the old one."""
-        record = replace(self.record(checkpoint), parent=parent, why="squashed", files=None, bytes=None)
+        record = replace(self.record(checkpoint), parent=parent, why=why, files=None, bytes=None)
         os.rename(self.layer(checkpoint), self._path(f"stale-{secrets.token_hex(4)}"))
         os.rename(folder, self.layer(checkpoint))
         self._write(f"about/{checkpoint}.json", asdict(record))

@@ -54,6 +54,24 @@ class Owner:
         """Close the tab of a page; raises NotFound."""
         await self._ask("GET", f"/json/close/{page}")
 
+    async def version(self) -> dict[str, Any]:
+        """What Chromium's own server answers to /json/version; the address in it is of this socket."""
+        found: dict[str, Any] = orjson.loads(await self._ask("GET", "/json/version"))
+        return found
+
+    async def page_size(self) -> tuple[int, int]:
+        """Width and height of the page in front, in CSS pixels; raises NotFound and Unavailable where it does not answer."""
+        found = orjson.loads(await self._ask("GET", "/browser/page-size"))
+        return int(found["width"]), int(found["height"])
+
+    async def restart(self, policies: dict[str, Any]) -> None:
+        """Start the browser anew, with its tabs and the policies that are given, and return once it serves."""
+        await self._ask("POST", "/browser/restart", orjson.dumps(policies))
+
+    async def emulate(self, commands: dict[str, Any] | None) -> None:
+        """Have DevTools commands given to every page of the browser, now and whenever one appears; None for no more."""
+        await self._ask("PUT", "/browser/emulation", orjson.dumps(commands))
+
     async def reset(self, page: str) -> None:
         """Show a blank page in a tab, in a process of its own; so comes back a page that crashed or hangs."""
         from websockets.asyncio.client import unix_connect
@@ -75,10 +93,10 @@ class Owner:
                 return True
         return False
 
-    async def _ask(self, verb: str, path: str) -> bytes:
+    async def _ask(self, verb: str, path: str, content: bytes = b"") -> bytes:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                status, body = await self._exchange(verb, path)
+                status, body = await self._exchange(verb, path, content)
         except TimeoutError:
             raise Unavailable("the browser does not answer", retry_after=RETRY_AFTER) from None
         except (OSError, ValueError) as error:
@@ -89,11 +107,14 @@ class Owner:
             raise Unavailable(_message(body), retry_after=RETRY_AFTER)
         return body
 
-    async def _exchange(self, verb: str, path: str) -> tuple[int, bytes]:
+    async def _exchange(self, verb: str, path: str, content: bytes) -> tuple[int, bytes]:
         reader, writer = await asyncio.open_unix_connection(self.socket, limit=MAX_ANSWER)
         try:
             headers = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
-            writer.write(f"{verb} {path} HTTP/1.1\r\nHost: browser\r\nConnection: close\r\n{headers}\r\n".encode())
+            writer.write(
+                f"{verb} {path} HTTP/1.1\r\nHost: browser\r\nConnection: close\r\nContent-Length: {len(content)}\r\n{headers}\r\n".encode()
+            )
+            writer.write(content)
             head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
         finally:
             writer.close()

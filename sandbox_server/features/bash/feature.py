@@ -23,6 +23,7 @@ from sandbox_server.core import (
 )
 from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.risk import is_risky
 from sandbox_server.features.bash.command import Command, Kept
 from sandbox_server.features.bash.follow import Position, follow
 from sandbox_server.features.bash.output import Text, excerpt
@@ -75,7 +76,7 @@ class Bash:
         for command in list(self._commands):
             command.close()
 
-    @operation("POST /v1/bash/exec", scope="shell", operation_id="exec")
+    @operation("POST /v1/bash/exec", scope="shell", operation_id="exec", risky=lambda request: is_risky(request.command))
     async def exec_command(self, request: BashExecRequest) -> Reply[BashExecResult]:
         """Run a command.
 

@@ -5,12 +5,6 @@ from typing import Literal
 from sandbox_server.core import Model, operation
 from sandbox_server.drivers.isolation import Isolation
 
-FLAGS = (
-    "--security-opt seccomp=deploy/seccomp/tandem.json",
-    "--security-opt systempaths=unconfined",
-    "--security-opt apparmor=unconfined (where AppArmor is in force)",
-    "a volume at BOX_DIR (/sandbox)",
-)
 _PROMISES = {
     "root_in_box": "the agent is root in a Linux of its own, where apt-get works and nothing of the sandbox can be reached",
     "undo": "checkpoints: go back to any earlier state of the files",
@@ -47,8 +41,10 @@ class Capabilities(Model):
     storage: Literal["volume", "container", "memory"] | None
     """What becomes of checkpoints: kept by a volume, gone with the container, gone at the next restart; null without a box."""
     capabilities: list[Capability]
+    conditions: list[str]
+    """What was found of the host that bears on isolation: AppArmor, gVisor, mapped users, covered paths, Landlock."""
     flags: list[str]
-    """How to start the container for the highest rung; empty where it holds."""
+    """What would win the highest rung, as far as flags of the engine can; empty where it holds."""
 
 
 class CapabilityReport:
@@ -69,5 +65,6 @@ class CapabilityReport:
             agent_may_be_root=found.rung != "none" and not found.root_withheld,
             storage=found.storage,
             capabilities=[Capability(name=name, promise=text, holds=name in _OF_RUNG[found.rung]) for name, text in _PROMISES.items()],
-            flags=[] if found.rung == "box" else list(FLAGS),
+            conditions=list(found.conditions),
+            flags=list(found.flags),
         )

@@ -10,6 +10,7 @@ from sandbox_server.features.box.renewal import NOT_KEPT, Renewal, Stopped
 
 CURRENT = "current"
 IMAGE = "image"
+AUTOMATIC = ("before_restore", "before_risk")
 MAX_LABEL = 200
 DEFAULT_DIFFERENCES = 1000
 MAX_DIFFERENCES = 10_000
@@ -26,7 +27,7 @@ class Checkpoint(Model):
     """What its maker called it."""
     who: str
     """Who made it."""
-    why: Literal["asked", "before_restore", "imported", "squashed"]
+    why: Literal["asked", "before_restore", "before_risk", "imported", "squashed"]
     """What it was made for."""
     created: float
     """When, in seconds since the epoch."""
@@ -194,17 +195,36 @@ class Checkpoints:
 
     @operation("POST /v1/checkpoints/prune", scope="shell", destructive=True)
     async def prune_checkpoints(self, request: PruneRequest) -> Pruned:
-        """Remove the oldest of the checkpoints that were made before a restore and on which nothing stands."""
+        """Remove the oldest of the checkpoints that were made automatically: before a restore, or before something risky.
+
+        Where one other checkpoint stands on such a one, that takes over its files first. It stays where several do, or the box itself.
+        """
+        automatic = [one.id for one in (await self.list_checkpoints()).checkpoints if one.why in AUTOMATIC]
+        old = automatic[: max(0, len(automatic) - request.keep)]
+        return Pruned(removed=[one for one in old if await self._dispense_with(one)])
+
+    async def _dispense_with(self, checkpoint: str) -> bool:
         listed = await self.list_checkpoints()
-        needed = {one.parent for one in listed.checkpoints} | {listed.head}
-        automatic = [one.id for one in listed.checkpoints if one.why == "before_restore"]
-        old = [one for one in automatic[: len(automatic) - request.keep] if one not in needed] if len(automatic) > request.keep else []
-        for one in old:
-            await self._box.ask("remove", checkpoint=one)
-        return Pruned(removed=old)
+        children = [one for one in listed.checkpoints if one.parent == checkpoint]
+        if checkpoint == listed.head or len(children) > 1:
+            return False
+        for child in children:
+            await self._box.ask("squash", timeout=LONG_SECONDS, checkpoint=child.id, why=child.why)
+        await self._box.ask("remove", checkpoint=checkpoint)
+        return True
+
+    async def keep(self, label: str, who: str) -> None:
+        """Make an automatic checkpoint where anything has changed; the oldest go where they use up the quota."""
+        if await self._taken() >= self._quota:
+            await self.prune_checkpoints(PruneRequest(keep=0))
+        await self._check_quota()
+        await self._renewal.renew("checkpoint", label=label[:MAX_LABEL], who=who, why="before_risk", if_changed=True)
+
+    async def _taken(self) -> int:
+        return sum(one.bytes or 0 for one in (await self.list_checkpoints()).checkpoints)
 
     async def _check_quota(self) -> None:
-        taken = sum(one.bytes or 0 for one in (await self.list_checkpoints()).checkpoints)
+        taken = await self._taken()
         if taken >= self._quota:
             raise ResourceExhausted(
                 f"checkpoints take {taken} of {self._quota} bytes",

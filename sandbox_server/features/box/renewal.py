@@ -52,10 +52,15 @@ class Renewal:
         await self._tasks.close()
 
     async def renew(self, operation: str, **fields: Any) -> dict[str, Any]:
-        """Do one of the keeper's operations that end the box; what it answers, and the sessions that are opened again as `reopened`."""
+        """Do one of the keeper's operations that end the box, unless it finds that there is nothing to do.
+
+        Gives what it answers, and the sessions that are opened again as `reopened`.
+        """
         async with self._lock:
             noted = await self._shells.note()
             done = await self._box.ask(operation, **fields)
+            if done.get("unchanged"):
+                return done | {"reopened": []}
             reopened = self._shells.reopen(noted)
         self._tasks.start(self._box.ask("usage", timeout=LONG_SECONDS), name="count the checkpoints' files")
         return done | {"reopened": reopened}

@@ -42,7 +42,8 @@ class Suspension:
         self._box = box
         self._idle_seconds = idle_seconds
         self._busy = busy
-        self._suspended = box.isolation.rung == "box"  # it may be, since before this process started
+        self._suspended: bool | None = None if box.isolation.rung == "box" else False
+        """None: it may be, since before this process started."""
         self._calls = 0
         self._active_at = time.monotonic()
         self._lock = asyncio.Lock()
@@ -85,7 +86,7 @@ class Suspension:
             return await proceed()
         self._calls += 1
         try:
-            if self._suspended:
+            if self._suspended is not False:
                 await self._resume()
             return await proceed()
         finally:
@@ -102,7 +103,7 @@ class Suspension:
             await asyncio.sleep(max(self._idle_seconds / CHECKS, MIN_CHECK_SECONDS))
             if self._calls or self._busy():
                 self._active_at = time.monotonic()
-            elif not self._suspended and time.monotonic() - self._active_at >= self._idle_seconds:
+            elif self._suspended is not True and time.monotonic() - self._active_at >= self._idle_seconds:
                 with suppress(Failure):  # the keeper is starting anew: the next look tries again
                     await self.suspend()
 

@@ -94,7 +94,14 @@ class FileArchives:
         )
         return FileArchiveResult(path=request.destination, format=form, size=status.size, member_count=members)
 
-    @operation("POST /v1/file/extract", scope="files", operation_id="extract_archive", message="Archive extracted", failures="file")
+    @operation(
+        "POST /v1/file/extract",
+        scope="files",
+        operation_id="extract_archive",
+        message="Archive extracted",
+        failures="file",
+        risky=lambda _: True,
+    )
     async def extract(self, request: FileExtractRequest) -> FileExtractResult:
         """Unpack an archive into a directory.
 

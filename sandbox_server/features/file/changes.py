@@ -249,7 +249,15 @@ class FileChanges:
         hint = f"Sockets and devices were left out: {', '.join(left_out[:10])}" if left_out else None
         return Reply(_placed(request.path, request.destination, status), hint=hint)
 
-    @operation("POST /v1/file/delete", scope="files", operation_id="delete_file", message="Deleted", failures="file", destructive=True)
+    @operation(
+        "POST /v1/file/delete",
+        scope="files",
+        operation_id="delete_file",
+        message="Deleted",
+        failures="file",
+        destructive=True,
+        risky=lambda request: request.recursive,
+    )
     async def delete(self, request: FileDeleteRequest) -> FileDeleteResult:
         """Delete a file, or a directory with all that is in it."""
         access = self._files.access("delete", sudo=request.sudo, timeout=request.timeout)

@@ -89,6 +89,7 @@ class FileOperations:
         operation_id="file_operations",
         failures="file",
         destructive=True,
+        risky=lambda request: request.action == "delete" and bool(request.recursive),
     )
     async def run(self, request: FileOperationRequest) -> Reply[dict[str, Any]]:
         """Read, write, find and manage files.

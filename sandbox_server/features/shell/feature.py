@@ -7,6 +7,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from sandbox_server.core import Call, Event, InvalidArgument, NotFound, Reply, Socket, TooLarge, Unavailable, operation, socket, stream_of
+from sandbox_server.drivers.risk import is_risky
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Start
@@ -57,7 +58,7 @@ class Shell:
         self._fenced = fenced
         self._workspace = workspace
 
-    @operation("POST /v1/shell/exec", scope="shell")
+    @operation("POST /v1/shell/exec", scope="shell", risky=lambda request: is_risky(request.command))
     async def exec_command(self, request: ShellExecRequest) -> Reply[ShellCommandResult]:
         """Run a command in a shell session.
 
@@ -95,7 +96,13 @@ class Shell:
         timeout = 0 if request.async_mode else request.timeout
         return follow(command, position, timeout, _silence(session, request.no_change_timeout))
 
-    @operation("POST /v1/shell/run", scope="shell", tool="sandbox_execute_bash", aliases=("sandbox_exec_command",))
+    @operation(
+        "POST /v1/shell/run",
+        scope="shell",
+        tool="sandbox_execute_bash",
+        aliases=("sandbox_exec_command",),
+        risky=lambda request: is_risky(request.cmd),
+    )
     async def execute_bash(self, request: ExecuteBashRequest) -> Reply[ShellCommandResult]:
         """Run a command in bash and give its output.
 

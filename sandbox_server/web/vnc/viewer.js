@@ -1,11 +1,15 @@
 // The desktop on the page: one RFB connection, which comes back when it is lost.
 
 import { Refused, call } from "/static/api.js";
+import keysyms from "/static/vendor/novnc/core/input/keysymdef.js";
 import RFB from "/static/vendor/novnc/core/rfb.js";
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 4000;
 const SHARP = 8;
+const SHIFT = 0xffe1;
+/** @type {Record<string, number>} */
+const NAMED = { "\n": 0xff0d, "\t": 0xff09 };
 
 /**
  * @typedef {object} Listener
@@ -56,8 +60,22 @@ export class Viewer {
     this.#rfb?.clipboardPasteFrom(text);
   }
 
+  /** @param {string} text typed on the desktop, key by key */
+  type(text) {
+    for (const character of text) this.#press(character);
+    this.focus();
+  }
+
   focus() {
     this.#rfb?.focus();
+  }
+
+  /** @param {string} character */
+  #press(character) {
+    const shifted = character !== character.toLowerCase();
+    if (shifted) this.#rfb?.sendKey(SHIFT, null, true);
+    this.#rfb?.sendKey(NAMED[character] ?? keysyms.lookup(character.codePointAt(0) ?? 0), null);
+    if (shifted) this.#rfb?.sendKey(SHIFT, null, false);
   }
 
   /** @param {string[]} scopes what the caller may do */

@@ -85,6 +85,10 @@ async function fill() {
   viewer.focus();
 }
 
+find("#type").onclick = () => {
+  find("#clipboard").hidePopover();
+  viewer.type(/** @type {HTMLTextAreaElement} */ (find("#text")).value);
+};
 find("#whole").hidden = !document.fullscreenEnabled;
 find("#whole").onclick = () => fill();
 find("#scale").onclick = () => {

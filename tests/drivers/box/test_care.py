@@ -44,3 +44,12 @@ def test_a_record_whose_process_number_went_to_another_is_not_believed(box: BoxD
     assert box.ask("status")["running"]
     assert box.init != first
     os.kill(first, signal.SIGKILL)  # nobody else knows of it any more
+
+
+def test_a_checkpoint_only_of_changes_leaves_an_unchanged_box_alone(box: BoxDaemons) -> None:
+    asked = {"label": "x", "who": "me", "why": "before_risk", "if_changed": True}
+    assert box.ask("checkpoint", **asked)["unchanged"]
+    assert box.ask("status")["made"] == 1
+    box.out("touch /home/gem/new")
+    assert box.ask("checkpoint", **asked)["checkpoint"]["why"] == "before_risk"
+    assert box.ask("status")["made"] == 2

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +119,19 @@ def test_the_end_of_the_keeper_with_its_box_gives_a_new_one_with_the_same_files(
 def test_a_stranger_is_turned_away(shared_box: BoxDaemons) -> None:
     status = os.stat(shared_box.keeper_socket)
     assert (status.st_mode & 0o777, status.st_uid) == (0o600, 1)
+
+
+def test_a_shared_directory_is_in_no_checkpoint_but_the_system_always_is(box: BoxDaemons) -> None:
+    box.end_spawner()
+    box.end_keeper(signal.SIGTERM)
+    box.start_keeper("--shared", "/home/gem", "--shared", "/usr/local")
+    box.start_spawner()
+    mark = f"mark-{box.store.name}"
+    box.out(f"touch /home/gem/{mark} /usr/local/{mark}")
+    try:
+        box.ask("restore", checkpoint=None, who="me", keep=False)
+        assert box.out(f"ls /home/gem/{mark}")
+        assert box.run(f"ls /usr/local/{mark}")[1] == {"exit": 2}
+        assert not os.path.exists(f"/usr/local/{mark}")
+    finally:
+        Path(f"/home/gem/{mark}").unlink()

@@ -13,11 +13,13 @@ async def test_the_highest_rung_holds_everything_and_needs_no_flag() -> None:
 
 
 async def test_a_lower_rung_says_what_is_lost_why_and_how_to_win_it() -> None:
-    told = await CapabilityReport(Isolation("users", "EPERM: proc", root_withheld=True)).get_capabilities()
+    told = await CapabilityReport(
+        Isolation("users", "EPERM: proc", root_withheld=True, flags=["systempaths=unconfined"], conditions=["covered"])
+    ).get_capabilities()
     assert {one.name for one in told.capabilities if one.holds} == {"separate_users"}
     assert told.reason == "EPERM: proc"
     assert not told.agent_may_be_root
-    assert any("systempaths=unconfined" in flag for flag in told.flags)
+    assert (told.flags, told.conditions) == (["systempaths=unconfined"], ["covered"])
 
 
 async def test_the_lowest_rung_promises_nothing() -> None:

@@ -57,14 +57,27 @@ async def test_the_box_as_it_is_can_be_compared(checkpoints: Checkpoints, keeper
     assert keeper.asked[0][1] == {"checkpoint": None, "against": "image", "limit": 1000}
 
 
-async def test_pruning_leaves_the_newest_and_what_others_stand_on(checkpoints: Checkpoints, keeper: FakeBox) -> None:
-    automatic = [
-        record(name, parent, "before_restore") for name, parent in (("a", None), ("b", None), ("c", "b"), ("d", None), ("e", None))
-    ]
-    keeper.answers |= {"list": {"head": "d", "checkpoints": automatic}, "remove": {}}
-    pruned = await checkpoints.prune_checkpoints(PruneRequest(keep=1))
-    assert pruned.removed == ["a", "c"]
+async def test_pruning_leaves_the_newest_and_what_cannot_go(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+    made = (("a", None, "before_risk"), ("b", None, "before_restore"), ("c", "b", "asked"), ("d", "b", "asked"), ("e", "c", "before_risk"))
+    keeper.answers |= {"list": {"head": "e", "checkpoints": [record(*one) for one in made]}, "remove": {}}
+    assert (await checkpoints.prune_checkpoints(PruneRequest(keep=1))).removed == ["a"]  # on b stand two
+    assert (await checkpoints.prune_checkpoints(PruneRequest(keep=0))).removed == ["a"]  # and on e the box
     assert (await checkpoints.prune_checkpoints(PruneRequest(keep=9))).removed == []
+
+
+async def test_pruning_hands_the_files_of_what_goes_to_the_one_that_stands_on_it(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+    made = [record("a", None, "before_risk"), record("b", "a", "before_risk")]
+    keeper.answers |= {"list": {"head": "b", "checkpoints": made}, "squash": {"checkpoint": made[1]}, "remove": {}}
+    assert (await checkpoints.prune_checkpoints(PruneRequest(keep=1))).removed == ["a"]
+    assert keeper.asked[-2:] == [("squash", {"checkpoint": "b", "why": "before_risk"}), ("remove", {"checkpoint": "a"})]
+
+
+async def test_an_automatic_checkpoint_makes_room_for_itself(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+    keeper.answers |= {"list": {"head": None, "checkpoints": [record("a", None, "before_risk", 30)]}, "remove": {}}
+    with pytest.raises(ResourceExhausted):  # the list of this keeper never changes
+        await checkpoints.keep("before x", "me")
+    assert "remove" in keeper.operations()
+    assert "checkpoint" not in keeper.operations()
 
 
 async def test_squashing_and_removing_name_the_checkpoint(checkpoints: Checkpoints, keeper: FakeBox) -> None:

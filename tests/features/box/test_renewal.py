@@ -17,6 +17,12 @@ async def test_shells_are_opened_again_with_what_they_exported_once_the_new_box_
     assert keeper.asked[0] == ("replace", {"a": 1})
 
 
+async def test_shells_are_left_alone_where_there_was_nothing_to_do(keeper: FakeBox, renewal: Renewal, shells: FakeShells) -> None:
+    keeper.answers["checkpoint"] = {"checkpoint": None, "stopped": [], "unchanged": True}
+    assert (await renewal.renew("checkpoint"))["reopened"] == []
+    assert not shells.opened_with
+
+
 async def test_shells_are_left_alone_where_the_box_did_not_end(keeper: FakeBox, renewal: Renewal, shells: FakeShells) -> None:
     keeper.refusals["checkpoint"] = Conflict("the box stands on another")
     with pytest.raises(Conflict):

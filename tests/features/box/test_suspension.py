@@ -112,6 +112,11 @@ async def test_an_idle_box_is_suspended_but_not_a_busy_one(keeper: FakeBox) -> N
         await asyncio.wait_for(keeper.seen("freeze"), 5)
 
 
+async def test_a_box_that_nobody_has_ever_needed_is_suspended_too(keeper: FakeBox) -> None:
+    async with made(keeper, idle=0.05):
+        await asyncio.wait_for(keeper.seen("freeze"), 5)
+
+
 async def test_a_call_that_lasts_keeps_the_box_awake(keeper: FakeBox) -> None:
     suspension = made(keeper, idle=0.05)
     end = asyncio.Event()

@@ -1,0 +1,76 @@
+import asyncio
+
+import pytest
+
+from sandbox_server.core import Model, operation
+from sandbox_server.core.operation import Operation, operations
+from sandbox_server.features.box.automatic import AutomaticCheckpoints, When
+from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.renewal import Renewal
+from tests.features.box.conftest import CALL, FakeBox
+
+pytestmark = pytest.mark.anyio
+
+
+class Request(Model):
+    recursive: bool = False
+
+
+class Work:
+    """One operation that is risky where it is recursive, and one that never is."""
+
+    tag = "work"
+
+    @operation("POST /v1/work", scope="shell", risky=lambda request: request.recursive)
+    async def work(self, request: Request) -> None:
+        """Do something."""
+
+    @operation("POST /v1/safe", scope="shell")
+    async def rest(self, request: Request) -> None:
+        """Do nothing."""
+
+
+WORK, REST = operations(Work())
+
+
+async def asked(
+    keeper: FakeBox, renewal: Renewal, when: When, *, busy: bool = False, called: Operation = WORK, recursive: bool = True
+) -> bool:
+    """Whether the keeper was asked for a checkpoint; the operation itself is always carried out."""
+    keeper.answers.setdefault("list", {"head": None, "checkpoints": []})
+    keeper.answers["checkpoint"] = {"checkpoint": None, "stopped": [], "unchanged": True}
+    automatic = AutomaticCheckpoints(Checkpoints(keeper, renewal, quota=100), when=when, busy=lambda: busy)
+    done = asyncio.Event()
+
+    async def proceed() -> object:
+        done.set()
+        return None
+
+    await automatic.guard(called, Request(recursive=recursive), CALL, proceed)
+    assert done.is_set()
+    return "checkpoint" in keeper.operations()
+
+
+@pytest.mark.parametrize(
+    ("when", "busy", "made"), [("never", False, False), ("idle", False, True), ("idle", True, False), ("always", True, True)]
+)
+async def test_it_is_made_when_the_setting_says(keeper: FakeBox, renewal: Renewal, when: When, busy: bool, made: bool) -> None:
+    assert await asked(keeper, renewal, when, busy=busy) is made
+
+
+async def test_only_a_risky_request_of_a_risky_operation_has_one(keeper: FakeBox, renewal: Renewal) -> None:
+    assert not await asked(keeper, renewal, "always", recursive=False)
+    assert not await asked(keeper, renewal, "always", called=REST)
+
+
+async def test_it_says_what_it_was_made_for_and_only_keeps_changes(keeper: FakeBox, renewal: Renewal) -> None:
+    await asked(keeper, renewal, "always")
+    [fields] = [fields for name, fields in keeper.asked if name == "checkpoint"]
+    assert fields == {"label": "before work.work", "who": "someone", "why": "before_risk", "if_changed": True}
+
+
+async def test_where_none_can_be_made_the_operation_goes_on(keeper: FakeBox, renewal: Renewal, caplog: pytest.LogCaptureFixture) -> None:
+    full = {"id": "a", "parent": None, "label": "", "who": "me", "why": "asked", "created": 1.0, "files": 1, "bytes": 100}
+    keeper.answers["list"] = {"head": "a", "checkpoints": [full]}
+    assert not await asked(keeper, renewal, "always")
+    assert "no checkpoint could be made before work.work" in caplog.text

@@ -1,0 +1,98 @@
+"""Attacks on the control side from inside, one by one, and the destructive vectors of the AgentBay paper. Nothing of the host is."""
+
+import os
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from tests.image.attacks import AS_AGENT, AS_ROOT
+from tests.image.conftest import new_launcher
+from tests.image.container import Sandbox, until
+
+pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls are x86-64's")
+
+
+@pytest.fixture(scope="module")
+def boxed() -> Iterator[Sandbox]:
+    """A container with a box."""
+    launcher = new_launcher("attacked")
+    try:
+        yield launcher.start(env={"BOX": "on"})
+    finally:
+        launcher.remove()
+
+
+@pytest.fixture(scope="module")
+def unboxed() -> Iterator[Sandbox]:
+    """A container without a box, where the agent may not become root."""
+    launcher = new_launcher("attacked-users", boxed=False)
+    try:
+        yield launcher.start(env={"BOX": "off", "ALLOW_SUDO": "false"})
+    finally:
+        launcher.remove()
+
+
+def status(sandbox: Sandbox, command: str) -> tuple[int | None, str]:
+    reply = sandbox.request("POST", "/v1/bash/exec", json={"command": command, "hard_timeout": 30})
+    assert reply.status_code == 200, reply.text
+    done = reply.json()["data"]
+    return done["exit_code"], done["stdout"] + done["stderr"]
+
+
+@pytest.mark.parametrize("script", AS_ROOT.values(), ids=AS_ROOT)
+def test_root_in_the_box_cannot(boxed: Sandbox, script: str) -> None:
+    code, output = status(boxed, f"sudo bash -c {shlex.quote(script)}")
+    assert code not in (0, None), output
+
+
+@pytest.mark.parametrize("script", AS_AGENT.values(), ids=AS_AGENT)
+def test_the_agent_without_a_box_cannot(unboxed: Sandbox, script: str) -> None:
+    code, output = status(unboxed, script)
+    assert code not in (0, None), output
+
+
+def test_the_attacks_run_at_all(boxed: Sandbox, unboxed: Sandbox) -> None:
+    for sandbox, become in ((boxed, "sudo "), (unboxed, "")):
+        assert (
+            status(sandbox, f"{become}bash -c 'python3 -c \"import ctypes, socket\" && which curl nsenter unshare mount mknod pgrep'")[0]
+            == 0
+        )
+    assert status(boxed, "sudo bash -c 'mkdir -p /mnt/x && mount -t tmpfs x /mnt/x && umount /mnt/x'")[0] == 0
+    assert status(boxed, "sudo id -u") == (0, "0\n")
+
+
+def test_signals_from_root_in_the_box_end_nothing_outside(boxed: Sandbox) -> None:
+    before = boxed.exec("pgrep", "-f", "sandbox_server (serve|spawn|mcp|box)").stdout
+    boxed.request("POST", "/v1/bash/exec", json={"command": "sudo bash -c 'kill -9 1; kill -STOP 1; kill -9 -1'", "hard_timeout": 30})
+    assert boxed.exec("pgrep", "-f", "sandbox_server (serve|spawn|mcp|box)").stdout == before
+    until(lambda: status(boxed, "true")[0] == 0, 30)
+
+
+def test_what_root_in_the_box_changes_of_the_image_is_not_the_container_s(boxed: Sandbox) -> None:
+    changed = (
+        "echo 'raise SystemExit' > /opt/tandem/sandbox_server/app.py; echo x > /usr/bin/tini; echo x >> /etc/passwd; rm -rf /opt/venv/lib"
+    )
+    before = boxed.exec("sha256sum", "/opt/tandem/sandbox_server/app.py", "/usr/bin/tini", "/etc/passwd").stdout
+    assert status(boxed, f"sudo bash -c {shlex.quote(changed)}")[0] == 0
+    assert boxed.exec("sha256sum", "/opt/tandem/sandbox_server/app.py", "/usr/bin/tini", "/etc/passwd").stdout == before
+    boxed.exec("sh", "-c", "kill -9 $(pgrep -o -f 'sandbox_server serve')")
+    until(lambda: boxed.answers("/readyz"), 30)
+    assert boxed.request("POST", "/v1/checkpoints/image/restore", json={"keep": False}).status_code == 200
+
+
+def test_agentbay_vector_a_deleting_everything_leaves_the_api_and_a_restore_brings_it_back(boxed: Sandbox) -> None:
+    made = boxed.request("POST", "/v1/checkpoints", json={"label": "before"}).json()["data"]["checkpoint"]["id"]
+    boxed.request("POST", "/v1/bash/exec", json={"command": "sudo rm -fr --no-preserve-root /", "timeout": 20, "hard_timeout": 60})
+    assert boxed.answers("/readyz")
+    assert boxed.exec("ls", "/usr/bin/tini", "/opt/venv/bin/python").code == 0
+    assert boxed.request("POST", f"/v1/checkpoints/{made}/restore", json={"keep": False}).status_code == 200
+    assert status(boxed, "ls /usr/bin/python3 /home/gem >/dev/null && echo whole") == (0, "whole\n")
+
+
+def test_agentbay_vector_a_reading_the_host_s_environment_finds_no_secret(boxed: Sandbox, unboxed: Sandbox) -> None:
+    for sandbox, become in ((boxed, "sudo "), (unboxed, "")):
+        _, seen = status(sandbox, f"env; {become}env; {become}sh -c 'cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline' | tr '\\0' '\\n'")
+        assert "PATH=" in seen
+        assert sandbox.api_key not in seen
+        assert "SANDBOX_API_KEY" not in seen
