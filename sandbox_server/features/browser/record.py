@@ -17,7 +17,7 @@ from sandbox_server.drivers.video.recordings import Recordings
 
 MAX_FPS = 60
 MAX_SECONDS = 3600.0
-"""After which a film ends that nobody stops."""
+"""The longest film; one that nobody stops ends after it."""
 BEST_CRF, WORST_CRF = 18, 43
 """Of H.264, for quality 100 and 0."""
 
@@ -28,7 +28,7 @@ class PageRecordRequest(Model):
     save_path: str | None = None
     """Where the film goes, and by which it is named afterwards. Null: a new file in /tmp/recordings, or the latest film."""
     duration: Annotated[float, Field(gt=0)] = 10
-    """Seconds; for `once`."""
+    """Seconds, at most 3600; for `once`."""
     fps: Annotated[int, Field(gt=0)] = 15
     """Pictures per second, at most 60; where nothing changes, one."""
     quality: Annotated[int, Field(ge=0, le=100)] = 80
@@ -74,8 +74,7 @@ class PageRecordings:
         return self._result(recording)
 
     async def _start(self, request: PageRecordRequest) -> Recording:
-        if request.fps > MAX_FPS:
-            raise InvalidFields([{"loc": ("fps",), "msg": f"may be {MAX_FPS} at most", "type": "less_than_equal"}])
+        _require_bounds(request)
         seconds = request.duration if request.action == "once" else MAX_SECONDS
         crf = round(WORST_CRF - (WORST_CRF - BEST_CRF) * request.quality / 100)
         tabs = await self._owner.tabs()
@@ -99,6 +98,15 @@ class PageRecordings:
             "error": recording.failure,
             "recordings": running,
         }
+
+
+def _require_bounds(request: PageRecordRequest) -> None:
+    bounds = (("fps", request.fps, MAX_FPS), ("duration", request.duration, MAX_SECONDS))
+    problems = [
+        {"loc": (name,), "msg": f"may be {limit:g} at most", "type": "less_than_equal"} for name, given, limit in bounds if given > limit
+    ]
+    if problems:
+        raise InvalidFields(problems)
 
 
 async def _ended(recording: Recording) -> None:

@@ -114,7 +114,8 @@ async def test_a_caller_who_leaves_ends_the_film_whole(recordings: PageRecording
     assert (asked.cancelled(), colours(home / "f.mp4")) == (True, ["blue"])
 
 
-async def test_more_pictures_than_a_browser_paints_are_refused(recordings: PageRecordings, casts: Casts) -> None:
-    with pytest.raises(InvalidFields):
-        await recordings.record(asking("start", fps=61))
-    assert casts.asked == []
+@pytest.mark.parametrize("beyond", [{"fps": 61}, {"duration": 3601}])
+async def test_what_is_beyond_bounds_is_refused(recordings: PageRecordings, casts: Casts, beyond: dict[str, float]) -> None:
+    with pytest.raises(InvalidFields) as refused:
+        await recordings.record(asking("once", **beyond))
+    assert ([problem["loc"] for problem in refused.value.problems], casts.asked) == ([tuple(beyond)], [])
