@@ -71,7 +71,8 @@ def test_a_fork_bomb_leaves_the_server_answering_and_is_over_with_its_timeout(ow
 
 
 def test_a_memory_hog_is_an_error_of_its_own(own: Sandbox) -> None:
-    result = run(own, "hog = []\nwhile True: hog.append(bytearray(1 << 24))", timeout=60)
+    result = run(own, "hog = []\nwhile True: hog.append(bytearray(1 << 24))", timeout=60, session_id="hog")
+    own.request("DELETE", "/v1/jupyter/sessions/hog")  # it keeps what it has
 
     assert result["status"] == "error"
     assert result["outputs"][-1]["ename"] in ("MemoryError", "KernelEnded")
