@@ -77,7 +77,8 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.n
     fetch npm ci --ignore-scripts --no-audit --no-fund \
     && mkdir -p /vendor/novnc && cd node_modules/@novnc/novnc && cp -r core vendor AUTHORS LICENSE.txt docs/LICENSE.MPL-2.0 /vendor/novnc/ \
     && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
-    && cp xterm/LICENSE /vendor/xterm.LICENSE
+    && cp xterm/LICENSE /vendor/xterm.LICENSE \
+    && mkdir /pages && cd ../@mozilla/readability && cp Readability.js LICENSE.md /pages/
 
 # --- pythons: 3.10, 3.11 and 3.12 beside Debian's own, each as its distribution built it; one that cannot be had is said --
 FROM tools AS pythons
@@ -197,6 +198,7 @@ COPY --from=clients /opt/clients /opt/clients
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
+COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY . /opt/tandem
@@ -209,5 +211,6 @@ CMD ["/opt/venv/bin/pytest"]
 FROM base AS runtime
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
+COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/

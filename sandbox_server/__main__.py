@@ -79,6 +79,7 @@ def box(_: argparse.Namespace) -> None:
     paths, agent = settings.paths, settings.agent
     arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
     arguments += ["--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
+    arguments += ["--desktop-sockets", paths.desktop_sockets]
     arguments += ["--processes", str(settings.box.max_processes), "--max-memory", str(settings.box.max_memory)]
     arguments += ["--sudo-user", agent.user] if agent.sudo else []
     arguments += [] if settings.box.checkpoint_workspace else ["--shared", agent.workspace]

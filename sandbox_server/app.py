@@ -18,7 +18,11 @@ from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers import isolation, system
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.readable import Readable
+from sandbox_server.drivers.browser.session import BrowserSession
+from sandbox_server.drivers.browser.uploads import Uploads as BrowserUploads
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
@@ -59,15 +63,28 @@ from sandbox_server.features.box.checks import BoxChecks
 from sandbox_server.features.box.itself import BoxItself
 from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.browser.captcha import Captchas
 from sandbox_server.features.browser.console import ConsoleLog
 from sandbox_server.features.browser.cookies import Cookies
+from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
+from sandbox_server.features.browser.page.elements import PageElements
+from sandbox_server.features.browser.page.forms import Forms
+from sandbox_server.features.browser.page.input import PageInput
+from sandbox_server.features.browser.page.navigation import Navigation
+from sandbox_server.features.browser.page.reading import Reading
+from sandbox_server.features.browser.page.waiting import Waiting
 from sandbox_server.features.browser.pictures import Pictures
 from sandbox_server.features.browser.record import PageRecordings
+from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.browser.state import BrowserState
+from sandbox_server.features.browser.tabs import Tabs
+from sandbox_server.features.browser.tools.acting import ActingTools
+from sandbox_server.features.browser.tools.listing import Outline
+from sandbox_server.features.browser.tools.reading import ReadingTools
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
@@ -136,9 +153,10 @@ def compose(settings: Settings) -> Product:
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
-    owner = Owner(paths.socket("cdp"))
+    owner, has_browser = Owner(paths.socket("cdp")), "browser" not in settings.components.left_out
     devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
+    session, uploads = BrowserSession(owner), BrowserUploads(files, paths.spool)
 
     def active() -> bool:
         return busy() or display.recording or recordings.recording
@@ -164,14 +182,15 @@ def compose(settings: Settings) -> Product:
         BoxItself(box, renewal),
         CapabilityReport(box.isolation),
         Pictures(desktop),
-        BrowserScreen(desktop, turns),
+        BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
+        *([BrowserRunning(owner, desktop)] * has_browser),
         ScreenElements(desktop, turns),
         Vnc(VncServer(paths.vnc), desktop),
         display,
         recordings,
         *network_features(devtools, downloads, files),
     ]
-    features += load_features(paths.custom_tools)
+    features += [*page_features(session, uploads), Waiting(session, devtools, downloads, files), *load_features(paths.custom_tools)]
     features.append(Description(lambda: list(every_operation(features)), __version__))
     opened = (
         bash,
@@ -190,6 +209,8 @@ def compose(settings: Settings) -> Product:
         downloads,
         recordings,
         observe,
+        uploads,
+        session,
     )
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
 
@@ -234,6 +255,25 @@ def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
     for component in parts.keys() - settings.components.left_out:
         sockets |= parts[component]
     return sockets
+
+
+def page_features(session: BrowserSession, uploads: BrowserUploads) -> list[Feature]:
+    """Everything on the browser's pages and tabs."""
+    elements = Elements()
+    navigation, tabs = Navigation(session), Tabs(session)
+    hands, forms = PageInput(session, elements), Forms(session, elements, uploads)
+    reading, outline = Reading(session, elements, Readable()), Outline(session, elements)
+    return [
+        navigation,
+        hands,
+        forms,
+        reading,
+        PageElements(session, elements),
+        tabs,
+        Captchas(session),
+        ActingTools(session, outline, navigation, hands, forms, tabs),
+        ReadingTools(session, outline, reading),
+    ]
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> list[Feature]:

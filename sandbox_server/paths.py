@@ -98,6 +98,11 @@ class Paths:
         return f"{self.desktop}/pulse/native"
 
     @property
+    def desktop_sockets(self) -> str:
+        """Where programs on the desktop find the X server's sockets in a box; their usual place, in /tmp, is the agent's there."""
+        return f"{self.desktop}/x11"
+
+    @property
     def announcement(self) -> str:
         """An empty file while nobody has said yet, since the container started, where it is and how to sign in."""
         return f"{self.run}/announcement"

@@ -59,8 +59,8 @@ class BoxDaemons:
     def start_spawner(self) -> None:
         """Start the spawner and wait until it listens."""
         arguments = ["--socket", self.spawn_socket, "--environment", str(self._environment), "--client", "daemon"]
-        arguments += ["--private", str(self.agent_run)]
-        self._spawner = self._daemon(SPAWNER, [*arguments, "--allow-root", "--box", self.keeper_socket], self.spawn_socket)
+        arguments += ["--private", str(self.agent_run), "--allow-root", "--desktop", "desktop", "--box", self.keeper_socket]
+        self._spawner = self._daemon(SPAWNER, arguments, self.spawn_socket)
 
     def _daemon(self, code: str, arguments: list[str], path: str) -> subprocess.Popen[bytes]:
         Path(path).unlink(missing_ok=True)

@@ -27,7 +27,7 @@ def _added(paths: Paths) -> Sequence[str]:
 
 def _not_asked_for(settings: Settings) -> set[str]:
     unwanted = set() if settings.hooks.post_ready else {"post-ready"}
-    return unwanted | ({"cdp"} if "browser" in settings.components.disabled else set())
+    return unwanted | ({"cdp"} if "browser" in settings.components.left_out else set())
 
 
 def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> None:

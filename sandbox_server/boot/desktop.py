@@ -12,7 +12,8 @@ from sandbox_server.settings import Settings
 COOKIE_BYTES = 16
 SOCKETS = Path("/tmp/.X11-unix")
 _LOCAL, _WILD = 256, 65535
-"""Families of addresses (Xauth(3)): this host by name, for clients that know no other, and any."""
+"""Families of addresses (Xauth(3)): this host by name, for clients that know no other, and any. A client that is told a socket's path
+takes it for display 0, so that one entry is for any number too."""
 
 
 def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
@@ -23,6 +24,7 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     desktop = (settings.users.desktop_uid, settings.users.control_uid)
     places.own(settings.paths.desktop, 0o750, desktop)
     places.own(os.path.dirname(settings.paths.sound), 0o750, desktop)
+    places.own(settings.paths.desktop_sockets, 0o750, desktop)
     places.own(settings.paths.downloads, 0o770, desktop)
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)
     places.own(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
@@ -31,7 +33,7 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
 def write_authority(file: Path, display: str, owner: places.Owner) -> None:
     """Write a new cookie for X clients; the user and the group of `owner` can read it."""
     cookie = secrets.token_bytes(COOKIE_BYTES)
-    entries = (_entry(_LOCAL, socket.gethostname(), display, cookie), _entry(_WILD, "", display, cookie))
+    entries = (_entry(_LOCAL, socket.gethostname(), display, cookie), _entry(_WILD, "", display, cookie), _entry(_WILD, "", "", cookie))
     draft = file.with_suffix(".new")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o440)

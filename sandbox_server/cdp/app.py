@@ -1,5 +1,6 @@
 """The composition root of the process that owns the browser."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -9,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.inside import Inside
 from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.pages import Pages, answered
@@ -17,6 +19,7 @@ from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
 from sandbox_server.core.http.serving import serve_on
+from sandbox_server.drivers import isolation
 from sandbox_server.drivers.chromium import Chromium, Place
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.process import Processes
@@ -32,11 +35,14 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.name)
+    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings))
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
+    emulation = Emulation()
+
     async def prepare(link: Link) -> None:
-        """Give a new profile the cookies it is to start with."""
+        """Give a new profile the cookies it is to start with, and every page the device that is emulated."""
+        await emulation.apply(link)
         cookies = [dict(cookie) for cookie in settings.browser.cookies]
         if cookies and not (await link.command("Storage.getCookies"))["cookies"]:
             await link.command("Storage.setCookies", cookies=cookies)
@@ -53,9 +59,17 @@ def create(settings: Settings) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with browser:
             yield
+        await emulation.close()
 
     pages = Pages(browser, paths.devtools_protocol)
-    return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium))), lifespan=lifespan)
+    return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium, emulation))), lifespan=lifespan)
+
+
+def _display(settings: Settings) -> str:
+    """What the X server is called where the browser runs: by path in a box, in which /tmp is the agent's."""
+    if isolation.read(settings.paths.isolation).rung != "box":
+        return settings.display.name
+    return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.socket)}"
 
 
 def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRoute]:
@@ -73,6 +87,8 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
         yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
     yield Route("/browser", answered(inside.status))
     yield Route("/browser/tabs", answered(inside.tabs))
+    yield Route("/browser/page-size", answered(inside.page_size))
+    yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
     yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)
 

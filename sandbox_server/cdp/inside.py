@@ -2,11 +2,13 @@
 
 from dataclasses import asdict
 
+import orjson
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.strip import Strip
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
@@ -26,9 +28,10 @@ class RestartRequest(Model):
 class Inside:
     """Looking at the browser, and restarting it with other policies."""
 
-    def __init__(self, browser: Browser, chromium: Chromium) -> None:
+    def __init__(self, browser: Browser, chromium: Chromium, emulation: Emulation) -> None:
         self._browser = browser
         self._chromium = chromium
+        self._emulation = emulation
         self._strip = Strip()
 
     async def restart(self, request: Request) -> Response:
@@ -44,6 +47,17 @@ class Inside:
     async def tabs(self, _: Request) -> Response:
         """The tab strip."""
         return JSONResponse([asdict(tab) for tab in await self._strip.tabs(await self._browser.link())])
+
+    async def page_size(self, _: Request) -> Response:
+        """The size of the page in front, in CSS pixels."""
+        width, height = await self._strip.page_size(await self._browser.link())
+        return JSONResponse({"width": width, "height": height})
+
+    async def emulate(self, request: Request) -> Response:
+        """Give commands to every page, or none any more."""
+        commands = orjson.loads(await request.body() or b"null")
+        await self._emulation.set(await self._browser.link(), commands)
+        return JSONResponse({})
 
     async def status(self, _: Request) -> Response:
         """How the browser runs."""

@@ -17,6 +17,8 @@ from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.core.results import Caller
 
+PAGE_TIMEOUT = 1.0
+"""Seconds for a page, which may be stuck in a script, to tell its size."""
 _SELF = Caller("owner")
 
 
@@ -49,14 +51,14 @@ class Insider:
         """Attach to the browser."""
         return cls(link, *await link.attach(_SELF, None))
 
-    async def command(self, method: str, session: str | None = None, **params: object) -> Object:
+    async def command(self, method: str, session: str | None = None, timeout: float = COMMAND_TIMEOUT, **params: object) -> Object:
         """Send a command and return its result; raises Refused, and Unavailable when no answer comes."""
         self._last += 1
         self.events.clear()
         address = {"sessionId": session} if session else {}
         self.link.send(self._peer, encode({"id": self._last, "method": method, "params": params, **address}))
         try:
-            async with asyncio.timeout(COMMAND_TIMEOUT):
+            async with asyncio.timeout(timeout):
                 return await self._answer()
         except TimeoutError:
             raise Unavailable(f"the browser did not answer {method}", retry_after=1.0) from None
@@ -90,6 +92,21 @@ class Strip:
             shown = [info for info in found if info["type"] == "tab" and info.get("embedderData")]
             named = [(await self._page_of(insider, info["targetId"], pages), info) for info in shown]
         return sorted((_tab(page, info) for page, info in named if page), key=lambda tab: tab.index)
+
+    async def page_size(self, link: Link) -> tuple[int, int]:
+        """Width and height of the page in front, in CSS pixels; raises NotFound without one, Unavailable where it does not answer."""
+        front = next((tab for tab in await self.tabs(link) if tab.active), None)
+        if front is None:
+            raise NotFound("there is no page")
+        async with self._lock:
+            insider = await self._enter(link)
+            session = (await insider.command("Target.attachToTarget", targetId=front.page, flatten=True))["sessionId"]
+            try:
+                metrics = await insider.command("Page.getLayoutMetrics", session, timeout=PAGE_TIMEOUT)
+            finally:
+                await insider.command("Target.detachFromTarget", sessionId=session)
+        size = metrics["cssLayoutViewport"]
+        return int(size["clientWidth"]), int(size["clientHeight"])
 
     async def _enter(self, link: Link) -> Insider:
         if self._insider is None or self._insider.link is not link:

@@ -6,10 +6,11 @@ from inspect import isawaitable
 from typing import Any, cast
 
 from pydantic import BaseModel, RootModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 from sandbox_server.core.operation import Operation
-from sandbox_server.core.results import Call, Event
+from sandbox_server.core.results import Call, Event, NullCounts
 
 type Proceed = Callable[[], Awaitable[object]]
 type Guard = Callable[[Operation, BaseModel | None, Call, Proceed], Awaitable[object]]
@@ -79,7 +80,7 @@ async def require_scope(operation: Operation, request: BaseModel | None, call: C
 def validate(operation: Operation, fields: Mapping[str, object], *, strict: bool) -> BaseModel | None:
     """Build the operation's request; a RootModel, a union of several, takes all fields as they are.
 
-    A null for a field that has a default counts as not given: clients send it for every optional field.
+    A null for a field that has a default counts as not given, unless it is marked `NullCounts`: clients send it for every optional field.
     With `strict`, a field that the operation does not have is an error: an agent that invents one should learn of it.
     """
     model = operation.spec.request
@@ -90,8 +91,12 @@ def validate(operation: Operation, fields: Mapping[str, object], *, strict: bool
     known = model.model_fields
     if strict and (unknown := sorted(set(fields) - set(known))):
         raise InvalidArgument(f"{operation.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
-    given = {name: value for name, value in fields.items() if value is not None or name not in known or known[name].is_required()}
+    given = {name: value for name, value in fields.items() if value is not None or name not in known or _takes_null(known[name])}
     return _built(model, given)
+
+
+def _takes_null(field: FieldInfo) -> bool:
+    return field.is_required() or any(isinstance(mark, NullCounts) for mark in field.metadata)
 
 
 def _built(model: type[BaseModel], given: Mapping[str, object]) -> BaseModel:

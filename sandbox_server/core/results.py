@@ -24,6 +24,11 @@ class Model(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class NullCounts:
+    """Marks a field, by `Annotated`, for which null says something else than leaving it out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks, as the gateway found out."""
 

@@ -25,7 +25,7 @@ SMALL_SHM_BYTES = 256 << 20
 RETRY_AFTER = 5.0
 
 _LAUNCH = str(Path(__file__).with_name("launch-chromium"))
-_PROBE = ("unshare", "--user", "--pid", "--net", "--map-root-user", "--fork", "true")
+SANDBOX_PROBE = ("unshare", "--user", "--pid", "--net", "--map-root-user", "--fork", "true")
 """What Chromium's sandbox does first (docs/linux/sandboxing.md in its source)."""
 _SET_ASIDE = """
 cd "$1" && [ -d "$2" ] && mv -T "$2" "$2.aside-$3"
@@ -40,6 +40,7 @@ _ALWAYS = (
     "--hide-crash-restore-bubble",
     "--password-store=basic",
     "--disable-blink-features=AutomationControlled",  # pages meet the browser a person uses
+    "--disable-back-forward-cache",  # over DevTools a page that comes out of it never loads: Playwright's go_back waits for that
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-breakpad",
@@ -93,7 +94,10 @@ class Place:
     policies: str
     """The managed policy file; ours to write, everybody's to read."""
     downloads: str
+    x_socket: str
+    """Where this process reaches the X server."""
     display: str
+    """What the browser calls it."""
 
     @property
     def profile(self) -> str:
@@ -106,6 +110,7 @@ class Place:
             "HOME": self.home,
             "DISPLAY": self.display,
             "XAUTHORITY": f"{self.home}/authority",
+            "TMPDIR": f"{self.home}/tmp",
             "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.home}/bus",
             "XDG_RUNTIME_DIR": self.home,  # where the browser's own sandbox lets it reach a sound server
         }
@@ -202,16 +207,16 @@ class Chromium:
     async def _check_display(self) -> None:
         """Without a display Chromium would end at once, and be taken for one whose profile is broken."""
         try:
-            _, writer = await asyncio.open_unix_connection(f"/tmp/.X11-unix/X{self._place.display.removeprefix(':')}")
+            _, writer = await asyncio.open_unix_connection(self._place.x_socket)
         except OSError as error:
-            raise Unavailable(f"the browser cannot start: display {self._place.display} is not up", retry_after=1.0) from error
+            raise Unavailable(f"the browser cannot start: there is no X server on {self._place.x_socket}", retry_after=1.0) from error
         writer.close()
 
     async def _may_sandbox(self) -> bool:
         if self._browser.no_sandbox:
             log.warning("Chromium runs without its sandbox: BROWSER_NO_SANDBOX=true")
             return False
-        probe = await self._processes.run(_PROBE, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
+        probe = await self._processes.run(SANDBOX_PROBE, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
         if probe.exit.code != 0:
             raise Unavailable(
                 "the browser cannot start: this host refuses the user namespaces that its sandbox is made of",

@@ -192,7 +192,7 @@ class Spawner:
 
     def _fork(self, connection: Spawned, request: Message, fds: list[int]) -> None:
         user = request.get("user", "agent")
-        account, place = self._account(user), None if user == "desktop" else self._seat
+        account, place = self._account(user), self._seat and (self._seat.desk if user == "desktop" else self._seat)
         if request.get("worker"):
             connection.kept = True  # ends with its own socket, not with this connection
             connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -6,6 +6,7 @@ from typing import Literal
 from sandbox_server.core import Conflict, Failure, Model, Unavailable, operation
 from sandbox_server.core.diagnosis import Finding, Probe
 from sandbox_server.drivers import system
+from sandbox_server.drivers.chromium import SANDBOX_PROBE
 from sandbox_server.drivers.fence import landlock
 from sandbox_server.drivers.fence.policy import (
     EnvPolicy,
@@ -71,6 +72,7 @@ class Doctor:
             Probe("authentication", self._authentication, "unset AUTH=off"),
             Probe("seccomp", _seccomp, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
             Probe("user_namespaces", self._user_namespaces, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
+            Probe("browser_sandbox", self._browser_sandbox, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
             Probe("isolation", self._isolation, NEEDED_FOR_ISOLATION),
             Probe("isolated_signals", _isolated_signals, "needs a host with Linux 6.12 or newer, and Landlock among its security modules"),
             Probe("sudo", self._sudo, "set ALLOW_SUDO=true and do not run with no-new-privileges"),
@@ -95,6 +97,13 @@ class Doctor:
     async def _user_namespaces(self) -> Finding:
         made = await self._succeeds("unshare", "--user", "--map-root-user", "true")
         return Finding(made, "the agent can make user namespaces" if made else "making a user namespace is refused")
+
+    async def _browser_sandbox(self) -> Finding:
+        if self._settings.browser.no_sandbox:
+            return Finding(False, "BROWSER_NO_SANDBOX gives it up")
+        completed = await self._processes.run(SANDBOX_PROBE, user="desktop", cwd="/", timeout=PROBE_SECONDS, max_output=4096)
+        made = completed.exit.code == 0
+        return Finding(made, "Chromium has a sandbox of its own" if made else "Chromium does not start: its namespaces are refused")
 
     async def _isolation(self) -> Finding:
         try:

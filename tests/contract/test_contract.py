@@ -29,45 +29,17 @@ NOT_BUILT = {
 """Tags of the contract that we do not have at all, and how many operations each has."""
 
 MISSING_OPERATIONS = {
-    "GET /v1/browser/info",
-    "POST /v1/browser/page/navigate",
-    "POST /v1/browser/page/back",
-    "POST /v1/browser/page/forward",
-    "POST /v1/browser/page/reload",
-    "POST /v1/browser/page/click",
-    "POST /v1/browser/page/fill",
-    "POST /v1/browser/page/type",
-    "POST /v1/browser/page/press_key",
-    "POST /v1/browser/page/hot_key",
-    "POST /v1/browser/page/hover",
-    "POST /v1/browser/page/select_option",
-    "POST /v1/browser/page/check",
-    "POST /v1/browser/page/uncheck",
-    "POST /v1/browser/page/upload_file",
-    "POST /v1/browser/page/fill_form",
-    "POST /v1/browser/page/scroll",
-    "POST /v1/browser/page/scroll_to",
-    "POST /v1/browser/page/scroll_to_element",
-    "GET /v1/browser/page/screenshot",
-    "GET /v1/browser/page/html",
-    "GET /v1/browser/page/text",
-    "GET /v1/browser/page/markdown",
-    "GET /v1/browser/page/elements",
-    "POST /v1/browser/page/evaluate",
-    "POST /v1/browser/page/find_text",
-    "POST /v1/browser/page/wait",
-    "GET /v1/browser/tabs",
-    "POST /v1/browser/tabs",
-    "DELETE /v1/browser/tabs/{index}",
-    "PUT /v1/browser/tabs/{index}/activate",
-    "GET /v1/browser/captcha/detect",
-    "POST /v1/browser/captcha/wait",
-    "POST /v1/browser/restart",
     "GET /v1/browser/proxy.pac",
 }
 """Operations that we lack of the tags that we have. It may only shrink."""
 
 DIFFERENT = {
+    "GET /v1/browser/page/screenshot query format: any value is not within ['png', 'jpg', 'jpeg']": "no other picture can be had of a page",
+    "POST /v1/browser/page/click body.button: any value is not within ['left', 'right', 'middle']": "a mouse has these three",
+    "POST /v1/browser/page/scroll body.direction: any value is not within ['up', 'down', 'left', 'right']": "there are these four",
+    "POST /v1/browser/page/wait body.state: any value is not within "
+    "['visible', 'hidden', 'attached', 'detached', 'load', 'domcontentloaded', 'networkidle']": "Playwright knows these",
+    "POST /v1/browser/page/scroll_to_element body.selector: must be given, and need not": "an index names an element too",
     "POST /v1/file/glob body.sort_by: any value is not within ['path', 'name', 'size', 'modified']": "the published text names these four",
     "POST /v1/file/list body.sort_by: any value is not within ['name', 'size', 'modified', 'type']": "the published text names these four",
     "POST /v1/bash/kill body.signal: any value is not within ['SIGTERM', 'SIGKILL', 'SIGINT']": "the published text names these three",
@@ -103,7 +75,7 @@ def _request_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[
         if own is None:
             yield f"a body of {media_type}: missing"
         else:
-            yield from REQUESTS.problems(own["schema"], content["schema"], "body")
+            yield from REQUESTS.problems(own["schema"], content["schema"], "body", nullable=not ours["requestBody"]["required"])
 
 
 def _response_problems(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:

@@ -1,10 +1,22 @@
 from collections.abc import AsyncIterator
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import BaseModel
 
-from sandbox_server.core import Call, Caller, Conflict, Event, InvalidArgument, Model, PermissionDenied, Upload, operation, stream_of
+from sandbox_server.core import (
+    Call,
+    Caller,
+    Conflict,
+    Event,
+    InvalidArgument,
+    Model,
+    NullCounts,
+    PermissionDenied,
+    Upload,
+    operation,
+    stream_of,
+)
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, Proceed, require_scope
 from sandbox_server.core.operation import Operation, operations
 
@@ -19,6 +31,7 @@ class Fields(Model):
     name: str
     count: int = 3
     nested: Nested | None = None
+    policy: Annotated[bool | None, NullCounts()] = None
 
 
 class Feature:
@@ -72,6 +85,10 @@ async def request_of(fields: dict[str, object]) -> Fields:
 
 async def test_null_means_not_given_where_there_is_a_default() -> None:
     assert (await request_of({"name": "a", "count": None})).count == 3
+
+
+async def test_null_is_given_where_it_says_something() -> None:
+    assert (await request_of({"name": "a", "policy": None, "count": None})).model_fields_set == {"name", "policy"}
 
 
 async def test_null_for_what_is_required_is_a_problem() -> None:

@@ -9,7 +9,7 @@ from sandbox_server.drivers.process import Processes
 
 
 def chromium(folder: Path, **settings: object) -> Chromium:
-    place = Place("/home/d", str(folder / "policies.json"), "/home/a/Downloads", ":99")
+    place = Place("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99")
     return Chromium(Processes("/nowhere"), Browser(**settings), place)  # type: ignore[arg-type]
 
 

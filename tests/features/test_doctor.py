@@ -62,6 +62,13 @@ async def test_a_lost_guarantee_says_what_would_win_it() -> None:
     assert "seccomp" in found.hint
 
 
+async def test_a_browser_without_its_sandbox_is_said_so() -> None:
+    assert (await checks(FakeProcesses({})))["browser_sandbox"].status == "holds"
+    assert (await checks(FakeProcesses({"unshare": 1})))["browser_sandbox"].status == "lost"
+    given_up = (await checks(FakeProcesses({}), load({"BROWSER_NO_SANDBOX": "true", "WORKSPACE": "/tmp"})))["browser_sandbox"]
+    assert (given_up.status, "BROWSER_NO_SANDBOX" in given_up.detail) == ("lost", True)
+
+
 async def test_probes_of_other_features_are_looked_at_too() -> None:
     async def look() -> Finding:
         return Finding(holds=False, detail="it is not")

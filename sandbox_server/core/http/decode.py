@@ -57,7 +57,7 @@ def _is_list(annotation: Any) -> bool:
 
 async def _json(request: Request) -> dict[str, object]:
     body = await _read(request)
-    if not body.strip():
+    if body.strip() in (b"", b"null"):
         return {}
     try:
         value = orjson.loads(body)

@@ -6,7 +6,7 @@ mounts are locked, and a second /proc, with which it could write the host's sett
 process namespace.
 
 The box's first process belongs to the outer one, so that nothing in the box can trace it, and executes nothing: the kernel reaps for it,
-and its death is the end of everything in the box.
+and its death is the end of everything in the box. Programs on the desktop live beside it in the outer one; see `desk`.
 """
 
 import json
@@ -21,14 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from sandbox_server.drivers.box import namespaces
+from sandbox_server.drivers.box import desk, namespaces
 from sandbox_server.drivers.box import tree as box_tree
 from sandbox_server.drivers.box.plan import Part
 
 BUILD_SECONDS = 30.0
 END_SECONDS = 10.0
-KINDS = ("pid", "uts", "ipc", "mnt")
-"""The namespaces of a box beside the user namespaces, in the order in which their descriptors travel."""
+DESK = 3
+"""The descriptor by which the first process holds the mount namespace of the desktop's programs."""
+KINDS = ("ns/pid", "ns/uts", "ns/ipc", f"fd/{DESK}", "ns/mnt")
+"""Where the first process has the namespaces of a box beside the user namespaces, in the order in which their descriptors travel."""
 _GROUPED = os.CLONE_NEWUTS | os.CLONE_NEWIPC | os.CLONE_NEWPID
 
 
@@ -45,6 +47,8 @@ class Tree:
     options: Sequence[str]
     agent_run: str
     hidden: Collection[str]
+    sockets: str
+    """Directory in which programs on the desktop find the X server."""
     processes: int
     """Processes and threads that may be in the box at once before its users get no more; root's count, but root is not held to it."""
 
@@ -65,7 +69,7 @@ class Box:
         if start_time(init) != started:  # another process has that number now
             os.close(pidfd)
             raise ProcessLookupError(f"process {init} is no box")
-        user, *others = (os.open(f"/proc/{init}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("user", *KINDS))
+        user, *others = (os.open(f"/proc/{init}/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("ns/user", *KINDS))
         return cls(init, pidfd, user, tuple(others))
 
     @property
@@ -142,41 +146,58 @@ def _become_init(tree: Tree, sock: socket.socket) -> None:
     os.setsid()
     namespaces.forbid_imports()
     os.unshare(os.CLONE_NEWNS)
-    box_tree.build(tree.store, tree.parts, tree.options, tree.agent_run, tree.hidden)
-    inner = _inner_mounts(tree.processes)
+    root = box_tree.build(tree.store, tree.parts, tree.options, tree.agent_run, tree.hidden)
+    desk_mounts = _made_elsewhere(lambda sock: _open_desk(sock, root, tree))
+    namespaces.enter_root(root)
+    inner = _made_elsewhere(lambda sock: _open_inner(sock, tree.processes))
     os.setns(inner, os.CLONE_NEWNS)
-    os.close(inner)
-    fds = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in KINDS]
+    sent = sock.dup()
+    os.dup2(desk_mounts, DESK)
+    fds = [os.open(f"/proc/self/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in KINDS]
     _forget_the_keeper()
-    socket.send_fds(sock, [b"{}"], fds)
-    os.closerange(0, os.sysconf("SC_OPEN_MAX"))
+    socket.send_fds(sent, [b"{}"], fds)
+    os.closerange(0, DESK)
+    os.closerange(DESK + 1, os.sysconf("SC_OPEN_MAX"))
     while True:
         signal.pause()
 
 
-def _inner_mounts(processes: int) -> int:
-    """Copy the mounts into the namespace of a new user namespace, and open that."""
+def _made_elsewhere(make: Callable[[socket.socket], None]) -> int:
+    """Open a mount namespace that a child makes from this one; `make` sends it, and may ask before to have its ids mapped."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
-        _run(theirs, lambda: _open_inner(theirs, processes))
-    with ours, theirs:
-        ours.recv(1)
-        namespaces.write_id_maps(pid)
-        ours.send(b"x")
+        _run(theirs, lambda: make(theirs))
+    theirs.close()
+    with ours:
         message, fds, _, _ = socket.recv_fds(ours, 4096, 1, socket.MSG_CMSG_CLOEXEC)
+        if message == b"map":
+            namespaces.write_id_maps(pid)
+            ours.send(b"x")
+            message, fds, _, _ = socket.recv_fds(ours, 4096, 1, socket.MSG_CMSG_CLOEXEC)
         os.waitpid(pid, 0)
     if not fds:
-        raise BoxError(json.loads(message)["error"])
+        raise BoxError(json.loads(message or b'{"error": "it died"}')["error"])
     return fds[0]
 
 
 def _open_inner(sock: socket.socket, processes: int) -> None:
+    """Copy the mounts into the namespace of a new user namespace."""
     resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))  # the kernel holds all of a namespace to its maker's limit
     os.unshare(os.CLONE_NEWUSER)
-    sock.send(b"x")
+    sock.send(b"map")
     sock.recv(1)
     os.unshare(os.CLONE_NEWNS)
+    _send_mounts(sock)
+
+
+def _open_desk(sock: socket.socket, root: str, tree: Tree) -> None:
+    os.unshare(os.CLONE_NEWNS)
+    desk.build(root, tree.sockets, tree.hidden)
+    _send_mounts(sock)
+
+
+def _send_mounts(sock: socket.socket) -> None:
     socket.send_fds(sock, [b"{}"], [os.open("/proc/self/ns/mnt", os.O_RDONLY)])
 
 

@@ -26,7 +26,7 @@ type Answer = Mapping[str, object]
 class BoxCare:
     """Owns the box that runs. `record` is the file that tells the next keeper which one that is."""
 
-    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, record: str, limits: Limits) -> None:
+    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, sockets: str, record: str, limits: Limits) -> None:
         self.box: Box | None = None
         self.made = 0
         """How many boxes there were; a number for the newest."""
@@ -35,6 +35,7 @@ class BoxCare:
         self._store = store
         self._parts = parts
         self._agent_run = agent_run
+        self._sockets = sockets
         self._record = record
         self._limits = limits
         self.lookout = Lookout(store.folder, limits)
@@ -62,7 +63,7 @@ class BoxCare:
         try:
             self._store.set_stale_aside()
             options, store = self._store.prepare_mounts(self.layered), self._store.folder
-            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._limits.processes)))
+            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._sockets, self._limits.processes)))
         except (OSError, BoxError) as error:
             self.failure = str(error)
         return self.box is not None

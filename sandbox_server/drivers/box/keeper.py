@@ -242,7 +242,7 @@ def serve(arguments: Sequence[str]) -> None:
             namespaces.mount_memory(options.store)
         parts = _prepare(store, options.sudo_user, options.shared)
     limits = Limits(options.processes, options.max_memory or cgroup.snapshot().mem_max_bytes, enforced=options.max_memory > 0)
-    care = BoxCare(store, parts, options.agent_run, options.record, limits)
+    care = BoxCare(store, parts, options.agent_run, options.desktop_sockets, options.record, limits)
     if found:
         care.take_over(found[0])
     Keeper(listener, care, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
@@ -266,6 +266,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--store", required=True, help="directory for the box's files, on a filesystem that can hold layers")
     parser.add_argument("--record", required=True, help="file that tells the next keeper which box runs")
     parser.add_argument("--agent-run", required=True, help="directory that the box sees too, read-only")
+    parser.add_argument("--desktop-sockets", default="", help="directory in which programs on the desktop find the X server")
     parser.add_argument("--client", default="control", help="user that may ask")
     parser.add_argument("--sudo-user", default=None, help="user who may become root in the box")
     parser.add_argument("--processes", type=int, default=1024, help="processes and threads that may be in the box at once")

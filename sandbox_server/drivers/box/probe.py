@@ -55,7 +55,7 @@ def _try(store: str) -> None:
         tried = BoxStore(folder)
         tried.prepare()
         root = [Layered("/", tried.make_base())]
-        create(Tree(folder, root, tried.prepare_mounts(root), "/nonexistent", [], PROCESSES)).kill()
+        create(Tree(folder, root, tried.prepare_mounts(root), "/nonexistent", [], "/nonexistent", PROCESSES)).kill()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -119,11 +119,28 @@ class Seat:
                 os.close(fd)
         self._descriptors, self._inner = [], -1
 
+    @property
+    def desk(self) -> "Desk":
+        """The place of the desktop's programs, beside the box."""
+        return Desk(self._descriptors[-2])
+
     def enter(self) -> None:
         """Move this process, which was just forked, into the box."""
-        _, _, _, uts, ipc, mounts = self._descriptors
+        _, _, _, uts, ipc, _, mounts = self._descriptors
         namespaces.forbid_imports()
         os.setns(mounts, os.CLONE_NEWNS)
         os.setns(uts, os.CLONE_NEWUTS)
         os.setns(ipc, os.CLONE_NEWIPC)
         os.setns(self._inner, os.CLONE_NEWUSER)
+
+
+class Desk:
+    """Where the desktop's programs live, by its mount namespace: in the box's process namespace, but not within reach of its root."""
+
+    def __init__(self, mounts: int) -> None:
+        self._mounts = mounts
+
+    def enter(self) -> None:
+        """Move this process, which was just forked, there."""
+        namespaces.forbid_imports()
+        os.setns(self._mounts, os.CLONE_NEWNS)

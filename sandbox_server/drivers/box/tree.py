@@ -15,7 +15,6 @@ from sandbox_server.drivers.box.namespaces import (
     MS_NOSUID,
     MS_RDONLY,
     bind,
-    enter_root,
     freeze_mount,
     keep_mounts_private,
     mount,
@@ -31,8 +30,8 @@ _SYS_HIDDEN = ("firmware", "devices/virtual/powercap")
 _QUIET = MS_NOSUID | MS_NODEV
 
 
-def build(store: str, parts: Sequence[Part], options: Sequence[str], agent_run: str, hidden: Collection[str]) -> None:
-    """Mount everything and make it this process's root.
+def build(store: str, parts: Sequence[Part], options: Sequence[str], agent_run: str, hidden: Collection[str]) -> str:
+    """Mount everything, and give the path at which it is.
 
     `options` are overlayfs's for each layered part, relative to `store`; `agent_run` is shown read-only; `hidden` are paths that must
     not show through a shared mount.
@@ -52,7 +51,7 @@ def build(store: str, parts: Sequence[Part], options: Sequence[str], agent_run: 
             mount("hidden", root + path, "tmpfs", MS_RDONLY, "size=0,mode=0")
     _mount_kernel(root)
     _mount_run(root, agent_run)
-    enter_root(root)
+    return root
 
 
 def _share(part: Shared, target: str) -> None:

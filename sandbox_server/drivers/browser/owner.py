@@ -8,13 +8,14 @@ from urllib.parse import quote
 
 import orjson
 
-from sandbox_server.core.errors import NotFound, Unavailable
+from sandbox_server.core.errors import Conflict, NotFound, Unavailable
 
 HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser"}
 """Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""
 ANSWER_SECONDS = 25.0
 """For one answer; a browser that is started lazily takes some of them."""
 MAX_ANSWER = 16 << 20
+BLANK = "data:text/html,"
 RETRY_AFTER = 1.0
 
 
@@ -54,31 +55,58 @@ class Owner:
         """Close the tab of a page; raises NotFound."""
         await self._ask("GET", f"/json/close/{page}")
 
-    async def reset(self, page: str) -> None:
-        """Show a blank page in a tab, in a process of its own; so comes back a page that crashed or hangs."""
-        from websockets.asyncio.client import unix_connect
+    async def version(self) -> dict[str, Any]:
+        """What Chromium's own server answers to /json/version; the address in it is of this socket."""
+        found: dict[str, Any] = orjson.loads(await self._ask("GET", "/json/version"))
+        return found
 
-        uri = f"ws://browser/devtools/page/{page}"
-        async with asyncio.timeout(ANSWER_SECONDS), unix_connect(self.socket, uri, additional_headers=HEADERS, compression=None) as client:
-            await client.send(orjson.dumps({"id": 1, "method": "Page.navigate", "params": {"url": "about:blank"}}).decode())
-            await client.recv()
+    async def page_size(self) -> tuple[int, int]:
+        """Width and height of the page in front, in CSS pixels; raises NotFound and Unavailable where it does not answer."""
+        found = orjson.loads(await self._ask("GET", "/browser/page-size"))
+        return int(found["width"]), int(found["height"])
+
+    async def restart(self, policies: dict[str, Any]) -> None:
+        """Start the browser anew, with its tabs and the policies that are given, and return once it serves."""
+        await self._ask("POST", "/browser/restart", orjson.dumps(policies))
+
+    async def emulate(self, commands: dict[str, Any] | None) -> None:
+        """Have DevTools commands given to every page of the browser, now and whenever one appears; None for no more."""
+        await self._ask("PUT", "/browser/emulation", orjson.dumps(commands))
+
+    async def reset(self, page: str) -> None:
+        """Show a blank page in a tab; so comes back one that crashed or hangs. Raises Conflict where it does not.
+
+        The blank page is a document that shares its process with no other: the old one's may never answer again.
+        """
+        await self._command(page, "Page.navigate", ANSWER_SECONDS, url=BLANK)
+        if not await self.answers(page, ANSWER_SECONDS):
+            raise Conflict("the page does not come back", hint="Close its tab.", reason="not_responding")
 
     async def answers(self, page: str, within: float) -> bool:
         """Whether a page runs a script within so many seconds; one that is stuck in a script, or crashed, does not."""
+        try:
+            await self._command(page, "Runtime.evaluate", within, expression="1")
+        except Unavailable:
+            return False
+        return True
+
+    async def _command(self, page: str, method: str, within: float, **params: object) -> None:
+        """Send one command to a page, and wait for the reply; raises Unavailable when none comes."""
         from websockets.asyncio.client import unix_connect
+        from websockets.exceptions import WebSocketException
 
         uri = f"ws://browser/devtools/page/{page}"
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(within), unix_connect(self.socket, uri, additional_headers=HEADERS, compression=None) as client:
-                await client.send('{"id": 1, "method": "Runtime.evaluate", "params": {"expression": "1"}}')
+                await client.send(orjson.dumps({"id": 1, "method": method, "params": params}).decode())
                 await client.recv()
-                return True
-        return False
+        except (OSError, TimeoutError, WebSocketException) as error:
+            raise Unavailable(f"the page does not answer {method}", retry_after=RETRY_AFTER) from error
 
-    async def _ask(self, verb: str, path: str) -> bytes:
+    async def _ask(self, verb: str, path: str, content: bytes = b"") -> bytes:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                status, body = await self._exchange(verb, path)
+                status, body = await self._exchange(verb, path, content)
         except TimeoutError:
             raise Unavailable("the browser does not answer", retry_after=RETRY_AFTER) from None
         except (OSError, ValueError) as error:
@@ -89,11 +117,14 @@ class Owner:
             raise Unavailable(_message(body), retry_after=RETRY_AFTER)
         return body
 
-    async def _exchange(self, verb: str, path: str) -> tuple[int, bytes]:
+    async def _exchange(self, verb: str, path: str, content: bytes) -> tuple[int, bytes]:
         reader, writer = await asyncio.open_unix_connection(self.socket, limit=MAX_ANSWER)
         try:
             headers = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
-            writer.write(f"{verb} {path} HTTP/1.1\r\nHost: browser\r\nConnection: close\r\n{headers}\r\n".encode())
+            writer.write(
+                f"{verb} {path} HTTP/1.1\r\nHost: browser\r\nConnection: close\r\nContent-Length: {len(content)}\r\n{headers}\r\n".encode()
+            )
+            writer.write(content)
             head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
         finally:
             writer.close()

@@ -1,15 +1,17 @@
 """The browser by pixels: what a hand on mouse and keyboard does."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Model, operation
+from sandbox_server.core import Conflict, Model, NullCounts, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.screen import MAX_SIZE, MIN_SIZE
 from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.browser.actions import Action, AnyAction
+from sandbox_server.features.browser.devices import Device
 from sandbox_server.features.browser.performer import perform
 from sandbox_server.features.browser.pictures import LookRequest, Picture, check, picture
 
@@ -67,16 +69,22 @@ class Resolution(Model):
 class BrowserConfigRequest(Model):
     resolution: Resolution | None = None
     """The size of the screen: any from 64x64 to 3840x2160."""
+    device: Annotated[Device | None, NullCounts()] = None
+    """The device that pages are to find, until it is null again; pages that are open follow when they are loaded again."""
+
+
+type Emulate = Callable[[Device | None], Awaitable[None]]
 
 
 class BrowserScreen:
-    """Acts on the desktop; one caller's actions at a time."""
+    """Acts on the desktop; one caller's actions at a time. `emulate` is None where there is no browser."""
 
     tag = "browser"
 
-    def __init__(self, desktop: Desktop, turns: Turns) -> None:
+    def __init__(self, desktop: Desktop, turns: Turns, emulate: Emulate | None = None) -> None:
         self._desktop = desktop
         self._turns = turns
+        self._emulate = emulate
 
     @operation("POST /v1/browser/actions", scope="control", envelope=False)
     async def execute_action(self, request: Action) -> ActionResponse:
@@ -110,10 +118,16 @@ class BrowserScreen:
 
     @operation("POST /v1/browser/config", scope="browser")
     async def set_config(self, request: BrowserConfigRequest) -> None:
-        """Change the size of the screen."""
-        if request.resolution is None:
-            return
-        size = (request.resolution.width, request.resolution.height)
+        """Change the size of the screen, or the device that pages find."""
+        if request.resolution is not None:
+            await self._resize(request.resolution)
+        if "device" in request.model_fields_set:
+            if self._emulate is None:
+                raise Conflict("there is no browser here: DISABLE_BROWSER=true")
+            await self._emulate(request.device)
+
+    async def _resize(self, resolution: Resolution) -> None:
+        size = (resolution.width, resolution.height)
         if not (MIN_SIZE[0] <= size[0] <= MAX_SIZE[0] and MIN_SIZE[1] <= size[1] <= MAX_SIZE[1]):
             raise InvalidFields(
                 [{"loc": ("resolution",), "msg": f"{size[0]}x{size[1]} is not from 64x64 to 3840x2160", "type": "resolution"}]

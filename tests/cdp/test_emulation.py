@@ -1,0 +1,62 @@
+"""Commands for every page, given by a client of our own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Owner = Any
+PHONE = {
+    "Emulation.setDeviceMetricsOverride": {"width": 360, "height": 640, "deviceScaleFactor": 2, "mobile": True},
+    "Emulation.setUserAgentOverride": {"userAgent": "Pocket"},
+    "Emulation.setTouchEmulationEnabled": {"enabled": True, "maxTouchPoints": 5},
+}
+SEEN = "[innerWidth, devicePixelRatio, navigator.userAgent, navigator.maxTouchPoints].join()"
+POCKET = "360,2,Pocket,5"
+PAGE = "data:text/html,<meta name=viewport content=width=device-width>"
+
+
+def emulate(owner: Owner, commands: dict[str, Any] | None) -> None:
+    answer = owner.request("PUT", "/browser/emulation", json=commands)
+    assert answer.status_code == 200, answer.text
+
+
+def seen_in_new_page(owner: Owner) -> str:
+    """What a page that opens now finds while it loads."""
+    with owner.connect() as client:
+        target = client.result("Target.createTarget", url=f"{PAGE}<script>seen = {SEEN}</script>")["targetId"]
+        session = client.attach(target)
+        seen = client.evaluate(
+            "new Promise(done => { const look = () => window.seen ? done(seen) : setTimeout(look, 10); look() })", session
+        )
+        client.result("Target.closeTarget", targetId=target)
+    return str(seen)
+
+
+def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: Owner) -> None:
+    with shared.connect() as client:
+        target = client.result("Target.createTarget", url="about:blank")["targetId"]
+        session = client.attach(target)
+        emulate(shared, PHONE)
+        assert client.evaluate("navigator.userAgent", session) == "Pocket"
+        assert seen_in_new_page(shared) == POCKET
+        emulate(shared, None)
+        assert client.evaluate("navigator.userAgent", session) != "Pocket"
+        assert not seen_in_new_page(shared).endswith("Pocket,5")
+        client.result("Target.closeTarget", targetId=target)
+
+
+def test_they_hold_after_a_restart(make_owner: Callable[..., Owner], until: Callable[..., None]) -> None:
+    owner = make_owner()
+    owner.start()
+    until(owner.answers, within=20)
+    emulate(owner, PHONE)
+    assert owner.request("POST", "/browser/restart").status_code == 200
+    assert seen_in_new_page(owner) == POCKET
+
+
+@pytest.mark.parametrize("commands", [{"Emulation.noSuchThing": {}}, {}])
+def test_what_chromium_does_not_know_stops_nothing(shared: Owner, commands: dict[str, Any]) -> None:
+    emulate(shared, commands)
+    assert "Chrome" in seen_in_new_page(shared)
+    emulate(shared, None)

@@ -1,0 +1,82 @@
+"""Parts of the desktop are killed while a client works: it sees an error, and what it tries next works."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from websockets.exceptions import WebSocketException
+
+from tests.image.conftest import new_launcher
+from tests.image.container import Sandbox, until
+from tests.image.test_browser import devtools
+
+PATIENCE = 30.0
+KEPT = "data:text/html,<title>Kept</title>"
+
+# How each is found by root of the container, the oldest first.
+VICTIMS = {
+    "the X server": "pgrep -o Xvfb",
+    "the window manager": "pgrep -o openbox",
+    "chromium": "pgrep -o -f remote-debugging-pipe",
+    "the GPU process": "pgrep -o -f type=gpu-process",
+    "a renderer": "pgrep -n -f 'type=rendere[r]'",
+    "the process that owns the browser": "pgrep -o -f 'sandbox_server cdp'",
+    "the spawner": "pgrep -o -f 'sandbox_server spawn'",
+    "the box's first process": "pgrep -o -x box",
+}
+
+
+@pytest.fixture(scope="module")
+def shaken() -> Iterator[Sandbox]:
+    """A container in which things die."""
+    launcher = new_launcher("shaken")
+    try:
+        yield launcher.start()
+    finally:
+        launcher.remove()
+
+
+def works(sandbox: Sandbox) -> bool:
+    """Whether a new client can open a page and have it run something, and the screen be seen."""
+    try:
+        with devtools(sandbox) as client:
+            target = client.result("Target.createTarget", url="about:blank")["targetId"]
+            answer = client.evaluate("6 * 7", client.attach(target))
+            client.result("Target.closeTarget", targetId=target)
+    except (AssertionError, OSError, WebSocketException, TimeoutError, pytest.fail.Exception):
+        return False
+    return bool(answer == 42 and sandbox.request("GET", "/v1/browser/screenshot").status_code == 200)
+
+
+def keeps(sandbox: Sandbox) -> bool:
+    """Whether the tab that was open is open."""
+    listed = sandbox.request("GET", "/json/list")
+    return listed.status_code == 200 and any(one["url"] == KEPT for one in listed.json())
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_after_a_death_the_next_try_works_and_the_tabs_are_there(shaken: Sandbox, victim: str) -> None:
+    until(lambda: works(shaken), PATIENCE)
+    if not keeps(shaken):
+        shaken.request("PUT", f"/json/new?{KEPT}")
+    killed = shaken.exec("sh", "-c", f'kill -9 "$({VICTIMS[victim]})"')
+    assert killed.code == 0, killed.stderr
+    until(lambda: works(shaken), PATIENCE, shaken.logs)
+    until(lambda: keeps(shaken), PATIENCE, shaken.logs)
+    until(lambda: shaken.answers("/readyz"), PATIENCE)
+
+
+def test_a_client_that_is_cut_off_is_told_why(shaken: Sandbox) -> None:
+    until(lambda: works(shaken), PATIENCE)
+    with devtools(shaken) as client:
+        client.pages()
+        shaken.exec("sh", "-c", f'kill -9 "$({VICTIMS["chromium"]})"')
+        code, reason = client.until_closed()
+    assert (code, "browser" in reason) == (1001, True)
+
+
+def test_a_lock_that_was_left_behind_keeps_nobody_out(start_sandbox: Callable[..., Sandbox]) -> None:
+    sandbox = start_sandbox(env={"BROWSER_START": "lazy"})
+    profile = "/run/sandbox-desktop/chromium"
+    script = f"mkdir -p -m 700 {profile} && ln -s elsewhere-4711 {profile}/SingletonLock && ln -s /nowhere {profile}/SingletonSocket"
+    assert sandbox.exec("sh", "-c", script, user="desktop").code == 0
+    until(lambda: works(sandbox), PATIENCE, sandbox.logs)
