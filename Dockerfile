@@ -77,7 +77,8 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.n
     fetch npm ci --ignore-scripts --no-audit --no-fund \
     && mkdir -p /vendor/novnc && cd node_modules/@novnc/novnc && cp -r core vendor AUTHORS LICENSE.txt docs/LICENSE.MPL-2.0 /vendor/novnc/ \
     && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
-    && cp xterm/LICENSE /vendor/xterm.LICENSE
+    && cp xterm/LICENSE /vendor/xterm.LICENSE \
+    && mkdir /pages && cd ../@mozilla/readability && cp Readability.js LICENSE.md /pages/
 
 # --- pythons: 3.10, 3.11 and 3.12 beside Debian's own, each as its distribution built it; one that cannot be had is said --
 FROM tools AS pythons
@@ -90,8 +91,6 @@ RUN pythons $PYTHON_VERSIONS
 
 # --- kernels: what runs a notebook's code, for each of those Pythons, and what such code imports -----------------------
 FROM node AS kernels
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
-    --mount=type=bind,source=requirements/build.txt,target=/build.txt fetch /opt/tools/bin/pip install --no-deps --require-hashes -r /build.txt
 ARG PIP_INDEX_URL
 COPY --from=pythons /opt/python /opt/python
 COPY scripts/kernels /usr/local/bin/
@@ -197,6 +196,7 @@ COPY --from=clients /opt/clients /opt/clients
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
+COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY . /opt/tandem
@@ -209,5 +209,6 @@ CMD ["/opt/venv/bin/pytest"]
 FROM base AS runtime
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
+COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/

@@ -40,6 +40,7 @@ _ALWAYS = (
     "--hide-crash-restore-bubble",
     "--password-store=basic",
     "--disable-blink-features=AutomationControlled",  # pages meet the browser a person uses
+    "--disable-back-forward-cache",  # over DevTools a page that comes out of it never loads: Playwright's go_back waits for that
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-breakpad",

@@ -20,55 +20,31 @@ PUBLISHED: dict[str, Any] = json.loads(Path(__file__).with_name("aio-openapi-1.9
 OURS: dict[str, Any] = json.loads(generate.openapi())
 
 NOT_BUILT = {
-    "code": 2,
     "mcp": 3,
-    "nodejs": 7,
     "proxy": 11,
     "util": 1,
 }
 """Tags of the contract that we do not have at all, and how many operations each has."""
 
 MISSING_OPERATIONS = {
-    "POST /v1/browser/page/navigate",
-    "POST /v1/browser/page/back",
-    "POST /v1/browser/page/forward",
-    "POST /v1/browser/page/reload",
-    "POST /v1/browser/page/click",
-    "POST /v1/browser/page/fill",
-    "POST /v1/browser/page/type",
-    "POST /v1/browser/page/press_key",
-    "POST /v1/browser/page/hot_key",
-    "POST /v1/browser/page/hover",
-    "POST /v1/browser/page/select_option",
-    "POST /v1/browser/page/check",
-    "POST /v1/browser/page/uncheck",
-    "POST /v1/browser/page/upload_file",
-    "POST /v1/browser/page/fill_form",
-    "POST /v1/browser/page/scroll",
-    "POST /v1/browser/page/scroll_to",
-    "POST /v1/browser/page/scroll_to_element",
-    "GET /v1/browser/page/screenshot",
-    "GET /v1/browser/page/html",
-    "GET /v1/browser/page/text",
-    "GET /v1/browser/page/markdown",
-    "GET /v1/browser/page/elements",
-    "POST /v1/browser/page/evaluate",
-    "POST /v1/browser/page/find_text",
-    "POST /v1/browser/page/wait",
-    "GET /v1/browser/tabs",
-    "POST /v1/browser/tabs",
-    "DELETE /v1/browser/tabs/{index}",
-    "PUT /v1/browser/tabs/{index}/activate",
-    "GET /v1/browser/captcha/detect",
-    "POST /v1/browser/captcha/wait",
     "GET /v1/browser/proxy.pac",
 }
 """Operations that we lack of the tags that we have. It may only shrink."""
 
+MORE_LANGUAGES = "['python', 'javascript', 'typescript', 'bash'] is not within ['python', 'javascript']"
 DIFFERENT = {
+    "GET /v1/browser/page/screenshot query format: any value is not within ['png', 'jpg', 'jpeg']": "no other picture can be had of a page",
+    "POST /v1/browser/page/click body.button: any value is not within ['left', 'right', 'middle']": "a mouse has these three",
+    "POST /v1/browser/page/scroll body.direction: any value is not within ['up', 'down', 'left', 'right']": "there are these four",
+    "POST /v1/browser/page/wait body.state: any value is not within "
+    "['visible', 'hidden', 'attached', 'detached', 'load', 'domcontentloaded', 'networkidle']": "Playwright knows these",
+    "POST /v1/browser/page/scroll_to_element body.selector: must be given, and need not": "an index names an element too",
     "POST /v1/file/glob body.sort_by: any value is not within ['path', 'name', 'size', 'modified']": "the published text names these four",
     "POST /v1/file/list body.sort_by: any value is not within ['name', 'size', 'modified', 'type']": "the published text names these four",
     "POST /v1/bash/kill body.signal: any value is not within ['SIGTERM', 'SIGKILL', 'SIGINT']": "the published text names these three",
+    "POST /v1/code/execute body.language: defaults to 'python', not None": "the published tool may leave it out",
+    f"POST /v1/code/execute answer.data.language: {MORE_LANGUAGES}": "only who asks for another language is answered with one",
+    f"GET /v1/code/info answer.data.languages[].language: {MORE_LANGUAGES}": "the SDKs take any language",
 }
 """Differences that are meant: where, and why."""
 

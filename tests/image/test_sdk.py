@@ -21,7 +21,10 @@ pytestmark = pytest.mark.anyio
 for file in sorted((Path(__file__).parent / "sdk").glob("*.py")):
     importlib.import_module(f"tests.image.sdk.{file.stem}")
 
-GROUPS = ("sandbox", "shell", "bash", "file", "skills", "display", "auth", "jupyter", "browser_network", "browser_cookies", "browser_state")
+GROUPS = (
+    *("sandbox", "shell", "bash", "file", "skills", "display", "auth", "jupyter", "nodejs", "code"),
+    *("browser_page", "browser_tabs", "browser_captcha", "browser_network", "browser_cookies", "browser_state"),
+)
 """The SDK's groups of methods that are built."""
 
 UNUSABLE = {"file.watch_events": "it answers a stream of events, which the SDK reads to its end before it gives anything"}

@@ -8,13 +8,14 @@ from urllib.parse import quote
 
 import orjson
 
-from sandbox_server.core.errors import NotFound, Unavailable
+from sandbox_server.core.errors import Conflict, NotFound, Unavailable
 
 HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser"}
 """Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""
 ANSWER_SECONDS = 25.0
 """For one answer; a browser that is started lazily takes some of them."""
 MAX_ANSWER = 16 << 20
+BLANK = "data:text/html,"
 RETRY_AFTER = 1.0
 
 
@@ -73,25 +74,34 @@ class Owner:
         await self._ask("PUT", "/browser/emulation", orjson.dumps(commands))
 
     async def reset(self, page: str) -> None:
-        """Show a blank page in a tab, in a process of its own; so comes back a page that crashed or hangs."""
-        from websockets.asyncio.client import unix_connect
+        """Show a blank page in a tab; so comes back one that crashed or hangs. Raises Conflict where it does not.
 
-        uri = f"ws://browser/devtools/page/{page}"
-        async with asyncio.timeout(ANSWER_SECONDS), unix_connect(self.socket, uri, additional_headers=HEADERS, compression=None) as client:
-            await client.send(orjson.dumps({"id": 1, "method": "Page.navigate", "params": {"url": "about:blank"}}).decode())
-            await client.recv()
+        The blank page is a document that shares its process with no other: the old one's may never answer again.
+        """
+        await self._command(page, "Page.navigate", ANSWER_SECONDS, url=BLANK)
+        if not await self.answers(page, ANSWER_SECONDS):
+            raise Conflict("the page does not come back", hint="Close its tab.", reason="not_responding")
 
     async def answers(self, page: str, within: float) -> bool:
         """Whether a page runs a script within so many seconds; one that is stuck in a script, or crashed, does not."""
+        try:
+            await self._command(page, "Runtime.evaluate", within, expression="1")
+        except Unavailable:
+            return False
+        return True
+
+    async def _command(self, page: str, method: str, within: float, **params: object) -> None:
+        """Send one command to a page, and wait for the reply; raises Unavailable when none comes."""
         from websockets.asyncio.client import unix_connect
+        from websockets.exceptions import WebSocketException
 
         uri = f"ws://browser/devtools/page/{page}"
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(within), unix_connect(self.socket, uri, additional_headers=HEADERS, compression=None) as client:
-                await client.send('{"id": 1, "method": "Runtime.evaluate", "params": {"expression": "1"}}')
+                await client.send(orjson.dumps({"id": 1, "method": method, "params": params}).decode())
                 await client.recv()
-                return True
-        return False
+        except (OSError, TimeoutError, WebSocketException) as error:
+            raise Unavailable(f"the page does not answer {method}", retry_after=RETRY_AFTER) from error
 
     async def _ask(self, verb: str, path: str, content: bytes = b"") -> bytes:
         try:

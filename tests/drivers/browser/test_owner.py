@@ -1,49 +1,44 @@
-"""What the owning process tells of tabs and does with them, on a real browser."""
-
 import asyncio
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.browser.owner import Owner
-from tests.cdp.conftest import display, shared
-from tests.waiting import eventually
-
-__all__ = ["display", "shared"]
 
 pytestmark = pytest.mark.anyio
 
-
-@pytest.fixture
-def owner(shared: Any) -> Owner:
-    return Owner(shared.socket)
+Process = Any
 
 
-async def shows(owner: Owner, page: str, url: str) -> bool:
-    return any(tab.page == page and tab.url == url and tab.active for tab in await owner.tabs())
-
-
-async def is_closed(owner: Owner, page: str) -> bool:
-    return page not in [tab.page for tab in await owner.tabs()]
-
-
-async def test_a_tab_is_opened_in_front_brought_back_and_closed(owner: Owner) -> None:
-    first = await owner.open("data:text/html,first")
-    second = await owner.open("data:text/html,second%20%26%20last")
-    await eventually(lambda: shows(owner, second, "data:text/html,second%20%26%20last"))
+async def test_tabs_are_opened_brought_to_the_front_and_closed(shared: Process, web: str) -> None:
+    owner = Owner(shared.socket)
+    first = (await owner.tabs())[0].page
+    opened = await owner.open(f"{web}/form?a=b&c=d#e")
+    async with asyncio.timeout(30):
+        while [tab.page for tab in await owner.tabs() if tab.active] != [opened]:
+            pass
+    assert (await owner.tabs())[-1].url == f"{web}/form?a=b&c=d#e"
     await owner.activate(first)
-    await eventually(lambda: shows(owner, first, "data:text/html,first"))
-    for page in (first, second):
-        await owner.close(page)
-        await eventually(partial(is_closed, owner, page))
-    with pytest.raises(NotFound):
-        await owner.activate(first)
+    async with asyncio.timeout(30):
+        while [tab.page for tab in await owner.tabs() if tab.active] != [first]:
+            pass
+        await owner.close(opened)
+        while len(await owner.tabs()) > 1:
+            pass
 
 
-async def test_a_page_that_is_stuck_in_a_script_does_not_answer(owner: Owner, shared: Any) -> None:
+async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -> None:
+    owner = Owner(shared.socket)
+    page = (await owner.tabs())[0].page
+    await owner.reset(page)
+
+    assert await owner.answers(page, 20)
+    assert (await owner.tabs())[0].url == "data:text/html,"
+
+
+async def test_a_page_that_is_stuck_in_a_script_does_not_answer(shared: Process) -> None:
+    owner = Owner(shared.socket)
     page = await owner.open("about:blank")
     assert await owner.answers(page, 20)
     with shared.connect(f"/devtools/page/{page}") as client:
@@ -52,6 +47,15 @@ async def test_a_page_that_is_stuck_in_a_script_does_not_answer(owner: Owner, sh
     await owner.close(page)
 
 
-async def test_without_the_owning_process_there_are_no_tabs(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="not there yet"):
-        await Owner(str(tmp_path / "none.sock")).tabs()
+async def test_a_page_that_is_not_there_is_not_found(shared: Process) -> None:
+    owner = Owner(shared.socket)
+
+    with pytest.raises(NotFound):
+        await owner.close("nothing")
+    assert not await owner.answers("nothing", 5)
+
+
+async def test_without_the_process_the_browser_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="the browser is not there yet") as failed:
+        await Owner("/nowhere/cdp.sock").tabs()
+    assert failed.value.retry_after

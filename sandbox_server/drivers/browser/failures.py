@@ -1,0 +1,69 @@
+"""From Playwright's errors to our kinds.
+
+None is a 5xx: client libraries send a request again upon one, and what failed may have been done in part. What depends on the state of a
+page is a Conflict with a `reason`: `timeout`, `crashed`, `closed`, `navigated`, `not_responding`, `network` or `page`.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sandbox_server.core.errors import Conflict, Failure, InvalidArgument
+
+MAX_MESSAGE = 500
+
+_PREFIX = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
+_SELECTOR = re.compile(
+    r"is not a valid selector|Unexpected token .* while parsing|Unknown engine|Unsupported token|Malformed selector|parsing .*selector"
+)
+_SCRIPT = re.compile(r"^([A-Z][A-Za-z]*Error|Uncaught)\b")
+_TELLING = re.compile(r"intercepts pointer events|is not (visible|enabled|stable|editable)|outside of the viewport|did not find")
+_NETWORK = re.compile(r"net::(ERR_[A-Z_0-9]+)")
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Raise Playwright's errors, and a time that ran out, as failures; `doing` names the work in the message."""
+    from playwright.async_api import Error
+    from playwright.async_api import TimeoutError as OutOfTime
+
+    try:
+        yield
+    except OutOfTime as error:
+        raise Conflict(f"{doing} did not end in time{_last_step(error.message)}", reason="timeout") from None
+    except TimeoutError:
+        raise Conflict(f"{doing} did not end in time", reason="timeout") from None
+    except Error as error:
+        raise failure_of(error.message, doing) from None
+
+
+def failure_of(message: str, doing: str) -> Failure:
+    """The failure that an error's message tells of."""
+    text = _PREFIX.sub("", message)
+    first = text.split("\nCall log:")[0].strip()[:MAX_MESSAGE]
+    if "crashed" in first:
+        return Conflict(f"the page crashed during {doing}", hint="Navigate or reload it.", reason="crashed")
+    if "has been closed" in first or "Connection closed" in first:
+        return Conflict(f"the tab was closed during {doing}", reason="closed")
+    if "context was destroyed" in first or "Frame was detached" in first or "frame got detached" in first:
+        return Conflict(f"the page went elsewhere during {doing}", reason="navigated")
+    if found := _NETWORK.search(first):
+        return Conflict(f"the page could not be loaded: {found[1]}", reason="network", error=found[1])
+    if "invalid URL" in first:
+        return InvalidArgument("this is no address that a page can have")
+    if _SELECTOR.search(text):
+        return InvalidArgument(f"the selector cannot be read: {first}")
+    if _SCRIPT.match(first):
+        return InvalidArgument(f"the script failed: {first}")
+    return Conflict(f"{doing} failed: {first}", reason="page")
+
+
+def _last_step(message: str) -> str:
+    """What Playwright's log says it was waiting for last."""
+    steps = [line.strip(" -") for line in message.partition("Call log:")[2].splitlines() if line.strip(" -")]
+    telling = [step for step in steps if _TELLING.search(step)] or steps
+    return f": {_plain(telling[-1])}" if telling else ""
+
+
+def _plain(step: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", step)[:MAX_MESSAGE]

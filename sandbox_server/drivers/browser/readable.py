@@ -1,0 +1,87 @@
+"""The main content of a page as Markdown: Readability in the page, then markdownify here, in a thread."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandbox_server.core.errors import TooLarge, Unavailable
+
+if TYPE_CHECKING:
+    from playwright.async_api import Frame
+
+MAX_HTML = 8_000_000
+"""Characters of markup that are converted."""
+
+_SOURCE = Path(__file__).parent / "vendor" / "Readability.js"
+_PARSE = """
+() => {
+  const module = {exports: {}};
+  %s
+  let article = null;
+  try {
+    article = new Readability(document.cloneNode(true)).parse();
+  } catch {}  // a document that it cannot make sense of is taken whole
+  const whole = document.body ? document.body.cloneNode(true) : document.documentElement.cloneNode(true);
+  whole.querySelectorAll('script, style, noscript, template, svg').forEach((element) => element.remove());
+  const complete = (root, selector, name) => root.querySelectorAll(selector).forEach((element) => {
+    try {
+      element.setAttribute(name, new URL(element.getAttribute(name), document.baseURI).href);
+    } catch {}  // an address that is none stays as it is
+  });
+  complete(whole, 'a[href]', 'href');
+  complete(whole, 'img[src]', 'src');
+  return {
+    title: article?.title || document.title,
+    html: article?.content || whole.innerHTML,
+    readable: Boolean(article?.content),
+    byline: article?.byline ?? null,
+    excerpt: article?.excerpt ?? null,
+    site_name: article?.siteName ?? null,
+    language: article?.lang || document.documentElement.lang || null,
+    url: location.href,
+  };
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """The main content of a page; all of it where none was found, which `readable` tells."""
+
+    title: str
+    content: str
+    """Markdown."""
+    url: str
+    readable: bool
+    byline: str | None
+    excerpt: str | None
+    site_name: str | None
+    language: str | None
+
+
+class Readable:
+    """Makes Markdown of pages."""
+
+    async def read(self, frame: "Frame") -> Article:
+        """The content of a frame; raises TooLarge for more than MAX_HTML characters of markup."""
+        found: dict[str, Any] = await frame.evaluate(_parser())
+        html = found.pop("html")
+        if len(html) > MAX_HTML:
+            raise TooLarge(f"the page has {len(html)} characters of markup; at most {MAX_HTML} are converted")
+        return Article(content=await asyncio.to_thread(_markdown, html), **found)
+
+
+@cache
+def _parser() -> str:
+    try:
+        return _PARSE % _SOURCE.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Unavailable("Readability is not in this image") from None
+
+
+def _markdown(html: str) -> str:
+    from markdownify import markdownify
+
+    return str(markdownify(html, heading_style="ATX", bullets="-", strip=["script", "style"])).strip()

@@ -1,0 +1,224 @@
+"""The browser as features drive it: attached when first needed, attached again when either end was lost."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from sandbox_server.core.errors import Conflict, Failure, NotFound
+from sandbox_server.drivers.browser.attachment import Attachment, OnContext, OnPage, attached, crashed
+from sandbox_server.drivers.browser.dialogs import Answer, Dialogs
+from sandbox_server.drivers.browser.failures import translated
+from sandbox_server.drivers.browser.frames import frame_of
+from sandbox_server.drivers.browser.notices import Notices
+from sandbox_server.drivers.browser.owner import Owner, Tab
+
+if TYPE_CHECKING:
+    from playwright.async_api import Frame, Page
+
+ANSWER_SECONDS = 3.0
+"""For a page to run a script of one word; one that takes longer is stuck."""
+STRIP_SECONDS = 2.0
+"""For a tab that was opened to get its place in the strip."""
+LOOK_SECONDS = 0.01
+MARGIN_SECONDS = 5.0
+"""Beyond the timeout of a call, for what surrounds the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """A page, and the frame in it, that a call works on."""
+
+    tab: Tab
+    page: "Page"
+    frame: "Frame"
+    revived: bool
+    """Whether the page crashed or hung before, and is blank now."""
+
+
+class BrowserSession:
+    """One attachment for all callers, with what is to be set up on each."""
+
+    def __init__(self, owner: Owner) -> None:
+        self.owner = owner
+        self._notices = Notices()
+        self._dialogs = Dialogs(self._notices)
+        self._on_context: list[OnContext] = []
+        self._on_page: list[OnPage] = [self._dialogs.watch]
+        self._attachment: Attachment | None = None
+        self._attaching = asyncio.Lock()
+        self._opened = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._dialogs.close()
+        await self.drop()
+
+    def on_context(self, hook: OnContext) -> None:
+        """Have `hook(context, devtools)` awaited at every attaching, before any page can be had from it."""
+        self._on_context.append(hook)
+
+    def on_page(self, hook: OnPage) -> None:
+        """Have `hook(page, target_id)` awaited for every page, old or new, before it can be had; again after every attaching."""
+        self._on_page.append(hook)
+
+    def notice(self, sentence: str) -> None:
+        """Tell it in the next hint."""
+        self._notices.add(sentence)
+
+    async def hint(self) -> str | None:
+        """What happened since it was last asked for: tabs that were opened, dialogs, downloads."""
+        with suppress(Failure, TimeoutError):  # what was done is done, though the browser may be gone since
+            await self.until(lambda tabs: self._told_targets() <= {tab.page for tab in tabs}, STRIP_SECONDS)
+        return self._notices.take()
+
+    def _told_targets(self) -> set[str]:
+        return self._attachment.targets if self._attachment else set()
+
+    async def attachment(self) -> Attachment:
+        """The live attachment.
+
+        Raises Unavailable while there is no browser, Conflict where a page that answers nothing keeps Playwright out.
+        """
+        async with self._attaching:
+            if self._attachment and not await self._attachment.alive():
+                await self._close()
+            if self._attachment is None:
+                self._attachment = await self._attach()
+            return self._attachment
+
+    async def drop(self) -> None:
+        """Let go of the browser; the next use attaches again."""
+        async with self._attaching:
+            await self._close()
+
+    async def tabs(self) -> list[Tab]:
+        """The tabs in the order of the strip; raises Unavailable while there is no browser."""
+        tabs = await self.owner.tabs()
+        self._notices.see(tabs)
+        return tabs
+
+    async def until[T](self, found: Callable[[list[Tab]], T], within: float) -> T:
+        """Look at the tabs until `found` gives something true; raises TimeoutError. Chromium tells of no change of the strip by itself."""
+        async with asyncio.timeout(within):
+            while True:
+                if result := found(await self.tabs()):
+                    return result
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def tab(self, index: int | None) -> Tab:
+        """The tab at a place of the strip, or the one in front; raises NotFound for a place where none is."""
+        tabs = await self.tabs()
+        if index is None and tabs:
+            return next((tab for tab in tabs if tab.active), tabs[0])
+        if index is None or index >= len(tabs):
+            raise NotFound(f"there is no tab {index or 0}; there are {len(tabs)}", tab=index)
+        return tabs[index]
+
+    async def page(self, index: int | None = None) -> "Page":
+        """The page of a tab, or of the one in front; raises NotFound, Unavailable, and Conflict for one that crashed or hangs."""
+        tab = await self.tab(index)
+        return await (await self.attachment()).page(tab.page)
+
+    async def open(self, url: str) -> str:
+        """Open a tab in front, which is no news to the caller, and return the target id of its page, which loads on."""
+        target = await self.owner.open(url)
+        self._notices.know(target)
+        return target
+
+    async def close(self, tab: Tab, answer: Answer) -> None:
+        """Close a tab, whatever its page asks before it goes."""
+        with self._dialogs.answered(tab.page, answer):
+            await self._dialogs.settle(answer, tab.page)
+            await self.owner.close(tab.page)
+
+    @asynccontextmanager
+    async def driving(
+        self, doing: str, *, tab: int | None = None, frame: str | None = None, answer: Answer, timeout: float, revive: bool = False
+    ) -> AsyncIterator[Driven]:
+        """Work on a page that answers, with its dialogs answered and its errors made ours, for at most `timeout` seconds and a margin.
+
+        With `revive`, a page that crashed or hangs is made blank first; otherwise it is a Conflict, and so are a dialog's end, a navigation
+        and a time that runs out. Raises NotFound for a tab or frame that is not there.
+        """
+        found = await self.tab(tab)
+        page, revived = await self._responsive(found, answer, revive=revive)
+        with translated(doing), self._dialogs.answered(found.page, answer):
+            async with asyncio.timeout(timeout + MARGIN_SECONDS), self._seen(found, page):
+                yield Driven(found, page, await frame_of(page, frame), revived)
+
+    async def _responsive(self, tab: Tab, answer: Answer, *, revive: bool) -> "tuple[Page, bool]":
+        """The page of a tab, and whether it had to be revived."""
+        try:
+            page = await (await self.attachment()).page(tab.page)
+            await self._expect_answer(page, tab, answer)
+            return page, False
+        except Conflict:
+            if not revive:
+                raise
+            await self.owner.reset(tab.page)
+            await self.drop()
+            return await (await self.attachment()).page(tab.page), True
+
+    async def _expect_answer(self, page: "Page", tab: Tab, answer: Answer) -> None:
+        """Make sure that the page runs scripts; a dialog of its own, or of another page in its process, may be what holds it."""
+        await self._dialogs.settle(answer, tab.page)
+        if await _answers(page) or (await self._dialogs.settle(answer) and await _answers(page)):
+            return
+        if self._attachment and tab.page not in self._attachment.pages:
+            raise crashed()
+        raise Conflict(
+            f"the page has not answered for {ANSWER_SECONDS:g} s and nothing was done",
+            hint="It is busy with a script. Try again, reload it, or close its tab.",
+            reason="not_responding",
+        )
+
+    @asynccontextmanager
+    async def _seen(self, tab: Tab, page: "Page") -> AsyncIterator[None]:
+        """Let a page that is not in front draw as if it were, for as long as a call needs it."""
+        if tab.active:
+            yield
+            return
+        session = await page.context.new_cdp_session(page)
+        await session.send("Emulation.setFocusEmulationEnabled", {"enabled": True})
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # the page may be gone
+                await session.detach()
+
+    async def _attach(self) -> Attachment:
+        tabs = await self.tabs()  # starts the browser, and says better than a refused socket what keeps it
+        try:
+            return await self._opened.enter_async_context(attached(self.owner.socket, self._on_context, self._on_page))
+        except TimeoutError:
+            raise await self._stuck(tabs) from None
+
+    async def _stuck(self, tabs: list[Tab]) -> Conflict:
+        """Say which tabs keep Playwright out."""
+        answers = await asyncio.gather(*(self.owner.answers(tab.page, ANSWER_SECONDS) for tab in tabs))
+        stuck = [index for index, answer in enumerate(answers) if not answer]
+        return Conflict(
+            "a page that does not answer keeps the browser from being driven" + (f": tab {', '.join(map(str, stuck))}" if stuck else ""),
+            hint="Navigate, reload or close these tabs.",
+            reason="not_responding",
+            tabs=stuck,
+        )
+
+    async def _close(self) -> None:
+        self._attachment = None
+        opened, self._opened = self._opened, AsyncExitStack()
+        with suppress(Exception):  # a driver that died cannot say goodbye
+            await opened.aclose()
+
+
+async def _answers(page: "Page") -> bool:
+    with suppress(Exception):
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await page.evaluate("1")
+            return True
+    return False

@@ -1,0 +1,93 @@
+"""CAPTCHAs: whether a page shows one, and waiting until somebody solved it. Nothing here solves any."""
+
+import asyncio
+import time
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sandbox_server.core import Conflict, Model, Reply, operation
+from sandbox_server.drivers.browser.scripts import script
+from sandbox_server.drivers.browser.session import BrowserSession
+from sandbox_server.features.browser.page.driving import Seconds, Targeted, driving, shown_frames, told
+
+WAIT_SECONDS = 60.0
+
+
+class Captcha(Model):
+    """One CAPTCHA. The position is in pixels of the page's window, or of the frame it is in."""
+
+    kind: Literal["recaptcha", "hcaptcha", "turnstile", "cloudflare", "geetest", "funcaptcha", "aws", "tencent", "image"]
+    """Who made it; `cloudflare` is its page before the page, `image` one that a site made itself."""
+    solved: bool
+    """Whether it has given the page its token."""
+    visible: bool
+    frame: str | None
+    """Address of the frame that it is in; null in the page itself."""
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class CaptchaReport(Model):
+    detected: bool
+    """Whether there is one that is not solved."""
+    captchas: list[Captcha]
+    """All of them, solved ones too."""
+    url: str
+    """Of the page."""
+
+
+class CaptchaWaitRequest(Targeted):
+    timeout: Seconds = WAIT_SECONDS
+    """Seconds to wait."""
+    poll_interval: Annotated[float, Field(ge=0.1, le=60)] = 2
+    """Seconds between two looks at the page."""
+
+
+class CaptchaWaitResult(Model):
+    resolved: bool
+    """Whether no unsolved CAPTCHA is left."""
+
+
+class Captchas:
+    """Finds CAPTCHAs by the marks that their makers' widgets leave in a page."""
+
+    tag = "browser-captcha"
+
+    def __init__(self, session: BrowserSession) -> None:
+        self._session = session
+
+    @operation("GET /v1/browser/captcha/detect", operation_id="detect", scope="browser")
+    async def detect_captcha(self, request: Targeted) -> Reply[CaptchaReport]:
+        """Say whether the page shows a CAPTCHA, and which."""
+        return await told(self._session, await self._look(request))
+
+    @operation("POST /v1/browser/captcha/wait", operation_id="wait", scope="browser", read_only=True)
+    async def wait_for_captcha(self, request: CaptchaWaitRequest) -> Reply[CaptchaWaitResult]:
+        """Wait until the page shows no CAPTCHA that is not solved; a person, or another program, solves it."""
+        deadline = time.monotonic() + request.timeout
+        while True:
+            resolved = await self._resolved(request)
+            left = deadline - time.monotonic()
+            if resolved or left <= 0:
+                return await told(self._session, CaptchaWaitResult(resolved=resolved))
+            await asyncio.sleep(min(request.poll_interval, left))
+
+    async def _resolved(self, request: CaptchaWaitRequest) -> bool:
+        try:
+            return not (await self._look(request)).detected
+        except Conflict as conflict:  # solving one often leads to another page
+            if conflict.details.get("reason") == "navigated":
+                return False
+            raise
+
+    async def _look(self, request: Targeted) -> CaptchaReport:
+        captchas: list[Captcha] = []
+        async with driving(self._session, request, "looking for a CAPTCHA") as driven:
+            for frame in shown_frames(driven):
+                inside = frame.url if frame.parent_frame else None
+                captchas += [Captcha(**found, frame=inside) for found in await frame.evaluate(script("captcha"))]
+            url = driven.frame.url
+        return CaptchaReport(detected=any(captcha.visible and not captcha.solved for captcha in captchas), captchas=captchas, url=url)

@@ -1,0 +1,207 @@
+"""What a page shows: pictures, markup, text, and what a script finds in it."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sandbox_server.core import Blob, Model, Reply, TooLarge, operation
+from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.readable import Readable
+from sandbox_server.drivers.browser.scripts import script
+from sandbox_server.drivers.browser.session import BrowserSession, Driven
+from sandbox_server.features.browser.page.driving import (
+    READ_SECONDS,
+    Acting,
+    Index,
+    Seconds,
+    Selector,
+    Targeted,
+    driving,
+    milliseconds,
+    shown_frames,
+    told,
+)
+from sandbox_server.features.browser.page.input import OnElement, element_of
+
+MAX_PIXELS = 100_000_000
+"""Of one picture; Chromium dies of much larger ones."""
+MAX_MATCHES = 100
+AROUND = 60
+"""Characters shown on each side of a match."""
+
+_FORMATS: dict[str, Literal["png", "jpeg"]] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg"}
+_SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight, devicePixelRatio]"
+_HTML = "(element, outer) => outer ? element.outerHTML : element.innerHTML"
+
+
+class PageScreenshotRequest(Targeted):
+    full_page: bool = False
+    """All of the page instead of what is in sight."""
+    format: Literal["png", "jpg", "jpeg"] = "png"
+    quality: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Of a JPEG; null is 80."""
+    selector: Selector | None = None
+    """Take only the first element that this finds."""
+    index: Index | None = None
+    """Take only the element of this index of `get_elements`."""
+
+
+class HtmlRequest(Targeted):
+    outer: bool = False
+    """With the element's own tag; the document has its doctype only without."""
+    selector: Selector | None = None
+    """The first element that this finds; null is the document."""
+
+
+class EvaluateRequest(Acting):
+    expression: Annotated[str, Field(min_length=1, max_length=1_000_000)]
+    """An expression, a function to be called, or statements of which `return` gives the result; promises are awaited."""
+    timeout: Seconds = READ_SECONDS
+    """Seconds to wait for the result; the script itself is not stopped."""
+
+
+class FindTextRequest(Targeted):
+    keyword: Annotated[str, Field(min_length=1, max_length=1000)]
+    """Text to find, whatever its case, within one piece of text of the page."""
+
+
+class TextMatch(Model):
+    """One place where a text is visible. Positions are pixels of the window of the page or frame that it is in."""
+
+    text: str
+    """With up to 60 characters on each side."""
+    frame: str | None
+    """Address of the frame that it is in; null in the page itself."""
+    x: float
+    y: float
+    width: float
+    height: float
+    in_viewport: bool
+    """Whether any of it is in sight without scrolling."""
+
+
+class Markdown(Model):
+    """The main content of a page."""
+
+    title: str
+    content: str
+    """Markdown."""
+    url: str
+    readable: bool
+    """Whether a main content was found; else all of the page is in `content`."""
+    byline: str | None
+    """Who wrote it."""
+    excerpt: str | None
+    site_name: str | None
+    language: str | None
+
+
+class Reading:
+    """Reads pages; apart from `evaluate`, nothing changes by it."""
+
+    tag = "browser-page"
+
+    def __init__(self, session: BrowserSession, elements: Elements, readable: Readable) -> None:
+        self._session = session
+        self._elements = elements
+        self._readable = readable
+
+    @operation(
+        "GET /v1/browser/page/screenshot",
+        operation_id="screenshot",
+        scope="browser",
+        media_type="image/png",
+        tool="browser_vision_screen_capture",
+    )
+    async def page_screenshot(self, request: PageScreenshotRequest) -> Blob:
+        """Take a picture of the page, without the browser around it. Forms that are larger than 100 megapixels are refused."""
+        form = _FORMATS[request.format]
+        async with driving(self._session, request, "taking the picture") as driven:
+            return Blob(await self._picture(driven, request, form), f"image/{form}")
+
+    @operation("GET /v1/browser/page/html", scope="browser")
+    async def get_html(self, request: HtmlRequest) -> Reply[str]:
+        """Read the markup of the page as it is now."""
+        async with driving(self._session, request, "reading the markup") as driven:
+            if request.selector is None and not request.outer:
+                html = await driven.frame.content()
+            else:
+                html = await driven.frame.locator(request.selector or "html").first.evaluate(_HTML, request.outer)
+        return await told(self._session, html)
+
+    @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", aliases=("sandbox_browser_get_text",))
+    async def get_text(self, request: Targeted) -> Reply[str]:
+        """Read all visible text, that of frames after the page's own."""
+        async with driving(self._session, request, "reading the text") as driven:
+            texts = [str(await frame.evaluate(script("text"))) for frame in shown_frames(driven)]
+        return await told(self._session, "\n".join(text for text in texts if text))
+
+    @operation("GET /v1/browser/page/markdown", scope="browser")
+    async def get_markdown(self, request: Targeted) -> Reply[Markdown]:
+        """Read the page's main content as Markdown.
+
+        Readability finds it; where it finds none, all of the page is taken, and `readable` says so.
+        """
+        async with driving(self._session, request, "reading the page") as driven:
+            article = await self._readable.read(driven.frame)
+        return await told(self._session, Markdown(**asdict(article)))
+
+    @operation("POST /v1/browser/page/evaluate", scope="browser")
+    async def evaluate(self, request: EvaluateRequest) -> Reply[Any]:
+        """Run JavaScript in the page and return what it gives, as far as JSON can hold it."""
+        async with driving(self._session, request, "the script") as driven:
+            result = await evaluated(driven, request.expression, request.timeout)
+        return await told(self._session, result)
+
+    @operation("POST /v1/browser/page/find_text", scope="browser", read_only=True)
+    async def find_text(self, request: FindTextRequest) -> Reply[list[TextMatch]]:
+        """Find where a text is visible in the page and its frames; the first 100 places are returned."""
+        matches: list[TextMatch] = []
+        total = 0
+        async with driving(self._session, request, "finding the text") as driven:
+            for frame in shown_frames(driven):
+                wanted = {"keyword": request.keyword, "limit": MAX_MATCHES - len(matches), "around": AROUND}
+                found = await frame.evaluate(script("find_text"), wanted)
+                total += found["total"]
+                matches += [TextMatch(**match, frame=frame.url if frame.parent_frame else None) for match in found["found"]]
+        reply = await told(self._session, matches)
+        more = f"{total - len(matches)} more places were found." if total > len(matches) else None
+        return Reply(matches, hint=" ".join(filter(None, [reply.hint, more])) or None)
+
+    async def _picture(self, driven: Driven, request: PageScreenshotRequest, form: Literal["png", "jpeg"]) -> bytes:
+        quality = (80 if request.quality is None else request.quality) if form == "jpeg" else None
+        timeout = milliseconds(READ_SECONDS)
+        if request.selector is not None or request.index is not None:
+            one = OnElement(selector=request.selector, index=request.index)
+            element = await element_of(self._elements, driven, one)
+            return await element.screenshot(type=form, quality=quality, timeout=timeout)
+        if request.full_page:
+            await _expect_drawable(driven)
+        return await driven.page.screenshot(type=form, quality=quality, full_page=request.full_page, timeout=timeout)
+
+
+async def evaluated(driven: Driven, expression: str, timeout: float) -> Any:
+    """The value of a script. What is no expression is taken for the body of a function; it is compiled to know, and never run twice."""
+    source = expression.strip().rstrip(";")
+    async with asyncio.timeout(timeout):
+        if await _is_expression(driven, source):
+            return await driven.frame.evaluate(f"(\n{source}\n)")
+        return await driven.frame.evaluate(f"async () => {{\n{expression}\n}}")
+
+
+async def _is_expression(driven: Driven, source: str) -> bool:
+    session = await driven.page.context.new_cdp_session(driven.page)
+    try:
+        await session.send("Runtime.enable")
+        compiled = await session.send("Runtime.compileScript", {"expression": f"(\n{source}\n)", "sourceURL": "", "persistScript": False})
+    finally:
+        await session.detach()
+    return "exceptionDetails" not in compiled
+
+
+async def _expect_drawable(driven: Driven) -> None:
+    width, height, scale = await driven.page.evaluate(_SIZE)
+    if width * height * scale**2 > MAX_PIXELS:
+        raise TooLarge(f"the page is {width}x{height} pixels large; pictures have at most {MAX_PIXELS}", width=width, height=height)

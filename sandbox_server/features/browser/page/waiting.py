@@ -1,0 +1,167 @@
+"""Waiting for something to happen in a page."""
+
+import asyncio
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from sandbox_server.core import Conflict, Model, Reply, operation
+from sandbox_server.drivers.browser.dialogs import Answer
+from sandbox_server.drivers.browser.session import BrowserSession, Driven
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.downloads import MAX_DOWNLOADS, Download, Downloads
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.features.browser.page.driving import READ_SECONDS, Seconds, Selector, Targeted, milliseconds, told
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+RECENT_SECONDS = 30.0
+"""A download that ended before it was waited for counts for so long after its start, if nobody was told of it."""
+
+type Pattern = Annotated[str, Field(min_length=1, max_length=10_000)]
+
+_NEEDS = {"selector": "selector", "url": "url", "function": "expression", "response": "url_pattern", "request": "url_pattern"}
+_STATES: dict[str, tuple[str, ...]] = {
+    "selector": ("visible", "hidden", "attached", "detached"),
+    "load": ("load", "domcontentloaded", "networkidle"),
+}
+
+
+class WaitRequest(Targeted):
+    type: Literal["selector", "load", "url", "network_idle", "download", "function", "response", "request", "timeout"]
+    """What to wait for; `timeout` only lets the time pass."""
+    selector: Selector | None = None
+    """For `selector`."""
+    state: Literal["visible", "hidden", "attached", "detached", "load", "domcontentloaded", "networkidle"] | None = None
+    """For `selector`: null is `visible`. For `load`: null is `load`."""
+    url: Pattern | None = None
+    """For `url`: an address, in which `*` stands for anything but a slash and `**` for anything."""
+    save_path: str | None = None
+    """For `download`: where to copy it to, as the agent."""
+    timeout: Seconds = READ_SECONDS
+    """Seconds."""
+    expression: Annotated[str, Field(min_length=1, max_length=1_000_000)] | None = None
+    """For `function`: an expression, or a function, that becomes true."""
+    polling: Annotated[float, Field(ge=10, le=60_000)] | None = None
+    """For `function`: milliseconds between two looks; null looks whenever the page draws."""
+    url_pattern: Pattern | None = None
+    """For `response` and `request`: an address as for `url`."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> "WaitRequest":
+        needed = _NEEDS.get(self.type)
+        if needed and getattr(self, needed) is None:
+            raise ValueError(f"type {self.type} needs {needed}")
+        states = _STATES.get(self.type)
+        if self.state is not None and states and self.state not in states:
+            raise ValueError(f"state of type {self.type} is one of {', '.join(states)}")
+        return self
+
+
+class Waited(Model):
+    """What was waited for."""
+
+    type: str
+    url: str
+    """Of the page, the response, the request or the download."""
+    status: int | None = None
+    """Of a response."""
+    method: str | None = None
+    """Of a request, or of that which a response answers."""
+    path: str | None = None
+    """Where a download is."""
+    filename: str | None = None
+    """What its site calls a download."""
+
+
+class Waiting:
+    """Waits, for as long as the request says. What does not happen by then is a 409 with the reason `timeout`."""
+
+    tag = "browser-page"
+
+    def __init__(self, session: BrowserSession, devtools: Devtools, downloads: Downloads, files: Files) -> None:
+        self._session = session
+        self._devtools = devtools
+        self._downloads = downloads
+        self._files = files
+        self._told: deque[str] = deque(maxlen=MAX_DOWNLOADS)
+        session.on_context(self._watch)
+        downloads.on_begin(lambda begun: session.notice(f"A download began: {begun.suggested_filename}"))
+
+    @operation("POST /v1/browser/page/wait", scope="browser", read_only=True)
+    async def wait(self, request: WaitRequest) -> Reply[Waited]:
+        """Wait for one thing: an element, a load, an address, a quiet network, a download, a script, a response, a request, or time."""
+        doing = f"waiting for {request.type}"
+        async with self._session.driving(doing, tab=request.tab, frame=request.frame, answer=Answer(), timeout=request.timeout) as driven:
+            waited = await self._wait(driven, request)
+        return await told(self._session, waited)
+
+    async def _watch(self, *_: object) -> None:
+        """See downloads from the moment that pages are driven."""
+        await self._devtools.connection()
+
+    async def _wait(self, driven: Driven, request: WaitRequest) -> Waited:
+        match request.type:
+            case "download":
+                return await self._download(request)
+            case "response" | "request":
+                return await _traffic(driven.page, request)
+            case "timeout":
+                await asyncio.sleep(request.timeout)
+            case _:
+                await _on_page(driven, request)
+        return Waited(type=request.type, url=driven.frame.url)
+
+    async def _download(self, request: WaitRequest) -> Waited:
+        download = self._recent() or await self._downloads.next(request.timeout)
+        self._told.append(_key(download))
+        if download.path is None:
+            raise Conflict(f"the download of {download.suggested_filename!r} failed: {download.error or download.state}", reason="network")
+        if request.save_path:
+            access = self._files.access("save")
+            with await access.open(download.path) as file:
+                await access.commit(file, request.save_path)
+        path = request.save_path or download.path
+        return Waited(type="download", url=download.url or "", path=path, filename=download.suggested_filename)
+
+    def _recent(self) -> Download | None:
+        """A download that ended already, and that no wait has told of."""
+        since = time.time() - RECENT_SECONDS
+        ended = (each for each in self._downloads.all if each.state != "in_progress" and each.started > since)
+        return next((each for each in ended if _key(each) not in self._told), None)
+
+
+def _key(download: Download) -> str:
+    return download.path or download.id
+
+
+async def _on_page(driven: Driven, request: WaitRequest) -> None:
+    timeout = milliseconds(request.timeout)
+    state: Any = request.state
+    match request.type:
+        case "selector":
+            await driven.frame.locator(request.selector or "").first.wait_for(state=state or "visible", timeout=timeout)
+        case "load":
+            await driven.frame.wait_for_load_state(state or "load", timeout=timeout)
+        case "network_idle":
+            await driven.frame.wait_for_load_state("networkidle", timeout=timeout)
+        case "url":
+            await driven.frame.wait_for_url(request.url or "", timeout=timeout)
+        case "function":
+            await driven.frame.wait_for_function(request.expression or "", polling=request.polling or "raf", timeout=timeout)
+
+
+async def _traffic(page: "Page", request: WaitRequest) -> Waited:
+    timeout, pattern = milliseconds(request.timeout), request.url_pattern or ""
+    if request.type == "request":
+        async with page.expect_request(pattern, timeout=timeout) as caught:
+            pass
+        sent = await caught.value
+        return Waited(type="request", url=sent.url, method=sent.method)
+    async with page.expect_response(pattern, timeout=timeout) as answered:
+        pass
+    response = await answered.value
+    return Waited(type="response", url=response.url, status=response.status, method=response.request.method)

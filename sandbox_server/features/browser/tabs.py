@@ -1,0 +1,99 @@
+"""The tabs of the browser, as a person sees them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from sandbox_server.core import Conflict, Model, Reply, operation
+from sandbox_server.drivers.browser.dialogs import Answer
+from sandbox_server.drivers.browser.owner import Tab
+from sandbox_server.drivers.browser.session import BrowserSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CHANGE_SECONDS = 10.0
+"""For a tab to open, close or come to the front."""
+
+
+class TabRef(Model):
+    index: Annotated[int, Field(ge=0)]
+    """Its place, as the list of tabs counts them."""
+
+
+class CreatePageRequest(Model):
+    url: Annotated[str, Field(max_length=2_000_000)] | None = None
+    """What it shows; null is a blank page."""
+
+
+class TabState(Model):
+    index: int
+    """Its place, from 0; it changes when a tab before it is closed or moved."""
+    url: str
+    title: str
+    active: bool
+    """Whether it is in front, which is what operations on a page mean unless they name a tab."""
+
+
+class Tabs:
+    """Opens, closes and shows tabs; also those whose page crashed or hangs."""
+
+    tag = "browser-tabs"
+
+    def __init__(self, session: BrowserSession) -> None:
+        self._session = session
+
+    @operation("GET /v1/browser/tabs", operation_id="list", scope="browser", tool="browser_tab_list", aliases=("sandbox_browser_tab_list",))
+    async def list_tabs(self) -> Reply[list[TabState]]:
+        """List the tabs in their order."""
+        tabs = await self._session.tabs()
+        return Reply([_state(index, tab) for index, tab in enumerate(tabs)], hint=await self._session.hint())
+
+    @operation(
+        "POST /v1/browser/tabs", operation_id="create", scope="browser", tool="browser_new_tab", aliases=("sandbox_browser_new_tab",)
+    )
+    async def create_tab(self, request: CreatePageRequest) -> Reply[TabState]:
+        """Open a tab in front. It is there when this answers; what it shows may still be loading."""
+        page = await self._session.open(request.url or "about:blank")
+        index, tab = await self._until(lambda tabs: _find(tabs, page), "the tab did not open")
+        return Reply(_state(index, tab), hint=await self._session.hint())
+
+    @operation("DELETE /v1/browser/tabs/{index}", operation_id="close", scope="browser")
+    async def close_tab(self, request: TabRef) -> Reply[None]:
+        """Close a tab; the browser opens a blank one when that was the last."""
+        closing = await self._session.tab(request.index)
+        await self._session.close(closing, Answer("accept"))
+        await self._until(lambda tabs: tabs and not _find(tabs, closing.page), "the tab did not close")
+        return Reply(None, hint=await self._session.hint())
+
+    @operation(
+        "PUT /v1/browser/tabs/{index}/activate",
+        operation_id="activate",
+        scope="browser",
+        takes_body=False,
+        tool="browser_switch_tab",
+        aliases=("sandbox_browser_switch_tab",),
+    )
+    async def activate_tab(self, request: TabRef) -> Reply[TabState]:
+        """Bring a tab to the front."""
+        chosen = await self._session.tab(request.index)
+        await self._session.owner.activate(chosen.page)
+        index, tab = await self._until(lambda tabs: _find(tabs, chosen.page, active=True), "the tab did not come to the front")
+        return Reply(_state(index, tab), hint=await self._session.hint())
+
+    async def _until[T](self, found: "Callable[[list[Tab]], T | None]", complaint: str) -> T:
+        try:
+            result = await self._session.until(found, CHANGE_SECONDS)
+        except TimeoutError:
+            result = None
+        if result is None:
+            raise Conflict(complaint, reason="timeout")
+        return result
+
+
+def _find(tabs: list[Tab], page: str, *, active: bool = False) -> tuple[int, Tab] | None:
+    return next(((index, tab) for index, tab in enumerate(tabs) if tab.page == page and (tab.active or not active)), None)
+
+
+def _state(index: int, tab: Tab) -> TabState:
+    return TabState(index=index, url=tab.url, title=tab.title, active=tab.active)

@@ -1,0 +1,137 @@
+"""Browser tools that change something, with the arguments that agents know them by."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from sandbox_server.core import Model, Reply, operation
+from sandbox_server.drivers.browser.session import BrowserSession
+from sandbox_server.features.browser.page.driving import MAX_TEXT, Acting, Index, driving, told
+from sandbox_server.features.browser.page.forms import FillRequest, FormField, FormFillRequest, Forms
+from sandbox_server.features.browser.page.input import ClickRequest, OneElement, PageInput, Scrolled, scroll_by
+from sandbox_server.features.browser.page.navigation import NavigateRequest, Navigation
+from sandbox_server.features.browser.tabs import TabRef, Tabs
+from sandbox_server.features.browser.tools.listing import STALE, Outline
+
+END = 10_000_000
+"""Pixels that lead to the end of any page."""
+
+
+class NavigateCall(Model):
+    url: Annotated[str, Field(min_length=1, max_length=2_000_000)]
+    """Where to go."""
+    tab: Index | None = None
+    """The tab, as `browser_tab_list` counts them; null is the one in front."""
+
+
+class FillCall(OneElement):
+    value: Annotated[str, Field(max_length=MAX_TEXT)]
+    """What to put in."""
+    clear: bool = False
+    """Take away what is there first; without, the value is added to its end."""
+
+
+class SelectCall(OneElement):
+    value: str
+    """The option's value, or its text."""
+
+
+class ScrollCall(Acting):
+    amount: Annotated[int, Field(ge=-END, le=END)] | None = None
+    """Pixels down, or up where negative; null scrolls to the bottom."""
+
+
+class VisionClickCall(Acting):
+    x: Annotated[float, Field(ge=0)]
+    """Pixels from the left edge of the page's window, or as `factors` says."""
+    y: Annotated[float, Field(ge=0)]
+    """Pixels from its top edge, or as `factors` says."""
+    factors: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=2, max_length=2)] | None = None
+    """What x and y are at the right and at the lower edge, as `[1000, 1000]`; null is the window's own size."""
+
+
+class ActingTools:
+    """Tools that go, fill, choose, scroll, click and close."""
+
+    tag = "browser-tools"
+
+    def __init__(
+        self, session: BrowserSession, outline: Outline, navigation: Navigation, hands: PageInput, forms: Forms, tabs: Tabs
+    ) -> None:
+        self._session = session
+        self._outline = outline
+        self._navigation = navigation
+        self._hands = hands
+        self._forms = forms
+        self._tabs = tabs
+
+    @operation("POST /v1/browser/tools/navigate", scope="browser", tool="browser_navigate", aliases=("sandbox_browser_navigate",))
+    async def tool_navigate(self, request: NavigateCall) -> Reply[str]:
+        """Go to an address, and list what can be clicked there."""
+        landed = await self._navigation.navigate(NavigateRequest(url=request.url, tab=request.tab))
+        outline = await self._outline.read(Acting(tab=request.tab))
+        return Reply(f"Navigated to {landed.data.url}\n{STALE}\n{outline}", hint=landed.hint)
+
+    @operation("POST /v1/browser/tools/fill", scope="browser", tool="browser_form_input_fill", aliases=("sandbox_browser_form_input_fill",))
+    async def tool_fill(self, request: FillCall) -> Reply[None]:
+        """Write into a field."""
+        before = "" if request.clear else await self._forms.value_of(request)
+        shared = request.model_dump(exclude={"value", "clear"})
+        reply: Reply[None] = await self._forms.fill(FillRequest(text=before + request.value, **shared))
+        return reply
+
+    @operation(
+        "POST /v1/browser/tools/select",
+        scope="browser",
+        tool="browser_select",
+        aliases=("sandbox_browser_element_select", "browser_element_select"),
+    )
+    async def tool_select(self, request: SelectCall) -> Reply[None]:
+        """Choose an option of a list."""
+        item = FormField(selector=request.selector, index=request.index, value=request.value)
+        shared = request.model_dump(exclude={"value", "selector", "index"})
+        filled = await self._forms.fill_form(FormFillRequest(items=[item], **shared))
+        return Reply(None, hint=filled.hint)
+
+    @operation("POST /v1/browser/tools/scroll", scope="browser", tool="browser_scroll", aliases=("sandbox_browser_scroll",))
+    async def tool_scroll(self, request: ScrollCall) -> Reply[Scrolled]:
+        """Scroll the page, by default to its bottom."""
+        async with driving(self._session, request, "scrolling") as driven:
+            scrolled = await scroll_by(driven, y=END if request.amount is None else request.amount)
+        return await told(self._session, scrolled)
+
+    @operation("POST /v1/browser/tools/click", scope="browser", tool="browser_vision_screen_click")
+    async def tool_click(self, request: VisionClickCall) -> Reply[None]:
+        """Click a point of the page's window, as seen in `browser_vision_screen_capture`."""
+        x, y = request.x, request.y
+        if request.factors:
+            async with driving(self._session, request, "measuring the page") as driven:
+                width, height = await driven.page.evaluate("[innerWidth, innerHeight]")
+            x, y = x / request.factors[0] * width, y / request.factors[1] * height
+        shared = request.model_dump(exclude={"x", "y", "factors"})
+        reply: Reply[None] = await self._hands.click(ClickRequest(x=x, y=y, **shared))
+        return reply
+
+    @operation(
+        "POST /v1/browser/tools/close_tab",
+        scope="browser",
+        tool="browser_close_tab",
+        aliases=("sandbox_browser_close_tab",),
+        destructive=True,
+    )
+    async def tool_close_tab(self) -> Reply[None]:
+        """Close the tab in front."""
+        reply: Reply[None] = await self._tabs.close_tab(await self._front())
+        return reply
+
+    @operation("POST /v1/browser/tools/close", scope="browser", tool="browser_close", destructive=True)
+    async def tool_close(self) -> Reply[None]:
+        """Close every tab. The browser goes on with a blank one."""
+        reply: Reply[None] = Reply(None)
+        for _ in await self._session.tabs():
+            reply = await self._tabs.close_tab(TabRef(index=0))
+        return reply
+
+    async def _front(self) -> TabRef:
+        tabs = await self._session.tabs()
+        return TabRef(index=next((index for index, tab in enumerate(tabs) if tab.active), 0))

@@ -1,0 +1,93 @@
+"""Browser tools that read, with the arguments that agents know them by."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from sandbox_server.core import Blob, Model, Reply, operation
+from sandbox_server.drivers.browser.scripts import script
+from sandbox_server.drivers.browser.session import BrowserSession
+from sandbox_server.features.browser.page.driving import (
+    READ_SECONDS,
+    Acting,
+    Index,
+    Seconds,
+    Selector,
+    Targeted,
+    driving,
+    shown_frames,
+    told,
+)
+from sandbox_server.features.browser.page.reading import EvaluateRequest, PageScreenshotRequest, Reading
+from sandbox_server.features.browser.tools.listing import Outline
+
+
+class EvaluateCall(Acting):
+    script: Annotated[str, Field(min_length=1, max_length=1_000_000)]
+    """JavaScript, as `() => document.title`; statements may `return` a result."""
+    timeout: Seconds = READ_SECONDS
+    """Seconds to wait for the result."""
+
+
+class ScreenshotCall(Targeted):
+    name: str | None = None
+    """What the picture is of; for the caller's own use."""
+    selector: Selector | None = None
+    """Take only the first element that this finds."""
+    index: Index | None = None
+    """Take only the element of this index."""
+    fullPage: bool = False  # noqa: N815 - the name that agents know
+    """All of the page instead of what is in sight."""
+
+
+class Link(Model):
+    text: str
+    href: str
+
+
+class ReadingTools:
+    """Tools that list, read and take pictures."""
+
+    tag = "browser-tools"
+
+    def __init__(self, session: BrowserSession, outline: Outline, reading: Reading) -> None:
+        self._session = session
+        self._outline = outline
+        self._reading = reading
+
+    @operation(
+        "GET /v1/browser/tools/elements",
+        scope="browser",
+        tool="browser_get_clickable_elements",
+        aliases=("sandbox_browser_get_clickable_elements",),
+    )
+    async def tool_elements(self, request: Targeted) -> Reply[str]:
+        """List what can be clicked, filled or chosen from, with the page's text between."""
+        return await told(self._session, await self._outline.read(request))
+
+    @operation("GET /v1/browser/tools/markdown", scope="browser", tool="browser_get_markdown", aliases=("sandbox_browser_get_markdown",))
+    async def tool_markdown(self, request: Targeted) -> Reply[str]:
+        """Read the page's main content as Markdown."""
+        article = await self._reading.get_markdown(request)
+        return Reply(article.data.content, hint=article.hint)
+
+    @operation("GET /v1/browser/tools/links", scope="browser", tool="browser_read_links", aliases=("sandbox_browser_read_links",))
+    async def tool_links(self, request: Targeted) -> Reply[list[Link]]:
+        """List the links of the page and its frames."""
+        async with driving(self._session, request, "reading the links") as driven:
+            links = [Link(**link) for frame in shown_frames(driven) for link in await frame.evaluate(script("links"))]
+        return await told(self._session, links)
+
+    @operation("POST /v1/browser/tools/evaluate", scope="browser", tool="browser_evaluate", aliases=("sandbox_browser_evaluate",))
+    async def tool_evaluate(self, request: EvaluateCall) -> Reply[Any]:
+        """Run JavaScript in the page and return what it gives."""
+        shared = request.model_dump(exclude={"script"})
+        reply: Reply[Any] = await self._reading.evaluate(EvaluateRequest(expression=request.script, **shared))
+        return reply
+
+    @operation("GET /v1/browser/tools/screenshot", scope="browser", tool="browser_screenshot", media_type="image/png")
+    async def tool_screenshot(self, request: ScreenshotCall) -> Blob:
+        """Take a picture of the page, or of one element."""
+        shared = request.model_dump(exclude={"name", "fullPage"})
+        picture: Blob = await self._reading.page_screenshot(PageScreenshotRequest(full_page=request.fullPage, **shared))
+        return picture

@@ -1,0 +1,60 @@
+"""A real browser on a display of its own, and a session on it."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox_server.drivers.browser.dialogs import Answer
+from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.session import BrowserSession
+from tests import site
+from tests.cdp.conftest import display, make_owner, shared
+
+if TYPE_CHECKING:
+    from tests.cdp.conftest import Owner as Process
+
+__all__ = ["display", "make_owner", "shared"]
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """One loop for all tests of a module, which share what is attached to the browser."""
+    return "asyncio", {"use_uvloop": True}
+
+
+@pytest.fixture(scope="session")
+def web() -> Iterator[str]:
+    """The address of the test site."""
+    with site.serving() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+async def attached(shared: "Process") -> AsyncIterator[BrowserSession]:
+    """A session on the browser that the tests of a module share."""
+    async with BrowserSession(Owner(shared.socket)) as session:
+        yield session
+
+
+@pytest.fixture
+async def session(attached: BrowserSession) -> BrowserSession:
+    """The shared session, with one blank tab before each test."""
+    await one_blank_tab(attached)
+    return attached
+
+
+async def one_blank_tab(session: BrowserSession) -> None:
+    """Leave a new blank tab alone."""
+    old = await session.tabs()
+    fresh = await session.open("about:blank")
+    for tab in old:
+        await session.close(tab, Answer("accept"))
+    await session.until(lambda tabs: [tab.page for tab in tabs] == [fresh], 20)
+    await session.hint()
+
+
+async def visit(session: BrowserSession, url: str) -> None:
+    """Load a page in the tab in front."""
+    async with session.driving("loading", answer=Answer(), timeout=30) as driven:
+        await driven.page.goto(url)

@@ -1,0 +1,48 @@
+from sandbox_server.drivers.browser.notices import MAX_NOTICES, Notices
+from sandbox_server.drivers.browser.owner import Tab
+
+
+def tabs(*pages: str) -> list[Tab]:
+    return [Tab(page, f"http://{page}/", page, page == pages[-1]) for page in pages]
+
+
+def test_what_was_there_at_first_is_no_news() -> None:
+    notices = Notices()
+    notices.see(tabs("a", "b"))
+
+    assert notices.take() is None
+
+
+def test_a_new_tab_is_told_once_with_its_place() -> None:
+    notices = Notices()
+    notices.see(tabs("a"))
+    notices.see(tabs("a", "b"))
+
+    assert notices.take() == "A tab was opened: 1 (in front), http://b/"
+    notices.see(tabs("a", "b"))
+    assert notices.take() is None
+
+
+def test_a_tab_that_the_caller_opened_is_no_news() -> None:
+    notices = Notices()
+    notices.see(tabs("a"))
+    notices.know("b")
+    notices.see(tabs("a", "b"))
+
+    assert notices.take() is None
+
+
+def test_of_many_tabs_their_number_is_told() -> None:
+    notices = Notices()
+    notices.see(tabs("a"))
+    notices.see(tabs("a", *(f"n{number}" for number in range(50))))
+
+    assert notices.take() == "50 tabs were opened, 1 to 50."
+
+
+def test_of_too_many_sentences_the_oldest_are_lost() -> None:
+    notices = Notices()
+    for number in range(MAX_NOTICES + 5):
+        notices.add(f"{number}.")
+
+    assert (notices.take() or "").split()[0] == "5."

@@ -1,0 +1,32 @@
+import pytest
+
+from sandbox_server.features.browser.page.driving import Acting, invalid, milliseconds
+from tests.features.browser.driven import Pages
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_tab_is_named_by_its_place(pages: Pages) -> None:
+    await pages.visit("/form")
+    await pages("POST tabs", url=f"{pages.web}/article")
+    missing = await pages.fails("GET page/text", tab=9)
+
+    assert "Your name" in await pages("GET page/text", tab=0)
+    assert (missing.status, missing.message) == (404, "there is no tab 9; there are 2")
+    assert "tab" in await pages.refuses("GET page/text", tab=-1)
+
+
+async def test_fifty_tabs_that_somebody_opened_are_told_as_their_number(pages: Pages) -> None:
+    await pages.visit("/form")
+    for _ in range(50):
+        await pages.session.owner.open("about:blank")
+    title = await pages.js("document.title", tab=0)
+
+    assert (title, pages.hint) == ("Form", "50 tabs were opened, 1 to 50.")
+    assert len(await pages("GET tabs")) == 51
+
+
+def test_a_request_says_what_it_does_to_dialogs_and_for_how_long() -> None:
+    assert (Acting().timeout, Acting().dialog) == (10, None)
+    assert milliseconds(1.5) == 1500
+    assert str(invalid("key", "there is none")) == "key: there is none"
