@@ -91,8 +91,6 @@ RUN pythons $PYTHON_VERSIONS
 
 # --- kernels: what runs a notebook's code, for each of those Pythons, and what such code imports -----------------------
 FROM node AS kernels
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
-    --mount=type=bind,source=requirements/build.txt,target=/build.txt fetch /opt/tools/bin/pip install --no-deps --require-hashes -r /build.txt
 ARG PIP_INDEX_URL
 COPY --from=pythons /opt/python /opt/python
 COPY scripts/kernels /usr/local/bin/

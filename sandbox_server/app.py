@@ -40,6 +40,9 @@ from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.nodes.nodes import Nodes
+from sandbox_server.drivers.nodes.script import Scripts
+from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
@@ -86,6 +89,8 @@ from sandbox_server.features.browser.tabs import Tabs
 from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
+from sandbox_server.features.code.feature import Code
+from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
@@ -101,6 +106,7 @@ from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.jupyter.feature import Jupyter
+from sandbox_server.features.nodejs.feature import NodeJS, Room
 from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
@@ -111,13 +117,15 @@ from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
+type Opened = tuple[AbstractAsyncContextManager[Any], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Product:
     """Everything that was composed: the features, what has to be opened for them, and the guards that every call passes."""
 
     features: tuple[Feature, ...]
-    opened: tuple[AbstractAsyncContextManager[Any], ...]
+    opened: Opened
     guards: tuple[Guard, ...]
 
 
@@ -142,12 +150,13 @@ def compose(settings: Settings) -> Product:
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
     )
-    kernels, python = kernel_sessions(processes, settings)
+    toolbox = Toolbox(processes)
+    code = running_code(processes, files, toolbox, settings)
     box = BoxClient(paths.socket("box"), found, RESTART_SECONDS)
     renewal = Renewal(box, sessions)
 
     def busy() -> bool:
-        return bash.busy or sessions.busy or python.busy
+        return bash.busy or sessions.busy or code.busy
 
     checkpoints = Checkpoints(box, renewal, quota=settings.box.checkpoint_quota)
     automatic = AutomaticCheckpoints(checkpoints, when=settings.box.checkpoint_before if found.rung == "box" else "never", busy=busy)
@@ -168,12 +177,12 @@ def compose(settings: Settings) -> Product:
         authentication(settings),
         Health(Components(component_sockets(settings, found)), audit),
         Doctor(processes, settings, desktop, BoxChecks(box, quota=settings.box.checkpoint_quota).probes()),
-        Sandbox(Toolbox(processes), settings.agent, __version__),
+        Sandbox(toolbox, settings.agent, __version__),
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
         Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
-        Jupyter(python, output_bytes=settings.code.output_bytes),
+        *code.features,
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
@@ -193,14 +202,13 @@ def compose(settings: Settings) -> Product:
     ]
     features += [*page_features(session, uploads), Waiting(session, devtools, downloads, files), *load_features(paths.custom_tools)]
     features.append(Description(lambda: list(every_operation(features)), __version__))
-    opened = (
+    opened: Opened = (
         bash,
         files,
         watches,
         tmux,
         sessions,
-        kernels,
-        python,
+        *code.opened,
         renewal,
         suspension,
         desktop,
@@ -216,18 +224,37 @@ def compose(settings: Settings) -> Product:
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
 
 
-def kernel_sessions(processes: Processes, settings: Settings) -> tuple[Kernels, KernelSessions]:
-    """What runs Python code."""
-    code = settings.code
-    kernels = Kernels(
-        processes,
-        folder=settings.paths.kernels,
-        default=code.python,
-        memory=code.memory_bytes or system.memory_bytes() * 3 // 4,
-        warm=code.warm,
-        enabled="jupyter" not in settings.components.disabled,
+@dataclass(frozen=True, slots=True)
+class RunningCode:
+    """What runs code: its features, what has to be opened for them, and the sessions that may be at work."""
+
+    features: tuple[Feature, ...]
+    opened: Opened
+    sessions: tuple[KernelSessions, NodeSessions]
+
+    @property
+    def busy(self) -> bool:
+        """Whether code runs in any session."""
+        return any(sessions.busy for sessions in self.sessions)
+
+
+def running_code(processes: Processes, files: Files, toolbox: Toolbox, settings: Settings) -> RunningCode:
+    """Python in kernels, JavaScript in Node.js, and both by one operation."""
+    code, disabled, workspace = settings.code, settings.components.left_out, settings.agent.workspace
+    memory, output = code.memory_bytes or system.memory_bytes() * 3 // 4, code.output_bytes
+    has_kernels = "jupyter" not in disabled
+    kernels = Kernels(processes, folder=settings.paths.kernels, default=code.python, memory=memory, warm=code.warm, enabled=has_kernels)
+    python = KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
+    nodes = Nodes(processes, default=code.node, enabled="nodejs-repl" not in disabled)
+    javascript = NodeSessions(processes, nodes, workspace=workspace, limit=code.max_nodes, memory=memory)
+    scripts = Scripts(processes, files, workspace=workspace)
+    runners = PythonRunner(python, output), NodeRunner(scripts, javascript, output, memory), BashRunner(processes, output)
+    features = (
+        Jupyter(python, output_bytes=output),
+        NodeJS(scripts, javascript, toolbox, Room(output, memory)),
+        Code(kernels, nodes, *runners),
     )
-    return kernels, KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
+    return RunningCode(features, (kernels, python, javascript), (python, javascript))
 
 
 def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> list[Feature]:

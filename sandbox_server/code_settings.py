@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandbox_server.variables import BOOLEAN, KERNEL_NAME, SIZE, integer, seconds, variable
+from sandbox_server.variables import BOOLEAN, KERNEL_NAME, NODE_NAME, SIZE, integer, seconds, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,10 @@ class Code:
         "JUPYTER_SESSION_TIMEOUT_SECONDS", seconds(1, 31536000), 1800.0, "How long a Python session may be idle before it is closed."
     )
     warm: bool = variable("WARM_KERNEL", BOOLEAN, True, "Whether a Python kernel is kept ready, so that no caller waits for its start.")
+    node: str = variable("NODE_CODE_EXEC_VERSION", NODE_NAME, "node22", "Node.js that runs code for callers who name none.", inherited=True)
+    max_nodes: int = variable(
+        "MAX_NODEJS_SESSIONS", integer(1, 1000), 10, "Node.js sessions that may live at once; one more is answered 429."
+    )
     output_bytes: int = variable(
         "CODE_OUTPUT_BYTES", integer(1 << 16, 1 << 25), 8 << 20, "Output kept of one execution of code; how much was over is said."
     )

@@ -108,13 +108,18 @@ class Capture:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._kept = bytearray()
-        self.truncated = False
+        self.dropped = 0
 
     def take(self, chunk: bytes) -> None:
         """Keep what still fits."""
         fits = self._limit - len(self._kept)
-        self.truncated |= len(chunk) > fits
+        self.dropped += max(0, len(chunk) - fits)
         self._kept += chunk[:fits]
+
+    @property
+    def truncated(self) -> bool:
+        """Whether anything went by."""
+        return self.dropped > 0
 
     def bytes(self) -> bytes:
         """What was kept."""

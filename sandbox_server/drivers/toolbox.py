@@ -70,6 +70,10 @@ class Toolbox:
         listing = json.loads(await self._shell("npm ls --global --json --depth=0") or "{}")
         return [(name, entry.get("version", "")) for name, entry in sorted(listing.get("dependencies", {}).items())]
 
+    async def npm(self, question: str) -> str:
+        """What `npm` answers, such as `--version`; empty where there is no npm."""
+        return (await self._shell(f"command -v npm >/dev/null && npm {question}")).strip()
+
     async def _look(self, names: Sequence[str]) -> list[Interpreter]:
         script = f"{_EACH_PROGRAM_ONCE}look {shlex.join(names)}"
         found: dict[str, list[str]] = {}

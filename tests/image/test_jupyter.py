@@ -78,11 +78,11 @@ def test_a_memory_hog_is_an_error_of_its_own(own: Sandbox) -> None:
     assert run(own, "2")["status"] == "ok"
 
 
-def test_endless_output_is_cut_and_said(own: Sandbox) -> None:
-    result = run(own, "while True: print('x' * 1000)", timeout=2)
+def test_too_much_output_is_cut_and_said(own: Sandbox) -> None:
+    result = run(own, "for _ in range(20_000): print('x' * 1000)", timeout=120)
 
-    assert result["status"] == "timeout"
-    assert result["dropped_bytes"] > 0
+    assert result["status"] == "ok"
+    assert result["dropped_bytes"] > 15_000_000
     assert "over the limit" in result["hint"]
 
 

@@ -152,6 +152,7 @@ class Link:
             run = self._current
             if run and run.full and not frames[0].endswith(b".status"):  # unread: an endless loop writes faster than it can be parsed
                 run.drop(len(frames[-1]))
+                await asyncio.sleep(0)  # what is there already is received without a pause, and the reply must come through
                 continue
             _, parts = session.feed_identities(frames)
             message = session.deserialize(parts)

@@ -29,6 +29,7 @@ class Sessions:
         self.idle_timeout = idle_timeout
         self._sessions: dict[str, Session] = {}
         self._unnamed: set[Session] = set()
+        self._closing: set[asyncio.Task[None]] = set()
         self._tasks = Tasks()
 
     async def __aenter__(self) -> Self:
@@ -37,6 +38,7 @@ class Sessions:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.clear()
+        await asyncio.gather(*self._closing, *(session.close() for session in self._unnamed))
         await self._tasks.close()
 
     def __iter__(self) -> Iterator[Session]:
@@ -117,7 +119,9 @@ class Sessions:
             yield session
         finally:
             self._unnamed.discard(session)
-            self._tasks.start(session.close(), name="ending a kernel")
+            closing = self._tasks.start(session.close(), name="ending a kernel")
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     async def remove(self, session: Session) -> None:
         """Close a session."""

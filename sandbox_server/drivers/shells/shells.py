@@ -194,10 +194,10 @@ class Shell:
                 return  # the echo of `_HEARD`
             if not isinstance(part, Mark):
                 self._listener.output(part)
-            elif part.kind == "leave":
-                self._leave()
             else:
                 self._listener.marked(part)
+                if part.kind == "leave":
+                    self._leave()
 
     def _leave(self) -> None:
         self._left = True

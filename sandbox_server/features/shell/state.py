@@ -48,6 +48,7 @@ class ShellState:
         """How the shell ended, when it has."""
         self.ps1 = ""
         """The prompt, its last line."""
+        self._took_leave = False
         self.log = Ring(REPLAY)
         self.viewers: set[Viewer] = set()
         self._prompt = bytearray()
@@ -87,6 +88,8 @@ class ShellState:
             case "prompt":
                 self.directory, self.foreign = mark.directory, False
                 self._prompt.clear()
+            case "leave":
+                self._took_leave = True
             case "ready":
                 self.ps1 = plain(bytes(self._prompt)).rpartition("\n")[2]
                 self.ready = True
@@ -95,9 +98,12 @@ class ShellState:
     def ended(self, observed: Exit) -> None:
         """Take the end of the shell, and of the command in it."""
         self.over, self.ready, self.foreign = observed, False, False
+        took_leave, self._took_leave = self._took_leave, False
         if command := self.running:
             self.running = None
             command.add_hint(f"the session's shell ended with the command ({told(observed)}); the next exec opens a new one")
+            if not took_leave:  # it was replaced or killed, and tmux does not pass on what it still holds then
+                command.add_hint("the end of its output may be missing: /v1/bash/exec gives all, and so does a shell below this one")
             command.finish(command.stopping or "terminated", None if command.stopping else observed.code)
         notice = f"\r\n[the shell has ended: {told(observed)}; press Enter to open it again]\r\n"
         for viewer in list(self.viewers):

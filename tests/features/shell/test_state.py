@@ -116,6 +116,16 @@ async def test_a_shell_that_ends_ends_its_command_with_what_was_observed(state: 
     assert (state.busy, state.ready, state.status(None)) == (False, False, "terminated")
 
 
+async def test_only_of_a_shell_that_took_leave_all_output_was_heard(state: ShellState, command: Command) -> None:
+    say(state, "start", "token")
+    say(state, "leave")
+    state.ended(Exit(4, None))
+    assert "may be missing" not in (command.hint or "")
+    state.running = later = Command("exec true", "later")
+    state.ended(Exit(0, None))
+    assert "the end of its output may be missing" in (later.hint or "")
+
+
 async def test_a_stopped_command_keeps_its_status_when_the_shell_ends_too(state: ShellState, command: Command) -> None:
     command.stopping = "hard_timeout"
     state.ended(Exit(None, 9))

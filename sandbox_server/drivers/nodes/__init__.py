@@ -1,0 +1,1 @@
+"""Node.js of the agent: programs that run once, and sessions that remember."""

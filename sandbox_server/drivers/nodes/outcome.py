@@ -1,0 +1,73 @@
+"""How a piece of code ended, and what it put out."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sandbox_server.drivers.lines import Line
+from sandbox_server.drivers.pipes import Capture
+from sandbox_server.drivers.process import Exit
+
+LATE_CODE = 124
+"""What stands for an exit code after a timeout, as with timeout(1)."""
+UNSEEN_CODE = 255
+"""What stands for an exit code that nobody saw; a note says so."""
+SIGNALLED = 128
+"""Added to a signal's number, as shells do."""
+
+type Status = Literal["ok", "error", "timeout"]
+
+
+@dataclass(frozen=True, slots=True)
+class Thrown:
+    """An exception: its class, its text and its stack."""
+
+    name: str
+    text: str
+    stack: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of it. `notes` are sentences for the caller."""
+
+    status: Status
+    exit_code: int
+    stdout: str
+    stderr: str
+    thrown: Thrown | None = None
+    result: str | None = None
+    """The last expression's value, as `util.inspect` shows it."""
+    count: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+def thrown(error: Any) -> Thrown | None:
+    """Read an exception as the agent's side tells it; None where it tells none."""
+    if not isinstance(error, dict):
+        return None
+    stack = error.get("stack")
+    return Thrown(str(error.get("name")), str(error.get("message")), [str(line) for line in stack] if isinstance(stack, list) else [])
+
+
+def text(capture: Capture) -> str:
+    """What a stream held, as far as it was kept."""
+    return capture.bytes().decode("utf-8", "replace")
+
+
+def left_out(*captures: Capture) -> tuple[str, ...]:
+    """Say how much was not kept."""
+    dropped = sum(capture.dropped for capture in captures)
+    return (f"{dropped} bytes of output were over the limit and were not kept",) if dropped else ()
+
+
+def exit_code(observed: Exit) -> int:
+    """The code that a shell would show for it."""
+    if observed.code is not None:
+        return observed.code
+    return SIGNALLED + observed.signal if observed.signal else UNSEEN_CODE
+
+
+def count_of(line: Line) -> int | None:
+    """How many pieces a session has run."""
+    count = line.get("count")
+    return count if isinstance(count, int) else None

@@ -1,0 +1,204 @@
+"""A session: a Node.js process that evaluates one piece of code after another and remembers."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
+from sandbox_server.drivers.lines import Line, Lines
+from sandbox_server.drivers.nodes import outcome
+from sandbox_server.drivers.nodes.nodes import SETUP, Node
+from sandbox_server.drivers.nodes.outcome import LATE_CODE, UNSEEN_CODE, Outcome, Status
+from sandbox_server.drivers.nodes.script import Limits
+from sandbox_server.drivers.pipes import Capture, PipeReader, PipeWriter
+from sandbox_server.drivers.process import Process, Processes, put_down
+
+SCRIPT = str(SETUP / "session.mjs")
+INPUT_LIMIT = 1 << 20
+GRACE = 3.0
+"""Seconds beyond its time that code has before its process is ended."""
+
+
+class Running:
+    """The process of a session; an asynchronous context manager, which ends it."""
+
+    def __init__(self) -> None:
+        self.lines = Lines()
+        self.late = False
+        """Whether it was ended because it did not answer in time."""
+        self._opened = AsyncExitStack()
+        self._out = self._err = Capture(0)
+        self._process: Process | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._opened.aclose()
+
+    @property
+    def process(self) -> Process:
+        """The process, once it has started."""
+        assert self._process
+        return self._process
+
+    async def start(self, processes: Processes, node: Node, directory: str | None, memory: int) -> None:
+        """Start it. Raises as `Processes.start` does."""
+        await self._opened.enter_async_context(self.lines)
+        self._stdout = self._opened.enter_context(PipeReader(lambda chunk: self._out.take(chunk)))
+        self._stderr = self._opened.enter_context(PipeReader(lambda chunk: self._err.take(chunk)))
+        self._stdin = self._opened.enter_context(PipeWriter(INPUT_LIMIT))
+        ends = (self._stdin, self._stdout, self._stderr)
+        self._process = await processes.start(
+            node.argv(SCRIPT),
+            cwd=directory,
+            stdin=self._stdin.theirs,
+            stdout=self._stdout.theirs,
+            stderr=self._stderr.theirs,
+            pipe=(self.lines.theirs, self.lines.theirs),
+            limits={"data": memory, "core": 0},
+        )
+        self._opened.push_async_callback(put_down, self._process)
+        for end in (*ends, self.lines):
+            end.release()
+
+    async def ask(self, request: Line, stdin: str, limits: Limits) -> tuple[Line | None, Capture, Capture]:
+        """Have code evaluated; gives the answer, None where there was none in time, and what was written meanwhile."""
+        self._out, self._err = Capture(limits.output), Capture(limits.output)
+        if stdin:
+            self._stdin.feed(stdin.encode("utf-8", "surrogateescape"))
+        answer = await self._answer(request, limits.timeout + GRACE)
+        if answer is None:
+            await put_down(self.process)
+        await asyncio.gather(self._stdout.settle(), self._stderr.settle())
+        return answer, self._out, self._err
+
+    async def _answer(self, request: Line, seconds: float) -> Line | None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.lines.send({"id": 1, **request})
+                return await self.lines.receive()
+        except ConnectionError:
+            return None
+        except TimeoutError:
+            self.late = True
+            return None
+
+
+class Session:
+    """One session. `max_idle` is in seconds, the times in seconds since the epoch."""
+
+    def __init__(self, session_id: str, node: Node, processes: Processes, *, directory: str, max_idle: int) -> None:
+        self.id = session_id
+        self.node = node
+        self.directory = directory
+        self.max_idle = max_idle
+        self.created_at = self.last_used = time.time()
+        self.closed = False
+        self._processes = processes
+        self._running: Running | None = None
+        self._free = asyncio.Lock()
+        self._moved = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether code runs in it."""
+        return self._free.locked()
+
+    @property
+    def idle_seconds(self) -> float:
+        """For how long nothing has run in it."""
+        return 0.0 if self.busy else time.time() - self.last_used
+
+    async def open(self, memory: int) -> None:
+        """Start its process. Raises InvalidArgument for a directory that cannot be entered."""
+        async with self._free:
+            await self._ready(memory)
+
+    def move(self, directory: str) -> None:
+        """Let the next code run in another directory."""
+        self._moved = directory != self.directory
+        self.directory = directory
+
+    async def execute(self, code: str, limits: Limits, *, typescript: bool = False, stdin: str = "") -> Outcome:
+        """Evaluate code, once what ran before is over.
+
+        Raises Conflict where that takes longer than the time it has, NotFound where the session was closed.
+        """
+        if typescript:
+            self.node.argv(typescript=True)
+        try:
+            async with asyncio.timeout(limits.timeout):
+                await self._free.acquire()
+        except TimeoutError:
+            raise Conflict(f"session {self.id!r} has run other code for {limits.timeout:g} s", session_id=self.id) from None
+        try:
+            return await self._execute(code, limits, typescript=typescript, stdin=stdin)
+        finally:
+            self.last_used = time.time()
+            self._free.release()
+
+    async def close(self) -> None:
+        """End its process, and what runs in it."""
+        self.closed = True
+        await self._end()
+
+    async def _execute(self, code: str, limits: Limits, *, typescript: bool, stdin: str) -> Outcome:
+        notes = await self._ready(limits.memory)
+        assert self._running
+        running = self._running
+        request: Line = {"code": code, "timeout": int(limits.timeout * 1000), "typescript": typescript}
+        request["cwd"], self._moved = self.directory if self._moved else None, False
+        answer, out, err = await running.ask(request, stdin, limits)
+        notes += outcome.left_out(out, err)
+        if answer:
+            return _answered(answer, out, err, notes)
+        code_seen = outcome.exit_code(running.process.exit) if running.process.exit else UNSEEN_CODE
+        notes += ("the session's process ended; the next code gets a new one, without its variables",)
+        if running.late:
+            return Outcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), notes=notes)
+        return Outcome("error" if code_seen else "ok", code_seen, outcome.text(out), outcome.text(err), notes=notes)
+
+    async def _ready(self, memory: int) -> tuple[str, ...]:
+        if self.closed:
+            raise NotFound("Session not found", session_id=self.id)
+        if self._running and self._running.process.exit is None:
+            return ()
+        renewed = self._running is not None
+        await self._end()
+        running = Running()
+        try:
+            await running.start(self._processes, self.node, self.directory, memory)
+        except NotFound as error:
+            await running.__aexit__(None, None, None)
+            raise InvalidArgument(error.message) from error
+        if self.closed:  # meanwhile
+            await running.__aexit__(None, None, None)
+            raise NotFound("Session not found", session_id=self.id)
+        self._running = running
+        return ("this ran in a new process, without the variables of before",) if renewed else ()
+
+    async def _end(self) -> None:
+        running, self._running = self._running, None
+        if running:
+            await running.__aexit__(None, None, None)
+
+
+_ENDS: dict[str, tuple[Status, int]] = {"ok": ("ok", 0), "error": ("error", 1), "timeout": ("timeout", LATE_CODE)}
+
+
+def _answered(answer: Line, out: Capture, err: Capture, notes: tuple[str, ...]) -> Outcome:
+    result = answer.get("text")
+    status, exit_code = _ENDS.get(str(answer.get("status")), _ENDS["error"])
+    return Outcome(
+        status,
+        exit_code,
+        outcome.text(out),
+        outcome.text(err),
+        outcome.thrown(answer.get("error")),
+        result if isinstance(result, str) else None,
+        outcome.count_of(answer),
+        notes,
+    )

@@ -1,0 +1,97 @@
+"""All Node.js sessions: at most so many, found by id, closed when nobody uses them."""
+
+import asyncio
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.nodes.nodes import Nodes
+from sandbox_server.drivers.nodes.session import Session
+from sandbox_server.drivers.process import Processes
+
+MAX_ID = 128
+MAX_IDLE = 86400
+"""Seconds without use after which a session is closed, unless it is said."""
+RETRY_AFTER = 5.0
+
+
+class Sessions:
+    """The sessions; an asynchronous context manager, which ends them all. `check` is how often idle ones are looked for, in seconds."""
+
+    def __init__(self, processes: Processes, nodes: Nodes, *, workspace: str, limit: int, memory: int, check: float = 5.0) -> None:
+        self.nodes = nodes
+        self._processes = processes
+        self._workspace = workspace
+        self._limit = limit
+        self._memory = memory
+        self._check = check
+        self._sessions: dict[str, Session] = {}
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        self._tasks.start(self._expire(), name="closing idle Node.js sessions")
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+        await asyncio.gather(*(self.remove(session) for session in self))
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._sessions.values()))
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._sessions
+
+    @property
+    def busy(self) -> bool:
+        """Whether code runs in any of them."""
+        return any(session.busy for session in self)
+
+    async def get(self, session_id: str, version: str | None = None) -> Session:
+        """The session of that id and, where one is named, of that version. Raises NotFound."""
+        session = self._sessions.get(session_id)
+        if session is None or (version and await self.nodes.get(version) != session.node):
+            raise NotFound("Session not found", session_id=session_id)
+        return session
+
+    async def create(
+        self, session_id: str | None, version: str | None, directory: str | None, max_idle: int = MAX_IDLE
+    ) -> tuple[Session, bool]:
+        """Open a session; gives it, and whether it is new. Raises Conflict for one of another version, and ResourceExhausted."""
+        session_id = session_id or str(uuid4())
+        if len(session_id) > MAX_ID or not session_id.isprintable() or "/" in session_id:
+            raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", session_id=session_id[:MAX_ID])
+        node = await self.nodes.get(version)
+        if existing := self._sessions.get(session_id):
+            if version and existing.node != node:
+                raise Conflict(f"session {session_id!r} runs {existing.node.name}", hint="use another session")
+            return existing, False
+        return await self._open(Session(session_id, node, self._processes, directory=directory or self._workspace, max_idle=max_idle)), True
+
+    async def remove(self, session: Session) -> None:
+        """Close a session."""
+        self._sessions.pop(session.id, None)
+        await session.close()
+
+    async def _open(self, session: Session) -> Session:
+        if not session.directory.startswith("/"):
+            raise InvalidArgument(f"cwd {session.directory!r} is not an absolute path", field="cwd")
+        if len(self._sessions) >= self._limit:
+            raise ResourceExhausted(f"all {self._limit} Node.js sessions are in use", retry_after=RETRY_AFTER, hint="delete one")
+        self._sessions[session.id] = session
+        try:
+            await session.open(self._memory)
+        except BaseException:
+            await self.remove(session)
+            raise
+        return session
+
+    async def _expire(self) -> None:
+        while True:
+            await asyncio.sleep(self._check)
+            for session in self:
+                if not session.busy and session.idle_seconds >= session.max_idle:
+                    await self.remove(session)

@@ -1,0 +1,1 @@
+"""Code in any language, by one operation."""

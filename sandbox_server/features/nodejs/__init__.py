@@ -1,0 +1,1 @@
+"""Node.js: programs that run once, and sessions that remember."""

@@ -1,0 +1,147 @@
+"""The operations on Node.js."""
+
+from dataclasses import dataclass
+
+from sandbox_server.core import InvalidArgument, Reply, operation
+from sandbox_server.drivers.nodes.script import Limits, Program, Scripts
+from sandbox_server.drivers.nodes.session import Session
+from sandbox_server.drivers.nodes.sessions import MAX_IDLE, Sessions
+from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.features.nodejs.answer import answer
+from sandbox_server.features.nodejs.wire import (
+    DEFAULT_TIMEOUT,
+    NodeJSCreateSessionRequest,
+    NodeJSCreateSessionResponse,
+    NodeJSDeleteSessionResponse,
+    NodeJSExecuteRequest,
+    NodeJSExecuteResponse,
+    NodeJSPackage,
+    NodeJSRuntime,
+    NodeJSSession,
+    NodeJSSessionListResponse,
+    NodeJSSessionRef,
+    NodeJSSessionResponse,
+    NodeJSUpdateSessionRequest,
+    NodeJSUpdateSessionResponse,
+    NodeJSVersion,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Bytes that one execution may have: of each stream that is kept, and of memory."""
+
+    output: int
+    memory: int
+
+
+class NodeJS:
+    """Runs JavaScript and TypeScript of the agent."""
+
+    tag = "nodejs"
+
+    def __init__(self, scripts: Scripts, sessions: Sessions, toolbox: Toolbox, room: Room) -> None:
+        self._scripts = scripts
+        self._sessions = sessions
+        self._toolbox = toolbox
+        self._room = room
+
+    @operation("POST /v1/nodejs/execute", scope="code")
+    async def execute_code(self, request: NodeJSExecuteRequest) -> Reply[NodeJSExecuteResponse]:
+        """Run JavaScript or TypeScript.
+
+        By default it is a program: a process of its own, in a directory of its own. With `stateful` or a `session_id` it is evaluated in a
+        session, where variables, functions and imports stay for the next time, and the last expression's value is an output.
+        """
+        _require_absolute(request.cwd)
+        limits = Limits(self._room.output, self._room.memory, request.timeout or DEFAULT_TIMEOUT)
+        if request.stateful or request.session_id:
+            return await self._evaluate(request, limits)
+        node = await self._sessions.nodes.get(request.version)
+        typescript = request.language == "typescript"
+        program = Program(request.code, typescript, request.stdin or "", request.files or {}, request.cwd)
+        return answer(request.code, await self._scripts.run(node, program, limits), None)
+
+    @operation("GET /v1/nodejs/info", scope="view")
+    async def get_info(self, request: NodeJSVersion) -> NodeJSRuntime:
+        """Tell which Node.js versions there are, and which packages."""
+        nodes = self._sessions.nodes
+        node = await nodes.get(request.version)
+        installed = [NodeJSPackage(name=name, version=version) for name, version in await self._toolbox.node_packages()]
+        languages = ["javascript"] + [language for language, major in (("typescript", 22),) if node.major >= major]
+        return NodeJSRuntime(
+            node_version=f"v{node.version}",
+            npm_version=await self._toolbox.npm("--version"),
+            supported_languages=languages,
+            description="Node.js: programs that run once, and sessions that remember",
+            runtime_directory=node.program.rsplit("/", 2)[0],
+            global_npm_directory=await self._toolbox.npm("root --global"),
+            global_packages=installed,
+            available_versions=list(await nodes.all()),
+            current_version=node.name,
+        )
+
+    @operation("POST /v1/nodejs/sessions", scope="code", query=("version",))
+    async def create_session(self, request: NodeJSCreateSessionRequest) -> NodeJSCreateSessionResponse:
+        """Open a session."""
+        idle = request.max_idle_time or MAX_IDLE
+        session, created = await self._sessions.create(request.session_id, request.version, request.cwd, idle)
+        message = "Session created" if created else "Session already exists"
+        return NodeJSCreateSessionResponse(session_id=session.id, created=created, message=message, session=_described(session))
+
+    @operation("GET /v1/nodejs/sessions", scope="view")
+    async def list_sessions(self, request: NodeJSVersion) -> NodeJSSessionListResponse:
+        """List the sessions, of one version if one is named."""
+        node = await self._sessions.nodes.get(request.version) if request.version else None
+        listed = [session for session in self._sessions if node in (None, session.node)]
+        return NodeJSSessionListResponse(sessions={session.id: _described(session) for session in listed})
+
+    @operation("GET /v1/nodejs/sessions/{session_id}", scope="view")
+    async def get_session(self, request: NodeJSSessionRef) -> NodeJSSessionResponse:
+        """Describe a session."""
+        return NodeJSSessionResponse(session=_described(await self._sessions.get(request.session_id, request.version)))
+
+    @operation("PATCH /v1/nodejs/sessions/{session_id}", scope="code", query=("version",))
+    async def update_session(self, request: NodeJSUpdateSessionRequest) -> NodeJSUpdateSessionResponse:
+        """Change a session's directory, or how long it may be idle."""
+        _require_absolute(request.cwd)
+        session = await self._sessions.get(request.session_id, request.version)
+        if request.max_idle_time:
+            session.max_idle = request.max_idle_time
+        if request.cwd:
+            session.move(request.cwd)
+        return NodeJSUpdateSessionResponse(updated=True, session=_described(session))
+
+    @operation("DELETE /v1/nodejs/sessions/{session_id}", scope="code", destructive=True)
+    async def delete_session(self, request: NodeJSSessionRef) -> NodeJSDeleteSessionResponse:
+        """Close a session: what runs in it is ended, its variables are gone."""
+        await self._sessions.remove(await self._sessions.get(request.session_id, request.version))
+        return NodeJSDeleteSessionResponse(deleted=True)
+
+    async def _evaluate(self, request: NodeJSExecuteRequest, limits: Limits) -> Reply[NodeJSExecuteResponse]:
+        session, created = await self._sessions.create(request.session_id, request.version, request.cwd)
+        if request.cwd and not created:
+            session.move(request.cwd)
+        if request.files:
+            await self._scripts.write(session.directory, request.files)
+        typescript = request.language == "typescript"
+        outcome = await session.execute(request.code, limits, typescript=typescript, stdin=request.stdin or "")
+        return answer(request.code, outcome, session.id)
+
+
+def _described(session: Session) -> NodeJSSession:
+    return NodeJSSession(
+        session_id=session.id,
+        cwd=session.directory,
+        created_at=session.created_at * 1000,
+        last_used=session.last_used * 1000,
+        max_idle_time=session.max_idle * 1000,
+        age_seconds=int(session.idle_seconds),
+        state="EXECUTING" if session.busy else "IDLE",
+        version=session.node.name,
+    )
+
+
+def _require_absolute(path: str | None) -> None:
+    if path and not path.startswith("/"):
+        raise InvalidArgument(f"cwd {path!r} is not an absolute path", field="cwd")

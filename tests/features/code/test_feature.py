@@ -1,0 +1,20 @@
+import pytest
+
+from sandbox_server.core import InvalidArgument
+from sandbox_server.features.code.feature import Code
+from sandbox_server.features.code.wire import CodeExecuteRequest
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_languages_are_those_that_can_be_run_here(code: Code) -> None:
+    languages = {found.language: found for found in (await code.get_info()).languages}
+
+    assert list(languages) == ["python", "javascript", "typescript", "bash"]
+    assert (languages["python"].runtime_version, languages["python"].details["kernel_name"]) == ("3.13", "python3")
+    assert (languages["javascript"].runtime_version or "").startswith("22.")
+
+
+async def test_a_relative_directory_is_refused_in_every_language(code: Code) -> None:
+    with pytest.raises(InvalidArgument, match="relative"):
+        await code.execute_code(CodeExecuteRequest(language="bash", code="pwd", cwd="relative"))
