@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 10.0
 CLICK_SECONDS = 5.0
-HOVER_MS = 500
-"""How long the browser may take to notice that the pointer is over an element."""
+ARRIVE_MS = 700
+"""How long the browser may take to notice that the pointer came over an element."""
 
 _WINDOW = """() => ({
     x: screenX, y: screenY + outerHeight - innerHeight * devicePixelRatio, scale: devicePixelRatio,
     width: innerWidth, height: innerHeight, born: performance.timeOrigin})"""
-_HOVERED = """(element, patience) => new Promise((done) => {
-    const end = performance.now() + patience;
-    const look = () => element.matches(':hover') ? done(true) : performance.now() > end ? done(false) : setTimeout(look, 10);
-    look(); })"""
+_ARMED = """(element, patience) => ({arrived: new Promise((done) => {
+    const view = element.ownerDocument.defaultView;
+    const look = (event) => event.isTrusted && done(event.composedPath().includes(element));
+    view.addEventListener('mousemove', look, {capture: true, once: true});
+    setTimeout(() => { view.removeEventListener('mousemove', look, {capture: true}); done(false); }, patience); })})"""
 
 type Point = tuple[int, int]
 type Hand = Callable[[Point], Awaitable[None]]
@@ -83,7 +84,7 @@ class PageOnScreen:
     async def click(self, ref: str, *, button: Literal["left", "middle", "right"], times: int, point: Hand, press: Hand) -> Point | None:
         """Click an element and give the point of the screen where the hand did it; None where the page had to be told to.
 
-        The hand gets there if the element is under the pointer once `point` has moved it: otherwise something covers it. Raises
+        The hand gets there if the page sees the pointer come over the element when `point` moves it: otherwise something covers it. Raises
         Conflict for an element that is gone, or of another page than the one in front.
         """
         async with self._driving("the click", CLICK_SECONDS) as driven:
@@ -95,8 +96,9 @@ class PageOnScreen:
             await element.scroll_into_view_if_needed(timeout=CLICK_SECONDS * 1000)
             middle = await _middle(element, view)
             if middle is not None:
+                armed = await element.evaluate_handle(_ARMED, ARRIVE_MS)
                 await point(middle)
-                if await _hovered(element):
+                if await armed.evaluate("armed => armed.arrived"):
                     await press(middle)
                     return middle
             await element.click(button=button, click_count=times, timeout=CLICK_SECONDS * 1000)
@@ -135,8 +137,3 @@ async def _middle(element: "ElementHandle", view: _View) -> Point | None:
         return None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     return view.point(x, y) if 0 <= x < view.width and 0 <= y < view.height else None
-
-
-async def _hovered(element: "ElementHandle") -> bool:
-    """Whether the browser sees the pointer over the element, given time to."""
-    return bool(await element.evaluate(_HOVERED, HOVER_MS))

@@ -164,6 +164,7 @@ class ScreenElements:
         await self._show_browser()
 
         async def point(at: tuple[int, int]) -> None:
+            await self._desktop.pointer.move(at[0] - 1, at[1])  # where it is there already, it would not move
             await self._desktop.pointer.move(*at)
 
         async def press(_: tuple[int, int]) -> None:
