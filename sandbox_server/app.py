@@ -19,6 +19,7 @@ from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.drivers import isolation, system
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.on_screen import PageOnScreen
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.session import BrowserSession
@@ -193,7 +194,7 @@ def compose(settings: Settings) -> Product:
         Pictures(desktop),
         BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
         *([BrowserRunning(owner, desktop)] * has_browser),
-        ScreenElements(desktop, turns),
+        ScreenElements(desktop, turns, PageOnScreen(session, Elements())),
         Vnc(VncServer(paths.vnc), desktop),
         display,
         recordings,

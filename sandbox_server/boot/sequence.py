@@ -10,8 +10,10 @@ from typing import NoReturn
 from sandbox_server import settings as declared
 from sandbox_server.boot import accounts, components, desktop, head_start, hooks, isolation, places
 from sandbox_server.boot.head_start import HeadStart
+from sandbox_server.drivers import isolation as told
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.fence import landlock
 from sandbox_server.settings import BadSettings, Settings
 
 EXIT_BAD_SETTINGS = 2
@@ -25,6 +27,7 @@ def boot(environ: Mapping[str, str]) -> NoReturn:
     try:
         settings = declared.load(environ)
         if os.geteuid() != 0:
+            landlock.forbid_new_rights()  # the image's sudo works for its user whoever started the container
             environ |= accounts.without_root(settings.agent)
             settings = declared.load(environ)
         api = _start_api(settings, environ)
@@ -99,6 +102,8 @@ def _run_hook(name: str, command: str | None, settings: Settings, agent_environ:
 
 def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: HeadStart) -> NoReturn:
     api.go()
+    if told.read(settings.paths.isolation).root_withheld:  # sudo's own rules may be on a filesystem that is read-only
+        landlock.forbid_new_rights()
     # What runs without an environment of its own gets the agent's: added services, and programs that they start.
     os.environ.clear()
     os.environ.update(agent_environ)

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,8 +19,10 @@ from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
+from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers import isolation
+from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.chromium import Chromium, Place
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.process import Processes
@@ -51,6 +54,7 @@ def create(settings: Settings) -> Starlette:
         chromium,
         Tabs(paths.tabs),
         prepare,
+        partial(_thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation))),
         eager=settings.browser.start == "eager",
         homepage=settings.browser.homepage or "about:blank",
     )
@@ -63,6 +67,13 @@ def create(settings: Settings) -> Starlette:
 
     pages = Pages(browser, paths.devtools_protocol)
     return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium, emulation))), lifespan=lifespan)
+
+
+async def _thaw(box: BoxClient) -> None:
+    """Resume a box that is suspended, where there is a box."""
+    if box.isolation.rung == "box":
+        with suppress(Failure):  # its keeper is starting anew, and the box with it
+            await box.ask("thaw")
 
 
 def _display(settings: Settings) -> str:

@@ -30,10 +30,13 @@ EARLY_ENDS = 3
 PAUSES = (0.0, 0.2, 1.0, 5.0)
 """Seconds before a start, by how many failures came right before it; the last holds for all that follow."""
 SAVE_DELAY = 0.2
+SILENCE = 0.5
+"""Seconds without a word from a browser that is asked something, after which its box may be suspended."""
 BLANK = "about:blank"
 KILLED = Exit(None, signal.SIGKILL)
 
 type Prepare = Callable[[Link], Awaitable[None]]
+type Thaw = Callable[[], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
@@ -48,13 +51,14 @@ class Launcher(Protocol):
 class Browser:
     """The one browser. The context keeps it running from its entry on, or from the first `link` unless `eager`.
 
-    `prepare` is given each new browser before its tabs are opened.
+    `prepare` is given each new browser before its tabs are opened. `thaw` lets a box go on that may be suspended.
     """
 
-    def __init__(self, launcher: Launcher, tabs: Tabs, prepare: Prepare, *, eager: bool, homepage: str) -> None:
+    def __init__(self, launcher: Launcher, tabs: Tabs, prepare: Prepare, thaw: Thaw, *, eager: bool, homepage: str) -> None:
         self._launcher = launcher
         self._tabs = tabs
         self._prepare = prepare
+        self._thaw = thaw
         self._eager = eager
         self._homepage = homepage
         self._wanted = asyncio.Event()
@@ -148,6 +152,7 @@ class Browser:
         self._save_soon()
         async with Tasks() as tasks:
             tasks.start(_feel_pulse(link, process), name="pulse")
+            tasks.start(_stay_awake(link, self._thaw), name="stay awake")
             await link.ended()  # not the process's end: that is lost when the spawner dies, and the browser lives on
 
     async def _open_tabs(self, link: Link) -> None:
@@ -201,14 +206,29 @@ class Browser:
 
 
 async def _feel_pulse(link: Link, process: Process) -> None:
-    """Kill a browser that does not answer any more."""
+    """Kill a browser that does not answer any more; one that nobody asks anything may stand still."""
+    felt = link.sent
     try:
         while True:
             await asyncio.sleep(PULSE)
-            await link.command("Browser.getVersion", timeout=HUNG)
+            if link.sent != felt:
+                await link.command("Browser.getVersion", timeout=HUNG)
+                felt = link.sent
     except Failure as failure:
         log.warning("the browser hangs: %s", failure)
         await process.kill(signal.SIGKILL)
+
+
+async def _stay_awake(link: Link, thaw: Thaw) -> None:
+    """Let the box go on for whoever waits for a browser that says nothing."""
+    while True:
+        await link.asked.wait()
+        link.asked.clear()
+        while link.unanswered:
+            heard = link.heard
+            await asyncio.sleep(SILENCE)
+            if link.unanswered and link.heard == heard:
+                await thaw()
 
 
 async def _bury(process: Process) -> None:

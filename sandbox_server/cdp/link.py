@@ -30,10 +30,21 @@ class Link:
         self._pipe: Pipe | None = None
         self._end: str | None = None
         self._ended = asyncio.Event()
+        self.asked = asyncio.Event()
+        """Set whenever something is sent to the browser."""
+        self.sent = 0
+        """Messages sent to the browser."""
+        self.heard = 0
+        """Messages that came from it."""
 
     async def open(self, readable: int, writable: int) -> None:
         """Take over our ends of the browser's pipe."""
         self._pipe = await open_pipe(readable, writable, self._on_message, lambda: self.close("the browser ended"))
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether somebody waits for the browser to answer."""
+        return bool(self._answers) or self._multiplexer.waiting
 
     async def ended(self) -> None:
         """Wait until the pipe is closed, from whichever side."""
@@ -131,12 +142,15 @@ class Link:
         return peer, outbox
 
     def _write(self, message: bytes) -> None:
+        self.sent += 1
+        self.asked.set()
         if self._pipe:
             self._pipe.send(message)
 
     def _on_message(self, message: bytes) -> None:
         if self._end is not None:
             return
+        self.heard += 1
         match self._multiplexer.from_browser(message):
             case ToPeer(peer, addressed):
                 self._outboxes[peer].put(addressed)

@@ -92,6 +92,11 @@ class Multiplexer:
         self._sent: dict[int, _Sent] = {}
         self._owners: dict[str, Peer] = {}
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a client waits for an answer."""
+        return bool(self._sent)
+
     def command(self, method: str, params: Object) -> tuple[int, bytes]:
         """A command of ours, and the id under which its `Answer` will come."""
         number = self._next_id()

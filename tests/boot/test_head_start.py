@@ -58,7 +58,7 @@ def test_it_has_the_command_the_environment_and_the_directory_of_the_configurati
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_it_runs_as_the_user_of_the_configuration_alone(begin: Begin) -> None:
-    assert output(begin("/bin/sh -c 'id -u; id -G'")) == [str(CONTROL), str(CONTROL)]
+    assert output(begin("/bin/sh -c 'id -u; id -G'")) == [str(CONTROL), " ".join(map(str, os.getgrouplist("control", CONTROL)))]
 
 
 def test_no_signal_to_boots_own_group_reaches_it(begin: Begin) -> None:

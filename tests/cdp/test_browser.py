@@ -99,6 +99,7 @@ def test_one_that_hangs_is_replaced(make_owner: MakeOwner, until: Until) -> None
     open_tabs(owner, "about:blank#one")
     old = owner.pid
     os.kill(old, signal.SIGSTOP)
+    owner.request("GET", "/json/version")  # one that nobody asks may stand still
     until(lambda: owner.pid not in (old, None) and owner.answers(), within=20)
     assert "about:blank#one" in urls(owner)
 

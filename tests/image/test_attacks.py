@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,6 +11,8 @@ from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox, until
 
 pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls are x86-64's")
+
+WRITABLE = ("/run", "/tmp", "/var/tmp", "/var/log/gem", "/home/gem")
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +98,11 @@ def test_agentbay_vector_a_reading_the_host_s_environment_finds_no_secret(boxed:
         assert "PATH=" in seen
         assert sandbox.api_key not in seen
         assert "SANDBOX_API_KEY" not in seen
+
+
+@pytest.mark.parametrize("args", [["--user=1000"], ["--read-only", *(f"--tmpfs={path}" for path in WRITABLE)]], ids=["none", "users"])
+def test_sudo_does_not_work_where_root_could_write_the_host_s_settings(start_sandbox: Callable[..., Sandbox], args: list[str]) -> None:
+    sandbox = start_sandbox(args=args, env={"BOX": "off"})
+    assert sandbox.exec("sh", "-c", "test -w /proc/sys/kernel/core_pattern", user="root").code == 0
+    assert status(sandbox, "sudo -n true")[0] == 1
+    assert not sandbox.request("GET", "/v1/capabilities").json()["data"]["agent_may_be_root"]

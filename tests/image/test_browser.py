@@ -143,6 +143,14 @@ def test_pages_find_another_device_until_it_is_taken_back(browsing: Sandbox) -> 
     assert browsing.request("POST", "/v1/browser/config", json={"device": {"width": 0}}).status_code == 422
 
 
+def test_a_suspended_browser_goes_on_for_whoever_asks_it(browsing: Sandbox) -> None:
+    with devtools(browsing) as client:
+        session = client.attach(client.pages()[0]["targetId"])
+        before = client.evaluate("window.before = Math.random()", session)
+        post(browsing, "/v1/suspend")
+        assert client.evaluate("window.before", session) == before
+
+
 def test_the_browser_comes_back_with_a_new_box(browsing: Sandbox) -> None:
     with devtools(browsing) as client:
         client.result("Target.createTarget", url="file:///tmp/after.html")

@@ -100,3 +100,14 @@ def message_of(text: str) -> dict[str, Any]:
     lines = [line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")]
     message: dict[str, Any] = json.loads(lines[-1] if lines else text)
     return message
+
+
+def test_a_button_of_a_page_is_found_on_the_screen_and_clicked_by_its_name(sandbox: "Sandbox") -> None:
+    page = "data:text/html,<title>Before</title><button onclick=\"document.title='After'\">Press me</button>"
+    assert sandbox.request("POST", "/v1/browser/page/navigate", json={"url": page}).status_code == 200
+    found = sandbox.request("GET", "/v1/screen/elements").json()["data"]
+    [button] = [element for element in found["elements"] if element["name"] == "Press me"]
+    assert button["window"] in {window["ref"] for window in found["windows"]}
+    done = sandbox.request("POST", "/v1/screen/click", json={"ref": button["ref"]}).json()["data"]
+    assert done["by"] == "pointer"
+    until(lambda: sandbox.request("POST", "/v1/browser/page/evaluate", json={"expression": "document.title"}).json()["data"] == "After")

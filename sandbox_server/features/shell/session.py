@@ -278,8 +278,8 @@ class Session:
         self._changed()
 
     def _adapted(self, start: Start) -> Start:
-        named = {SESSION: f"shell:{self.id}"}
-        return replace(start, environment=named if self.profile.personal else AGENT_ENVIRONMENT | named)
+        usual = {} if self.profile.personal else AGENT_ENVIRONMENT
+        return replace(start, environment={**usual, **(start.environment or {}), SESSION: f"shell:{self.id}"})
 
     def _busy(self, what: str, hint: str = _WAIT) -> Conflict:
         return Conflict(f"session {self.id!r} {what}", hint=hint, session_id=self.id)
