@@ -193,7 +193,7 @@ def compose(settings: Settings) -> Product:
         CapabilityReport(box.isolation),
         Pictures(desktop),
         BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
-        *([BrowserRunning(owner, desktop)] * has_browser),
+        *([BrowserRunning(owner, desktop, session.drop)] * has_browser),
         ScreenElements(desktop, turns, PageOnScreen(session, Elements())),
         Vnc(VncServer(paths.vnc), desktop),
         display,
@@ -273,7 +273,7 @@ def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
     paths = settings.paths
     parts = {
         "browser": {"browser": paths.socket("cdp")},
-        "desktop": {"desktop": settings.display.socket, "desktop-bus": paths.bus},
+        "desktop": {"desktop": settings.display.socket} | ({"desktop-bus": paths.bus} if system.has_name() else {}),
         "mcp": {"mcp": paths.socket("mcp")},
         "vnc": {"vnc": paths.vnc},
     }

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from sandbox_server.drivers import nginx
+from sandbox_server.drivers import nginx, system
 from sandbox_server.settings import Paths, Settings
 
 
@@ -27,7 +27,8 @@ def _added(paths: Paths) -> Sequence[str]:
 
 def _not_asked_for(settings: Settings) -> set[str]:
     unwanted = set() if settings.hooks.post_ready else {"post-ready"}
-    return unwanted | ({"cdp"} if "browser" in settings.components.left_out else set())
+    unwanted |= {"cdp"} if "browser" in settings.components.left_out else set()
+    return unwanted | (set() if system.has_name() else {"desktop-bus"})
 
 
 def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> None:

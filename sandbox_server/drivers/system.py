@@ -2,6 +2,7 @@
 
 import os
 import platform
+import pwd
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +29,14 @@ class Space:
 
     total: int
     free: int
+
+
+def has_name() -> bool:
+    """Whether this process's user is in /etc/passwd; one that `docker run --user` made up is not, and D-Bus does not run for it."""
+    try:
+        return bool(pwd.getpwuid(os.geteuid()))
+    except KeyError:
+        return False
 
 
 def release() -> Release:

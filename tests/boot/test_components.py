@@ -57,6 +57,16 @@ def test_without_the_browser_nobody_owns_one(settings: Settings, tmp_path: Path)
     assert "code/supervisord/components/cdp.conf" not in linked(tmp_path / "boot/supervisord")
 
 
+def test_a_user_without_a_name_has_no_message_bus(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(settings.paths.code, "supervisord/components")
+    (folder / "desktop-bus.conf").write_text("code/supervisord/components/desktop-bus.conf")
+    link(settings)
+    assert "code/supervisord/components/desktop-bus.conf" in linked(tmp_path / "boot/supervisord")
+    monkeypatch.setattr("sandbox_server.drivers.system.has_name", lambda: False)
+    link(settings)
+    assert "code/supervisord/components/desktop-bus.conf" not in linked(tmp_path / "boot/supervisord")
+
+
 def test_a_disabled_component_is_left_out_with_its_parts(settings: Settings, tmp_path: Path) -> None:
     for name in ("desktop", "desktop-bus", "desktopper"):
         (tmp_path / f"code/supervisord/components/{name}.conf").write_text(name)

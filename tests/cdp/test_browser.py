@@ -196,7 +196,7 @@ def test_without_a_display_it_says_so_and_leaves_the_profile_alone(make_owner: M
         assert response.status_code == 503
         assert "X7777" in response.json()["message"]
         assert response.headers["Retry-After"]
-    assert os.listdir(owner.home) == ["chromium"]
+    assert sorted(os.listdir(owner.home)) == ["chromium", "downloads"]
 
 
 def test_where_the_host_allows_no_sandbox_it_does_not_start_unless_told_so_aloud(make_owner: MakeOwner, until: Until) -> None:

@@ -15,6 +15,12 @@ def test_a_listener_is_among_the_ports_and_a_client_is_not() -> None:
         assert client.getsockname()[1] not in ports
 
 
+def test_a_user_that_is_not_written_down_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert system.has_name()
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    assert not system.has_name()
+
+
 def test_the_distribution_has_a_name_and_a_version() -> None:
     release = system.release()
 

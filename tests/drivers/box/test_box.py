@@ -45,8 +45,6 @@ def test_root_in_the_box_cannot(shared_box: BoxDaemons, script: str) -> None:
 
 
 def test_no_process_of_the_container_is_to_be_seen(shared_box: BoxDaemons) -> None:
-    numbers = shared_box.out("ls /proc | grep -E '^[0-9]+$'").split()
-    assert os.getpid() == 1 or str(os.getpid()) not in numbers
     names = shared_box.out("cat /proc/[0-9]*/comm").split()
     assert "pytest" not in names
     assert names[0] == "box"
