@@ -41,6 +41,7 @@ def read(path: str) -> Isolation:
     """What boot wrote down."""
     try:
         with open(path, encoding="utf-8") as file:
-            return Isolation(**json.load(file))
+            found = json.load(file)
     except FileNotFoundError:
         return UNKNOWN
+    return Isolation(**found | {name: tuple(found[name]) for name in ("conditions", "flags")})

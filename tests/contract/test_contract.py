@@ -42,6 +42,7 @@ DIFFERENT = {
     "POST /v1/file/glob body.sort_by: any value is not within ['path', 'name', 'size', 'modified']": "the published text names these four",
     "POST /v1/file/list body.sort_by: any value is not within ['name', 'size', 'modified', 'type']": "the published text names these four",
     "POST /v1/bash/kill body.signal: any value is not within ['SIGTERM', 'SIGKILL', 'SIGINT']": "the published text names these three",
+    "POST /v1/code/execute body.language: must be given, and need not": "the published tool may leave it out",
     "POST /v1/code/execute body.language: defaults to 'python', not None": "the published tool may leave it out",
     f"POST /v1/code/execute answer.data.language: {MORE_LANGUAGES}": "only who asks for another language is answered with one",
     f"GET /v1/code/info answer.data.languages[].language: {MORE_LANGUAGES}": "the SDKs take any language",

@@ -30,7 +30,7 @@ PROCESSES = {
     "trace the first process": f"{TRACE} 1",
     "read the first process's memory": "head -c 1 /proc/1/mem",
     "learn the first process's namespaces": "ls -l /proc/1/ns/ | grep -q '>'",
-    "have a file of the first process": "ls /proc/1/fd/ | grep -q .",
+    "have a file of the first process": "for fd in /proc/1/fd/*; do readlink $fd && exit 0; cat $fd && exit 0; done; exit 1",
     "go through the first process's root": "ls /proc/1/root/",
     "go through the first process's directory": "ls /proc/1/cwd/",
     "enter its namespaces": "for n in mnt pid net user ipc uts; do nsenter --target 1 --$n true 2>/dev/null && exit 0; done; exit 1",

@@ -12,8 +12,10 @@ import sandbox_server
 from tests.image.container import Sandbox
 
 COMMITTED = json.loads((Path(sandbox_server.__file__).parent / "openapi.json").read_text("utf-8"))
-PATIENCE = 20.0
-"""Seconds within which any wrong request is answered."""
+PATIENCE = 60.0
+"""Seconds within which any wrong request is answered; a few wait half of it for what is not on a page."""
+SHORT = {"timeout": 1, "duration": 1}
+"""Fields that say how long an operation goes on, in seconds, and what they are set to."""
 
 SPARED = {"POST /v1/file/watch/wait": "it waits for a file, whatever the path"}
 """Operations that are not called, and why."""
@@ -99,6 +101,7 @@ def wrong_json(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[st
 
 def wrong_fields(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     given = {name: sample(schema["properties"][name]) for name in schema.get("required", [])}
+    given |= {name: value for name, value in SHORT.items() if name in schema["properties"]}
     for name in schema["properties"]:
         for value in WRONG_VALUES:
             yield f"{name}={str(value)[:20]!r}", {"path": path, "json": {**given, name: value}}

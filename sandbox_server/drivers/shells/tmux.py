@@ -83,7 +83,7 @@ class Pane:
 
         Raises Unavailable, at once or when it is awaited.
         """
-        return asyncio.gather(*[self._tmux.tell(command) for command in keys(self.id, data)])
+        return _together([self._tmux.tell(command) for command in keys(self.id, data)])
 
     async def resize(self, columns: int, rows: int) -> None:
         """Make the terminal this large, whoever looks at it."""
@@ -224,7 +224,7 @@ class Tmux:
             connection.ask(f"capture-pane -p -e -N -q -a -t {pane}", parts.append),
             connection.ask(f"capture-pane -p -P -C -q -t {pane}", last),
         ]
-        await _in_time(connection, _each(questions))
+        await _in_time(connection, _together(questions))
         if not screens:
             raise Unavailable("the terminal is gone")
         return screens[0]
@@ -246,9 +246,8 @@ class Tmux:
             except BaseException:
                 ours.close()
                 raise
-        loop = asyncio.get_running_loop()
-        _, connection = await loop.create_connection(lambda: _Connection(process, self._hear, self._lost), sock=ours)
-        return connection
+        made = await asyncio.get_running_loop().create_connection(lambda: _Connection(process, self._hear, self._lost), sock=ours)
+        return made[1]
 
     def _hear(self, event: Output | Notice) -> None:
         if isinstance(event, Output):
@@ -304,9 +303,10 @@ class Tmux:
         listener.ended(LOST)
 
 
-async def _each(questions: Sequence[asyncio.Future[ControlReply]]) -> None:
-    for question in questions:  # a future over them all would keep an error that nobody fetches when the caller is cancelled with it
-        await question
+def _together(answers: Sequence[Awaitable[ControlReply]]) -> Awaitable[list[ControlReply]]:
+    together = asyncio.gather(*answers)
+    together.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be waiting for it
+    return together
 
 
 async def _in_time[T](connection: "_Connection", answer: Awaitable[T]) -> T:
