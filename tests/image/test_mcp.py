@@ -223,7 +223,7 @@ async def test_the_list_can_be_narrowed(sandbox: Sandbox) -> None:
     async with session(sandbox, "?readonly=1&search=sandbox_get") as opened:
         names = [tool.name for tool in (await opened.list_tools()).tools]
 
-    assert names == ["sandbox_get_context", "sandbox_get_packages"]
+    assert names == ["sandbox_get_browser_info", "sandbox_get_context", "sandbox_get_packages"]
 
 
 def test_nobody_may_use_it_without_signing_in(sandbox: Sandbox) -> None:
