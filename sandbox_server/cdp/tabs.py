@@ -1,8 +1,8 @@
 """The tabs that a person sees, as Chromium tells of them: what to open again after it died."""
 
-import json
-import os
 from typing import Any
+
+from sandbox_server.drivers.json_file import JsonFile
 
 MAX_TABS = 50
 """Tabs opened again; a page that opened thousands is what killed the browser."""
@@ -14,7 +14,7 @@ class Tabs:
     """The pages of the browser's default context, in the order in which they appeared."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self._file = JsonFile(path)
         self._pages: dict[str, str] = {}
         self.context: str | None = None
         """The default context; pages of others, such as a client's private one, are not a person's tabs."""
@@ -48,16 +48,12 @@ class Tabs:
 
     def save(self, urls: list[str]) -> None:
         """Write down what to open again, should this process die with the browser."""
-        fresh = f"{self._path}.new"
-        with open(fresh, "w", encoding="utf-8") as file:
-            json.dump(urls, file)
-        os.rename(fresh, self._path)
+        self._file.write(urls)
 
     def saved(self) -> list[str]:
         """What was written down last; nothing where nothing readable was."""
         try:
-            with open(self._path, encoding="utf-8") as file:
-                return [str(url) for url in json.load(file)]
+            return [str(url) for url in self._file.read() or ()]
         except (OSError, TypeError, ValueError):
             return []
 

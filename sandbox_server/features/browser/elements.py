@@ -1,6 +1,7 @@
 """What is on the screen, by names that can be clicked: windows, and what the page in front has to click."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -209,16 +210,5 @@ def _in_page(shown: Shown, window: str) -> ElementOnScreen:
 
 
 def _on_screen(window: Window) -> WindowOnScreen:
-    return WindowOnScreen(
-        ref=f"w{window.xid:x}",
-        title=window.title,
-        program=window.program,
-        pid=window.pid,
-        dialog=window.dialog,
-        focused=window.focused,
-        hidden=window.hidden,
-        x=window.x,
-        y=window.y,
-        width=window.width,
-        height=window.height,
-    )
+    fields = asdict(window)
+    return WindowOnScreen(ref=f"w{fields.pop('xid'):x}", **fields)
