@@ -66,7 +66,7 @@ class Kernel:
         """Wait until it answers. Raises KernelEnded, and Unavailable where the relay fails."""
         number = await self._relay.current()
         if number != self._connected_by:
-            await self._unless_it_ends(self._relay.ask("connect", kernel=self._key, file=self._file))
+            await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
             self._connected_by = number
 
     async def execute(self, code: str, bounds: Bounds, on_output: OnOutput) -> Line:

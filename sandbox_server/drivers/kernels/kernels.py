@@ -150,12 +150,12 @@ class Kernels:
 
     async def _start(self, python: Python, *, background: bool = False) -> Kernel:
         relay, tail, key = await self.relayed(), Tail(), secrets.token_hex(6)
-        file = str((await relay.ask("open", kernel=key))["file"])
+        file = str((await relay.prepare("open", kernel=key))["file"])
         said = PipeReader(tail.take)
         argv = [python.program, SCRIPT, python.packages, file]
         env = {"TANDEM_WARM": "1"} if background else {}
         try:
-            process = await self._processes.start(argv, env=env, stdout=said.theirs, stderr=said.theirs, limits=self._limits)
+            process = await self._processes.start(argv, env=env, stdout=said.theirs, stderr=said.theirs, on_exit="kill", limits=self._limits)
         except (NotFound, PermissionDenied) as error:
             said.close()
             raise Unavailable(f"{python.name} cannot be started: {error.message}") from error

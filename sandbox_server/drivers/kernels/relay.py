@@ -5,7 +5,7 @@ server would rather not have: so this process, of the agent's own, stands betwee
 input, a socket. A request has an `id`, which its answers repeat:
 
 - `{"op": "open", "kernel"}`: make a folder and a connection file for a kernel; `done` with `file`.
-- `{"op": "connect", "kernel", "file"}`: wait until the kernel answers; `done`.
+- `{"op": "connect", "kernel", "file", "pid"}`: wait until the kernel answers; `done`.
 - `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `output` for each output, then `done` with what the kernel replied. Of
   the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves no trace
   in `In`.
@@ -29,7 +29,10 @@ Send = Callable[[Message], None]
 
 MAX_LINE = 64 << 20
 KNOCK_SECONDS = 0.05
-"""How often a kernel that starts is asked whether it is there."""
+"""After how long a kernel that starts is asked again whether it is there; twice as long each time, and at most `MOST_KNOCK_SECONDS`."""
+MOST_KNOCK_SECONDS = 1.0
+RUNNING_SCORE = 700
+"""What a kernel offers the out-of-memory killer while it runs code, and for good what that code starts: those that idle stay longer."""
 STRAGGLING_SECONDS = 2.0
 """How long after the reply outputs may still come, before they count as lost."""
 NOTHING_FITS = 256
@@ -89,15 +92,28 @@ class Run:
         self._answer({"event": "output", "output": output})
 
 
+async def knock(ask: Callable[[], "asyncio.Future[Message]"], heard: asyncio.Event) -> None:
+    """Ask again and again until there was an answer, to whichever, and `heard` is set: a busy machine gives answers late."""
+    answered, patience = asyncio.Event(), KNOCK_SECONDS
+    while not (answered.is_set() and heard.is_set()):
+        ask().add_done_callback(lambda _: answered.set())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await answered.wait()
+                await heard.wait()
+        patience = min(2 * patience, MOST_KNOCK_SECONDS)
+
+
 class Link:
     """The conversation with one kernel."""
 
-    def __init__(self, connection_file: str) -> None:
+    def __init__(self, connection_file: str, pid: int) -> None:
         from jupyter_client.asynchronous.client import AsyncKernelClient
 
         self._client = AsyncKernelClient(connection_file=connection_file)
         self._client.load_connection_file()
         self._client.start_channels(stdin=False, hb=False, control=False)
+        self._badness = f"/proc/{pid}/oom_score_adj"
         self._current: Run | None = None
         self._replies: dict[str, asyncio.Future[Message]] = {}
         self._heard = asyncio.Event()
@@ -105,17 +121,11 @@ class Link:
 
     async def ready(self) -> None:
         """Wait until the kernel answers and its outputs arrive here."""
-        while True:
-            asked = self._expect(self._client.kernel_info())
-            with suppress(TimeoutError):
-                async with asyncio.timeout(KNOCK_SECONDS):
-                    await asked
-                    await self._heard.wait()
-                    return
+        await knock(lambda: self._expect(self._client.kernel_info()), self._heard)
 
     async def execute(self, code: str, run: Run, *, silent: bool) -> Message:
         """Run code and give the kernel's reply."""
-        self._current = run
+        self._current, before = run, self._offer(RUNNING_SCORE)
         try:
             reply = await self._expect(self._client.execute(code, silent=silent, allow_stdin=False))
             run.show_page(reply)
@@ -125,12 +135,22 @@ class Link:
             return reply
         finally:
             self._current = None
+            self._offer(before)
 
     def close(self) -> None:
         """Hang up."""
         for task in self._tasks:
             task.cancel()
         self._client.stop_channels()
+
+    def _offer(self, score: int) -> int:
+        """Set the kernel's badness (proc_pid_oom_score_adj(5)); gives what it was."""
+        before = score
+        with suppress(OSError, ValueError), open(self._badness, "r+", encoding="ascii") as file:
+            before = int(file.read())
+            file.seek(0)
+            file.write(str(score))
+        return before
 
     def _expect(self, message_id: str) -> "asyncio.Future[Message]":
         reply = self._replies[message_id] = asyncio.get_running_loop().create_future()
@@ -193,7 +213,7 @@ class Relay:
 
     async def _connect(self, request: Message, _: Send) -> Message:
         if request["kernel"] not in self._links:
-            self._links[request["kernel"]] = Link(request["file"])
+            self._links[request["kernel"]] = Link(request["file"], request["pid"])
         await self._links[request["kernel"]].ready()
         return {}
 
