@@ -84,7 +84,7 @@ class Execution:
 
     async def _hurry(self, kernel: Kernel, running: asyncio.Future[Line]) -> None:
         await kernel.interrupt()
-        if not (await asyncio.wait([running], timeout=INTERRUPT_GRACE))[0]:
+        if not (await asyncio.wait([running], timeout=INTERRUPT_GRACE))[0] or not await kernel.sweep():
             self.notes.append("the code did not react to an interrupt, so its kernel was ended, and its variables with it")
             await kernel.close()
 

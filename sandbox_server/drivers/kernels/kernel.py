@@ -90,6 +90,12 @@ class Kernel:
         """Raise KeyboardInterrupt in what it runs, and interrupt its own processes."""
         await self._process.kill(signal.SIGINT)
 
+    async def sweep(self) -> bool:
+        """End the copies of itself that what ran last has forked; False where some are left, or nobody can tell."""
+        with suppress(Failure, KernelEnded):
+            return (await self._unless_it_ends(self._relay.prepare("sweep", kernel=self._key))).get("left") == 0
+        return False
+
     async def close(self) -> None:
         """End it at once, with all of its process group."""
         await put_down(self._process)

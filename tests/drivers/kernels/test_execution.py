@@ -88,6 +88,37 @@ async def test_a_kernel_that_ends_is_an_error_with_how(kernels: Kernels) -> None
     assert "without its variables" in left.notes[0]
 
 
+async def test_copies_of_the_kernel_that_code_made_end_with_its_time(kernels: Kernels, processes: Processes) -> None:
+    bomb = """
+import os
+main = os.getpid()
+while True:
+    try:
+        os.fork()
+    except KeyboardInterrupt:
+        if os.getpid() == main:
+            raise
+    except OSError:
+        pass
+"""
+    kernel = await kernels.take("python3")
+    execution, after = Execution(f"import resource; resource.setrlimit(resource.RLIMIT_NPROC, (90, 90))\n{bomb}"), Execution("1")
+    with anyio.fail_after(60):
+        await execution.run(kernel, Bounds(10_000), 2)
+        if kernel.exit is None:
+            await after.run(kernel, Bounds(10_000), 30)
+    await kernel.close()
+    left = await processes.run(["pgrep", "-f", "[k]ernels/launch.py"], timeout=30, max_output=10_000)
+
+    assert (execution.status, after.status in ("ok", "running"), left.exit.code) == ("timeout", True, 1)
+
+
+async def test_a_copy_of_the_kernel_ends_where_the_code_ends(kernels: Kernels) -> None:
+    done = await ran(kernels, "import os\nchild = os.fork()\nif child: print(os.waitpid(child, 0)[1])")
+
+    assert stream_text(done.shown, "stdout") == "0\n"
+
+
 async def test_where_the_relay_ends_meanwhile_it_is_said_what_is_lost_and_the_code_goes_on(
     kernels: Kernels, processes: Processes, home: Path
 ) -> None:
