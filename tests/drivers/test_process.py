@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -98,7 +98,8 @@ def is_running(pid: int) -> bool:
 
 async def test_what_a_process_leaves_of_its_group_is_killed_where_that_is_asked_for(processes: Processes, until: Until) -> None:
     readable, writable = os.pipe()
-    for on_exit, lives in (("keep", True), ("kill", False)):
+    cases: list[tuple[Literal["keep", "kill"], bool]] = [("keep", True), ("kill", False)]
+    for on_exit, lives in cases:
         process = await processes.start(["sh", "-c", "sleep 60 & echo $!"], stdout=writable, on_exit=on_exit)
         left = int(os.read(readable, 100))
         assert await process.wait() == Exit(0, None)

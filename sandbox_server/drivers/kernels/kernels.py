@@ -176,7 +176,9 @@ class Kernels:
         argv = [python.program, SCRIPT, python.packages, file]
         env = {"TANDEM_WARM": "1"} if background else {}
         try:
-            process = await self._processes.start(argv, env=env, stdout=said.theirs, stderr=said.theirs, on_exit="kill", limits=self._limits)
+            process = await self._processes.start(
+                argv, env=env, stdout=said.theirs, stderr=said.theirs, on_exit="kill", limits=self._limits
+            )
         except (NotFound, PermissionDenied) as error:
             said.close()
             raise Unavailable(f"{python.name} cannot be started: {error.message}") from error

@@ -99,8 +99,8 @@ class Relayed:
         """
         for _ in range(TRIES - 1):
             with suppress(RelayEnded):
-                return await self.ask(op, **fields)
-        return await self.ask(op, **fields)
+                return await self.ask(op, None, **fields)
+        return await self.ask(op, None, **fields)
 
     async def ask(self, op: str, on_output: OnOutput | None = None, **fields: object) -> Line:
         """Ask and give the answer; `on_output` hears what comes before it.
