@@ -48,13 +48,17 @@ def serve(_: argparse.Namespace) -> None:
     from sandbox_server.gate import Gate
     from sandbox_server.sign_in import announce
 
-    gc.freeze()
-    gc.enable()
     gate = Gate.inherited()
+
+    def whole() -> None:
+        gc.freeze()
+        gc.enable()
+        gate.close()
+
     gate.wait()
     settings = load()
     announce(settings)
-    app.serve(settings, started=gate.close)
+    app.serve(settings, whole=whole)
 
 
 def spawn(_: argparse.Namespace) -> None:
