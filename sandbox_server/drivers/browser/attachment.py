@@ -123,7 +123,8 @@ def crashed() -> Conflict:
 async def attached(socket: str, on_context: list[OnContext], on_page: list[OnPage], within: float) -> AsyncIterator[Attachment]:
     """Attach; the first time imports Playwright and starts its driver, half a second.
 
-    Raises TimeoutError when that takes more than `within` seconds, as when a page holds it up, Unavailable while the browser cannot be reached.
+    Raises TimeoutError when that takes more than `within` seconds, as when a page holds it up, and Unavailable while the browser cannot be
+    reached.
     """
     from playwright.async_api import Error, async_playwright
     from playwright.async_api import TimeoutError as OutOfTime
