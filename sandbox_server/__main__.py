@@ -49,7 +49,7 @@ def serve(_: argparse.Namespace) -> None:
     gate.wait()
     settings = load_written()
     announce(settings)
-    app.serve(settings, whole=whole)
+    app.serve(settings, new=gate.given, whole=whole)
 
 
 def spawn(_: argparse.Namespace) -> None:

@@ -39,8 +39,8 @@ _log = logging.getLogger(__name__)
 class Product:
     """Everything that is composed: at first the first parts. Nothing is opened or started by that, and only what boot found out is read."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._shared = Shared(settings)
+    def __init__(self, settings: Settings, *, new: bool = False) -> None:
+        self._shared = Shared(settings, new=new)
         self.parts = [part(self._shared) for part in FIRST]
 
     @property
@@ -79,9 +79,12 @@ def compose(settings: Settings) -> Product:
     return product
 
 
-def create(settings: Settings, *, whole: Callable[[], None] = lambda: None) -> ASGIApp:
-    """Make the application; its lifespan opens the drivers in order and closes them in reverse. `whole`: every part is there."""
-    product, stopped = Product(settings), asyncio.Event()
+def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] = lambda: None) -> ASGIApp:
+    """Make the application; its lifespan opens the drivers in order and closes them in reverse.
+
+    `new`: it is the first one in its container. `whole` is called once every part is there.
+    """
+    product, stopped = Product(settings, new=new), asyncio.Event()
     dispatcher = Dispatcher(product.guards)
 
     @asynccontextmanager
@@ -121,7 +124,7 @@ async def _or_stop(work: Awaitable[None]) -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
-def serve(settings: Settings, *, whole: Callable[[], None]) -> None:
-    """Serve on the API's socket until told to stop; `whole` is called once every operation is answered."""
+def serve(settings: Settings, *, new: bool, whole: Callable[[], None]) -> None:
+    """Serve on the API's socket until told to stop; see `create`."""
     logs.configure(settings.logs.level)
-    serve_on(settings.paths.socket("api"), create(settings, whole=whole))
+    serve_on(settings.paths.socket("api"), create(settings, new=new, whole=whole))

@@ -18,6 +18,8 @@ class Gate:
 
     def __init__(self, end: socket.socket | None) -> None:
         self._end = end
+        self.given = end is not None
+        """Boot has started this program: it is the first of its name in this container, and nothing was done in it before."""
 
     @classmethod
     def inherited(cls) -> "Gate":

@@ -31,6 +31,7 @@ def test_a_program_waits_until_boot_lets_it_go(boot: socket.socket) -> None:
     waiting.join(30)
     assert not waiting.is_alive()
     assert os.environ.pop("GIVEN") == "later"
+    assert gate.given
     gate.close()
 
 
@@ -59,4 +60,5 @@ def test_a_program_that_was_given_none_does_not_wait(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv(VARIABLE, raising=False)
     gate = Gate.inherited()
     gate.wait()
+    assert not gate.given
     gate.close()

@@ -66,7 +66,7 @@ def start(name: str, configuration: str) -> HeadStart:
             stdout=pipes["child_stdout"],
             stderr=subprocess.STDOUT,
             cwd=program.get("directory"),
-            env={**_ENVIRONMENT, gate.VARIABLE: str(theirs.fileno())},
+            env={**_ENVIRONMENT, **own, gate.VARIABLE: str(theirs.fileno())},
             pass_fds=[theirs.fileno()],
             process_group=0,
             user=uid,

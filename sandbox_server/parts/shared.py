@@ -53,10 +53,14 @@ def _any(facts: Iterable[Fact]) -> bool:
 
 
 class Shared:
-    """What more than one part uses; nothing is opened yet, and only what boot found out is read."""
+    """What more than one part uses; nothing is opened yet, and only what boot found out is read.
 
-    def __init__(self, settings: Settings) -> None:
+    `new`: no process has served before this one since the container started.
+    """
+
+    def __init__(self, settings: Settings, *, new: bool = False) -> None:
         self.settings = settings
+        self.new = new
         self.found = isolation.read(settings.paths.isolation)
         self.audit = Audit()
         self.activity = Activity()

@@ -58,7 +58,7 @@ def test_it_has_the_command_and_the_directory_of_the_configuration(begin: Begin)
 def test_nothing_that_the_container_was_given_is_in_its_environment(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANDBOX_API_KEY", "secret")
     early = begin("/usr/bin/env")
-    assert {line.partition("=")[0] for line in output(early)} == {"LANG", "SANDBOX_GATE"}
+    assert {line.partition("=")[0] for line in output(early)} == {"LANG", "OWN", "MORE", "SANDBOX_GATE"}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

@@ -40,10 +40,9 @@ def create_app(operations: Iterable[Operation], dispatcher: Dispatcher, lifespan
 
     Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
     """
+    routes, middleware = create_routes(operations, dispatcher), [Middleware(Drain)]
     handlers = {HTTPException: _framework_error}
-    return Starlette(
-        routes=create_routes(operations, dispatcher), middleware=[Middleware(Drain)], exception_handlers=handlers, lifespan=lifespan
-    )  # type: ignore[arg-type]
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
 
 
 def create_routes(operations: Iterable[Operation], dispatcher: Dispatcher) -> list[BaseRoute]:
