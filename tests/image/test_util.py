@@ -72,9 +72,9 @@ def test_a_file_is_read_with_the_agents_rights(sandbox: Sandbox, path: str) -> N
     assert sandbox.api_key not in message
 
 
-def test_converting_is_a_tool(sandbox: Sandbox) -> None:
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "", "arguments": {"uri": "data:text/html,<h1>Head</h1>"}}}
-    for name in ("sandbox_convert_to_markdown", "markitdown_convert_to_markdown"):
-        call["params"]["name"] = name  # type: ignore[index] # it is an object
-        reply = sandbox.request("POST", "/mcp", json=call, headers={"Accept": "application/json, text/event-stream"})
-        assert "# Head" in reply.text
+@pytest.mark.parametrize("name", ["sandbox_convert_to_markdown", "markitdown_convert_to_markdown"])
+def test_converting_is_a_tool(sandbox: Sandbox, name: str) -> None:
+    asked = {"name": name, "arguments": {"uri": "data:text/html,<h1>Head</h1>"}}
+    reply = sandbox.request("POST", "/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
+
+    assert "# Head" in reply.text
