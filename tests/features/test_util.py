@@ -26,7 +26,7 @@ class OnePage(Web):
 
     async def fetch(self, url: str) -> Fetched:
         self.asked.append(url)
-        file = tempfile.TemporaryFile()
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
         file.write(b"<h1>On the web</h1>")
         file.seek(0)
         return Fetched(file, Known("text/html", url=url))
@@ -44,7 +44,8 @@ async def util(spawner: "SpawnerDaemon", workers: "FileWorkers", web: OnePage, t
 
 
 async def markdown(util: Markdown, uri: str) -> str:
-    return (await util.convert_to_markdown(UtilConvertToMarkdownRequest(uri=uri))).strip()
+    text: str = await util.convert_to_markdown(UtilConvertToMarkdownRequest(uri=uri))
+    return text.strip()
 
 
 async def test_a_page_of_the_web_is_fetched(util: Markdown, web: OnePage) -> None:

@@ -150,17 +150,17 @@ def _converters(converter: Any) -> Iterator[Any]:
 
 
 def _own() -> Iterator[Any]:
-    from markitdown import DocumentConverter, DocumentConverterResult
+    from markitdown import DocumentConverter, DocumentConverterResult, StreamInfo
 
     class Own(DocumentConverter):
         def __init__(self, extension: str, text: Any) -> None:
             self._extension = extension
             self._text = text
 
-        def accepts(self, _: BinaryIO, stream_info: Any, **__: Any) -> bool:
-            return stream_info.extension == self._extension
+        def accepts(self, file_stream: BinaryIO, stream_info: StreamInfo, **kwargs: Any) -> bool:
+            return bool(stream_info.extension == self._extension)
 
-        def convert(self, file_stream: BinaryIO, _: Any, **__: Any) -> DocumentConverterResult:
+        def convert(self, file_stream: BinaryIO, stream_info: StreamInfo, **kwargs: Any) -> DocumentConverterResult:
             return DocumentConverterResult(markdown="\n\n".join(self._text(file_stream)))
 
     yield Own(".pdf", pdf)

@@ -74,7 +74,9 @@ class Web:
             url = _checked(httpx2.URL(address))
         except httpx2.InvalidURL as error:
             raise InvalidArgument(f"this is no address: {error}", field="uri") from None
-        async with httpx2.AsyncClient(verify=ssl.create_default_context(), trust_env=False, headers=HEADERS, timeout=CONNECT_SECONDS) as client:
+        async with httpx2.AsyncClient(
+            verify=ssl.create_default_context(), trust_env=False, headers=HEADERS, timeout=CONNECT_SECONDS
+        ) as client:
             for _ in range(MAX_REDIRECTS + 1):
                 async with self._asked(client, url) as response:
                     if not response.has_redirect_location:
