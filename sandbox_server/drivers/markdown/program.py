@@ -1,8 +1,8 @@
 """A program that turns a document into Markdown, with markitdown.
 
 It reads the document from standard input and one JSON object from its argument: `{"media_type", "charset", "name", "url"}`, each of
-which may be null. It writes `{"text", "title"}`, or `{"problem"}` for the caller. See `drivers.confined` for how it runs: it imports nothing
-of ours.
+which may be null. It writes `{"text", "title"}`, or `{"problem"}` for the caller. See `drivers.confined` for how it runs.
+It imports nothing of ours.
 
 markitdown asks a neural network of 150 MB what a document is. That is left out: the server's word, the name and the first bytes tell it.
 Its converters of pictures and sounds need programs and services that are not here; PDF and Excel are converted with what the server
