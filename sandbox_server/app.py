@@ -30,7 +30,7 @@ from sandbox_server.settings import Settings
 
 FIRST = (gateway.part, work.part)
 """What answers the first calls; every guard is among it."""
-LATER = ("code", "screen")
+LATER = ("code", "tools", "screen")
 """The modules of what joins it."""
 
 _log = logging.getLogger(__name__)

@@ -1,7 +1,6 @@
 """What runs code: Python in kernels, JavaScript in Node.js, and both by one operation."""
 
 from sandbox_server.drivers import system
-from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
@@ -11,13 +10,11 @@ from sandbox_server.features.code.feature import Code
 from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
 from sandbox_server.features.jupyter.feature import Jupyter
 from sandbox_server.features.nodejs.feature import NodeJS, Room
-from sandbox_server.features.skills.feature import Skills
-from sandbox_server.features.skills.folders import SkillFolders
 from sandbox_server.parts.shared import Part, Shared
 
 
 def part(shared: Shared) -> Part:
-    """Kernels, Node.js, and the skills that say what to run in them."""
+    """Kernels and Node.js."""
     settings, processes, files = shared.settings, shared.processes, shared.files
     code, disabled, workspace = settings.code, settings.components.left_out, settings.agent.workspace
     memory, output = code.memory_bytes or system.memory_bytes() * 3 // 4, code.output_bytes
@@ -33,6 +30,5 @@ def part(shared: Shared) -> Part:
         Jupyter(python, output_bytes=output),
         NodeJS(scripts, javascript, shared.toolbox, Room(output, memory)),
         Code(kernels, nodes, *runners),
-        Skills(files, SkillFolders(files, processes), JsonFile(f"{settings.paths.run}/skills.json"), settings.skills.paths),
     )
     return Part(features, (kernels, python, javascript))

@@ -1,6 +1,5 @@
 """What the gateway asks: who is calling, and whether everything is ready."""
 
-import os
 from collections.abc import Iterator
 
 from sandbox_server.core.dispatch import require_scope
@@ -12,7 +11,6 @@ from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.isolation import Isolation
-from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.health import Health
 from sandbox_server.parts.shared import Part, Shared
@@ -22,19 +20,19 @@ from sandbox_server.settings import Settings
 def part(shared: Shared) -> Part:
     """Who may come in, what they may do, and what is written down of it."""
     health = Health(Components(component_sockets(shared.settings, shared.found)), shared.audit)
-    return Part((authentication(shared.settings), health), guards=(shared.audit, require_scope))
+    return Part((authentication(shared), health), guards=(shared.audit, require_scope))
 
 
-def authentication(settings: Settings) -> Auth:
-    """What the gateway asks. The ports of our own users are no previews, where the container was started as root and has such users."""
-    auth, users = settings.auth, settings.users
+def authentication(shared: Shared) -> Auth:
+    """What the gateway asks."""
+    settings = shared.settings
+    auth = settings.auth
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
     tickets = Tickets(keyring.tickets)
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
     credentials = Credentials(keyring, tokens, tickets, api_key=key, session_ttl=auth.session_ttl)
-    own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    return Auth(credentials, tickets, Ports({settings.gateway.port}, own_users), auth)
+    return Auth(credentials, tickets, shared.ports, auth)
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:

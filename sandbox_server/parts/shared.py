@@ -1,5 +1,6 @@
 """What more than one part uses, and what a part is."""
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.patience import RESTART_SECONDS
+from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.settings import Settings
@@ -67,4 +69,12 @@ class Shared:
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
         self.files = Files(self.processes, home=settings.agent.home)
         self.toolbox = Toolbox(self.processes)
+        self.ports = _agent_ports(settings)
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
+
+
+def _agent_ports(settings: Settings) -> Ports:
+    """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
+    users = settings.users
+    own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
+    return Ports({settings.gateway.port}, own_users)
