@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core.mcp.catalog import View, read_catalog
+from sandbox_server.core.mcp.catalog import read_catalog
+from sandbox_server.core.mcp.view import View
 
 EVERYTHING = View(frozenset({"code"}))
 
