@@ -24,7 +24,8 @@ def built_in(settings: Settings) -> dict[str, ServerConfig]:
         return {}
     launcher = f"{settings.paths.code}/sandbox_server/hub/setup/chrome-devtools.mjs"
     arguments = (launcher, PACKAGES, str(settings.gateway.port), f"{settings.paths.agent_run}/token", settings.agent.home)
-    return {DEVTOOLS: ServerConfig(command="node", args=arguments, scope="browser", tags=("browser",))}
+    quiet = {"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS": "1"}
+    return {DEVTOOLS: ServerConfig(command="node", args=arguments, env=quiet, scope="browser", tags=("browser",))}
 
 
 def recorded() -> dict[str, list[Tool]]:

@@ -79,11 +79,11 @@ def read_catalog(document: Mapping[str, Any]) -> Catalog:
 
 
 def _offered(tool: Tool) -> Iterator[Tool]:
-    """The tool, and once more where it has the name of a tool of a server that is known for nothing else."""
-    for alias in tool.aliases:
-        if alias.startswith(f"{MARKITDOWN}_"):
-            yield replace(tool, name=alias, aliases=(), server=MARKITDOWN)
-    yield replace(tool, aliases=tuple(alias for alias in tool.aliases if not alias.startswith(f"{MARKITDOWN}_")))
+    """The tool, and once more where it has names of a server that is known for nothing else."""
+    theirs = tuple(alias for alias in tool.aliases if alias.startswith(f"{MARKITDOWN}_"))
+    if theirs:
+        yield replace(tool, name=theirs[0], aliases=theirs[1:], server=MARKITDOWN)
+    yield replace(tool, aliases=tuple(alias for alias in tool.aliases if alias not in theirs))
 
 
 def _server_of(name: str) -> str:
