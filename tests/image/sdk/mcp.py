@@ -3,7 +3,7 @@ from tests.image.sdk.calls import Calls, drives
 
 @drives("mcp.list_mcp_servers", "mcp.list_mcp_tools", "mcp.execute_mcp_tool")
 async def servers_and_tools(calls: Calls) -> None:
-    servers = (await calls("mcp.list_mcp_servers", include_hidden=True)).data
+    servers = (await calls("mcp.list_mcp_servers")).data
     tools = {tool.name: tool for tool in (await calls("mcp.list_mcp_tools", server_name="sandbox")).data.tools}
     devtools = (await calls("mcp.list_mcp_tools", server_name="chrome_devtools")).data.tools
     done = (await calls("mcp.execute_mcp_tool", server_name="sandbox", tool_name="execute_bash", request={"cmd": "echo $((6 * 7))"})).data
