@@ -74,6 +74,7 @@ from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
+from sandbox_server.features.browser.page.driving import hints_for_each_caller
 from sandbox_server.features.browser.page.elements import PageElements
 from sandbox_server.features.browser.page.forms import Forms
 from sandbox_server.features.browser.page.input import PageInput
@@ -171,7 +172,7 @@ def compose(settings: Settings) -> Product:
     def active() -> bool:
         return busy() or display.recording or recordings.recording
 
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active, messages=owner.messages)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
         authentication(settings),
@@ -221,7 +222,7 @@ def compose(settings: Settings) -> Product:
         uploads,
         session,
     )
-    return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
+    return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard, hints_for_each_caller(session)))
 
 
 @dataclass(frozen=True, slots=True)

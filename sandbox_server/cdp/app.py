@@ -66,8 +66,8 @@ def create(settings: Settings) -> Starlette:
             yield
         await emulation.close()
 
-    pages = Pages(browser, paths.devtools_protocol)
-    return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium, emulation))), lifespan=lifespan)
+    pages, sessions = Pages(browser, paths.devtools_protocol), Sessions(browser)
+    return Starlette(routes=list(routes(pages, sessions, Inside(browser, sessions, chromium, emulation))), lifespan=lifespan)
 
 
 async def _thaw(box: BoxClient) -> None:

@@ -92,7 +92,7 @@ def test_a_person_is_refused_them_too(browsing: Sandbox) -> None:
     post(browsing, "/v1/browser/page/navigate", url="data:text/html,<title>Before</title>")
     keys = [{"action_type": "HOTKEY", "keys": ["ctrl", "l"]}, {"action_type": "TYPING", "text": "file:///run/sandbox-desktop/"}]
     post(browsing, "/v1/browser/actions/batch", actions=[*keys, {"action_type": "PRESS", "key": "enter"}])
-    until(lambda: "ERR_BLOCKED_BY_ADMINISTRATOR" in browsing.request("GET", "/v1/browser/page/text").text, PATIENCE)
+    until(lambda: "This page is blocked" in browsing.request("GET", "/v1/browser/page/text").text, PATIENCE)
 
 
 def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sandbox) -> None:
