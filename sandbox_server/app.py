@@ -40,6 +40,9 @@ from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.markdown.conversion import Conversion
+from sandbox_server.drivers.markdown.reach import Reach
+from sandbox_server.drivers.markdown.web import Web
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
@@ -114,6 +117,7 @@ from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.util import Markdown
 from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
@@ -186,6 +190,7 @@ def compose(settings: Settings) -> Product:
         *code.features,
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        Markdown(Conversion(processes), web(settings), files, paths.spool),
         Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
         checkpoints,
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
@@ -324,15 +329,28 @@ def file_features(files: Files, processes: Processes, settings: Settings) -> lis
 
 
 def authentication(settings: Settings) -> Auth:
-    """What the gateway asks. The ports of our own users are no previews, where the container was started as root and has such users."""
-    auth, users = settings.auth, settings.users
+    """What the gateway asks."""
+    auth = settings.auth
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
     tickets = Tickets(keyring.tickets)
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
     credentials = Credentials(keyring, tokens, tickets, api_key=key, session_ttl=auth.session_ttl)
+    return Auth(credentials, tickets, agent_ports(settings), auth)
+
+
+def agent_ports(settings: Settings) -> Ports:
+    """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
+    users = settings.users
     own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    return Auth(credentials, tickets, Ports({settings.gateway.port}, own_users), auth)
+    return Ports({settings.gateway.port}, own_users)
+
+
+def web(settings: Settings) -> Web:
+    """What fetches documents from the web."""
+    fetching = settings.fetching
+    reach = Reach(agent_ports(settings), fetching.allow)
+    return Web(reach, settings.paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds)
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:

@@ -13,6 +13,7 @@ from sandbox_server.auth_settings import Auth as Auth
 from sandbox_server.browser_settings import Browser
 from sandbox_server.code_settings import Code
 from sandbox_server.desktop_settings import Display as Display
+from sandbox_server.network_settings import Fetching
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.variables import (
@@ -294,6 +295,7 @@ class Settings:
     box: Box = field(default_factory=Box)
     components: Components = field(default_factory=Components)
     browser: Browser = field(default_factory=Browser)
+    fetching: Fetching = field(default_factory=Fetching)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
 
