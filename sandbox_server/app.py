@@ -36,6 +36,7 @@ from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.hub import Hub
 from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.kernels.kernels import Kernels
@@ -110,6 +111,7 @@ from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.jupyter.feature import Jupyter
+from sandbox_server.features.mcp.feature import McpServers
 from sandbox_server.features.nodejs.feature import NodeJS, Room
 from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
@@ -205,6 +207,7 @@ def compose(settings: Settings) -> Product:
         display,
         recordings,
         *network_features(devtools, downloads, files),
+        McpServers(Hub(paths.socket("mcp"))),
     ]
     features += [*page_features(session, uploads), Waiting(session, devtools, downloads, files), *load_features(paths.custom_tools)]
     features.append(Description(lambda: list(every_operation(features)), __version__))

@@ -13,6 +13,7 @@ from sandbox_server.auth_settings import Auth as Auth
 from sandbox_server.browser_settings import Browser
 from sandbox_server.code_settings import Code
 from sandbox_server.desktop_settings import Display as Display
+from sandbox_server.hub_settings import MCP_SERVERS, Hub
 from sandbox_server.network_settings import Fetching
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
@@ -289,6 +290,7 @@ class Settings:
     files: Files = field(default_factory=Files)
     code: Code = field(default_factory=Code)
     skills: Skills = field(default_factory=Skills)
+    hub: Hub = field(default_factory=Hub)
     display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
@@ -327,7 +329,7 @@ def variables() -> Iterator[tuple[str, Variable]]:
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """Leave out every variable that holds a secret."""
-    secret = {known.name for _, known in variables() if known.kind in (SECRET, PUBLIC_KEY)}
+    secret = {known.name for _, known in variables() if known.kind in (SECRET, PUBLIC_KEY, MCP_SERVERS)}
     return {name: value for name, value in environ.items() if name not in secret}
 
 
