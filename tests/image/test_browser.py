@@ -78,7 +78,9 @@ def test_it_shows_the_agent_s_files_and_saves_where_the_agent_sees(browsing: San
     until(lambda: bash(browsing, "cat ~/Downloads/saved.txt && echo more >> ~/Downloads/saved.txt")["stdout"] == "saved", PATIENCE)
 
 
-@pytest.mark.parametrize("address", ["file:///run/", "file:////run/", "file:///tmp/../proc/self/cmdline", "file:///%72un/", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "address", ["file:///run/", "file:////run/", "file:///tmp/../proc/self/cmdline", "file:///%72un/", "file:///etc/passwd"]
+)
 def test_it_shows_nobody_files_that_are_not_the_agent_s(browsing: Sandbox, address: str) -> None:
     refused = browsing.request("POST", "/v1/browser/page/navigate", json={"url": address})
     assert (refused.status_code, refused.json()["data"]["error"]) == (409, "ERR_BLOCKED_BY_ADMINISTRATOR")

@@ -33,7 +33,8 @@ class SuspendState(Model):
 class Suspension:
     """Suspends the box when asked or when nothing happens, and resumes it for whoever needs it; an asynchronous context manager.
 
-    `idle_seconds` 0 never suspends by itself. `busy` tells of work that goes on without a request, `messages` counts what came past the API.
+    `idle_seconds` 0 never suspends by itself. `busy` tells of work that goes on without a request, `messages` counts what came
+    past the API.
     """
 
     tag = "suspension"

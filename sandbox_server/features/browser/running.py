@@ -11,7 +11,9 @@ from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.x11.desktop import Desktop
 
 MAX_PATTERNS = 1000
-_EXCEPTION = re.compile(r"(?!(?:file|filesystem|view-source):)(?:[a-z][a-z0-9+-]*:(?://)?(?:\*|[^\s*]*)|\.?[a-z0-9\[][^\s*]*)", re.IGNORECASE)
+_EXCEPTION = re.compile(
+    r"(?!(?:file|filesystem|view-source):)(?:[a-z][a-z0-9+-]*:(?://)?(?:\*|[^\s*]*)|\.?[a-z0-9\[][^\s*]*)", re.IGNORECASE
+)
 """Pattern of a URL that is no file's. Chromium takes what begins with a slash or a tilde for a file's, and `*` for everything."""
 
 
