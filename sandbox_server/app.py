@@ -29,7 +29,7 @@ from sandbox_server.parts.shared import Part, Shared
 from sandbox_server.settings import Settings
 
 FIRST = (gateway.part, work.part)
-"""What answers the first calls; every guard is among it."""
+"""What answers the first calls, and every guard that may refuse one or has to come before it."""
 LATER = ("code", "tools", "screen")
 """The modules of what joins it."""
 
@@ -85,7 +85,6 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
     `new`: it is the first one in its container. `whole` is called once every part is there.
     """
     product, stopped = Product(settings, new=new), asyncio.Event()
-    dispatcher = Dispatcher(product.guards)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -101,11 +100,11 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
             for part in product.joining():
                 product.parts.append(await asyncio.to_thread(part))
                 await _open(stack, product.parts[-1])
-            growing.complete(create_routes(product.operations, dispatcher))
+            growing.complete(create_routes(product.operations, Dispatcher(product.guards)))
             whole()
             await stopped.wait()
 
-    growing = Growing(create_app(product.operations, dispatcher, lifespan))
+    growing = Growing(create_app(product.operations, Dispatcher(product.guards), lifespan))
     return growing
 
 

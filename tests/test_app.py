@@ -55,10 +55,12 @@ def test_only_health_needs_nobody(every: list[Operation]) -> None:
     assert public <= {"/healthz", "/readyz", "/auth"}
 
 
-def test_every_guard_is_there_from_the_start() -> None:
-    product = app.compose(load({}))
+def test_what_may_refuse_a_call_is_there_from_the_start_and_comes_first() -> None:
+    first = app.Product(load({})).guards
+    names = [getattr(guard, "__qualname__", type(guard).__name__) for guard in app.compose(load({})).guards]
 
-    assert product.guards == [guard for part in product.parts[: len(app.FIRST)] for guard in part.guards] != []
+    assert names[: len(first)] == ["Audit", "require_scope", "Suspension.guard", "AutomaticCheckpoints.guard"]
+    assert [name.partition(".")[0] for name in names[len(first) :]] == ["hints_for_each_caller"]
 
 
 def test_no_first_route_takes_what_a_later_one_answers(every: list[Operation]) -> None:

@@ -4,7 +4,6 @@ from sandbox_server import __version__
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.on_screen import PageOnScreen
-from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import Uploads
@@ -24,6 +23,7 @@ from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
+from sandbox_server.features.browser.page.driving import hints_for_each_caller
 from sandbox_server.features.browser.page.elements import PageElements
 from sandbox_server.features.browser.page.forms import Forms
 from sandbox_server.features.browser.page.input import PageInput
@@ -52,7 +52,7 @@ def part(shared: Shared) -> Part:
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     display = Display(desktop.screen, Sound(paths.sound), files)
-    owner, has_browser = Owner(paths.socket("cdp")), "browser" not in settings.components.left_out
+    owner, has_browser = shared.owner, "browser" not in settings.components.left_out
     devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     session, uploads, elements = BrowserSession(owner), Uploads(files, paths.spool), Elements()
@@ -72,7 +72,8 @@ def part(shared: Shared) -> Part:
         *page_features(session, elements, uploads),
         Waiting(session, devtools, downloads, files),
     )
-    return Part(features, (desktop, turns, display, devtools, downloads, recordings, observe, uploads, session))
+    opened = (desktop, turns, display, devtools, downloads, recordings, observe, uploads, session)
+    return Part(features, opened, (hints_for_each_caller(session),))
 
 
 def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> tuple[Feature, ...]:

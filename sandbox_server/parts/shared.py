@@ -11,6 +11,7 @@ from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
@@ -69,6 +70,7 @@ class Shared:
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
         self.files = Files(self.processes, home=settings.agent.home)
         self.toolbox = Toolbox(self.processes)
+        self.owner = Owner(settings.paths.socket("cdp"))
         self.ports = _agent_ports(settings)
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
 

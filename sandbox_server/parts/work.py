@@ -76,7 +76,8 @@ def box_part(shared: Shared, sessions: Sessions) -> Part:
     checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota)
     when = settings.checkpoint_before if shared.found.rung == "box" else "never"
     automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy)
-    suspension = Suspension(box, idle_seconds=settings.idle_suspend, busy=activity.active, running=shared.new)
+    messages = shared.owner.messages
+    suspension = Suspension(box, idle_seconds=settings.idle_suspend, busy=activity.active, messages=messages, running=shared.new)
     features: tuple[Feature, ...] = (
         checkpoints,
         CheckpointArchives(box, quota=settings.checkpoint_quota, spool=shared.settings.paths.spool),
