@@ -100,8 +100,8 @@ def wrong_json(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[st
 
 def wrong_fields(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     given = {name: sample(schema["properties"][name]) for name in schema.get("required", [])}
-    given |= {name: value for name, value in SHORT.items() if name in schema["properties"]}
-    for name in schema["properties"]:
+    given |= {name: value for name, value in SHORT.items() if name in schema.get("properties", {})}
+    for name in schema.get("properties", {}):
         for value in WRONG_VALUES:
             yield f"{name}={str(value)[:20]!r}", {"path": path, "json": {**given, name: value}}
 
