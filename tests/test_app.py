@@ -48,7 +48,7 @@ def test_only_health_needs_nobody() -> None:
 
 
 def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
-    everything = {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "vnc"}
+    everything = {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "stream", "vnc"}
     little = load({"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"})
     assert set(app.component_sockets(load({}), UNKNOWN)) == everything
     assert set(app.component_sockets(load({}), Isolation("box", ""))) == everything | {"box"}
