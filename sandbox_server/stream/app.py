@@ -110,7 +110,7 @@ def create(name: str) -> Starlette:
         async with viewers.desktop, viewers.screen, viewers.hands, viewers.encoders:
             yield
 
-    return Starlette(routes=[WebSocketRoute("/stream", viewers.serve), Route("/healthz", healthy)], lifespan=lifespan)
+    return Starlette(routes=[WebSocketRoute("/stream/socket", viewers.serve), Route("/healthz", healthy)], lifespan=lifespan)
 
 
 async def healthy(_: Request) -> Response:

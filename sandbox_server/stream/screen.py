@@ -128,7 +128,7 @@ class Screen:
             self._drawn = True
         elif event.type == X.ConfigureNotify:
             self._stale = True
-        elif type(event).__name__ == "DisplayCursorNotify":
+        elif (event.type, getattr(event, "sub_code", None)) == display.extension_event.DisplayCursorNotify:
             self.cursor = cursor_of(display)
         else:
             return

@@ -85,6 +85,8 @@ class Connection:
             self._drop()
         if self._display is None:
             self._display = self._open()
+            if self._event and self._loop:  # not before it is the current one, or the loop would take it for another
+                self._loop.call_soon_threadsafe(self._watch, self._display)
         return self._display
 
     def _open(self) -> Display:
@@ -92,8 +94,6 @@ class Connection:
         display.set_error_handler(_ignore)
         if self._opened:
             self._opened(display)
-        if self._event and self._loop:
-            self._loop.call_soon_threadsafe(self._watch, display)
         return display
 
     def _drop(self) -> None:

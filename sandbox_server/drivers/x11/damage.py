@@ -49,7 +49,7 @@ class Damage:
 
     def is_in(self, event: Any) -> bool:
         """Whether an event is of this damage."""
-        return isinstance(event, extension.DamageNotify)
+        return bool(event.type == self._display.extension_event.DamageNotify)
 
     def fetch(self) -> list[Area]:
         """What was drawn on since the last call, as at most MAX_RECTS areas."""

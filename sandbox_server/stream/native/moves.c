@@ -14,6 +14,7 @@
 /* A run of moved rows has to be this high to be worth a message of its own. */
 #define MIN_RUN 8
 #define SLOTS 8192
+#define MAX_STRIPS 128
 
 typedef struct {
   uint64_t hash;
@@ -45,9 +46,29 @@ static int equal(const Pictures *p, int x, int width, int to, int from) {
   return !found;
 }
 
+static int is_worth(int changed, int found) { return changed >= MIN_ROWS && found * 100 >= changed * MIN_SHARE; }
+
+/* Whether enough of the strip's changed rows are found `by` rows away. */
+static int goes_along(const Pictures *p, int x, int width, int top, int bottom, int by) {
+  int changed = 0, found = 0;
+  for (int y = top; y < bottom; y++) {
+    if (equal(p, x, width, y, y)) continue;
+    changed++;
+    if (y - by >= top && y - by < bottom) found += equal(p, x, width, y, y - by);
+  }
+  return is_worth(changed, found);
+}
+
+static int has_changed(const Pictures *p, int x, int width, int top, int bottom) {
+  for (int y = top; y < bottom; y++)
+    if (!equal(p, x, width, y, y)) return 1;
+  return 0;
+}
+
 /* By how many rows the strip moved: the move that most of its changed rows agree upon. 0 if they do not. */
 static int vote(const Pictures *p, int x, int width, int top, int bottom, Slot *slots, uint16_t *votes) {
   int rows = bottom - top, changed = 0, best = 0;
+  if (!has_changed(p, x, width, top, bottom)) return 0;
   memset(slots, 0, SLOTS * sizeof *slots);
   memset(votes, 0, (size_t)(2 * rows + 1) * sizeof *votes);
   for (int y = top; y < bottom; y++) {
@@ -63,7 +84,7 @@ static int vote(const Pictures *p, int x, int width, int top, int bottom, Slot *
     int move = y - slot->row + rows;
     if (++votes[move] > votes[best + rows]) best = move - rows;
   }
-  return changed >= MIN_ROWS && votes[best + rows] * 100 >= changed * MIN_SHARE ? best : 0;
+  return is_worth(changed, votes[best + rows]) ? best : 0;
 }
 
 /* The runs of rows of some columns that are found `by` rows away; from the side to which they move, so that none covers what another needs. */
@@ -82,19 +103,33 @@ static int runs(const Pictures *p, int x, int width, int top, int bottom, int by
   return made;
 }
 
+/* The move of each strip. One whose rows are too alike to vote goes with the others, if that explains enough of it. */
+static void elect(const Pictures *p, int left, int top, int right, int bottom, Slot *slots, uint16_t *votes, int *moves) {
+  int leader = 0, most = 0;
+  for (int x = left, i = 0; x < right; x += STRIP, i++) {
+    int width = right - x < STRIP ? right - x : STRIP;
+    moves[i] = vote(p, x, width, top, bottom, slots, votes);
+    if (moves[i] && moves[i] == leader) most++;
+    else if (moves[i] && --most < 0) leader = moves[i], most = 1;
+  }
+  for (int x = left, i = 0; leader && x < right; x += STRIP, i++) {
+    int width = right - x < STRIP ? right - x : STRIP;
+    if (!moves[i] && goes_along(p, x, width, top, bottom, leader)) moves[i] = leader;
+  }
+}
+
 /* Find what moved up or down within the area: at most `most` moves into `out`, to be made in that order; how many is returned. */
 int find_moves(const Pictures *p, int left, int top, int width, int height, Move *out, int most) {
-  int made = 0, bottom = top + height, right = left + width;
-  if (height < MIN_ROWS || width < STRIP || height > SLOTS / 2) return 0;
+  int made = 0, bottom = top + height, right = left + width, moves[MAX_STRIPS + 1] = {0}, strips = (width + STRIP - 1) / STRIP;
+  if (height < MIN_ROWS || width < STRIP || height > SLOTS / 2 || strips > MAX_STRIPS) return 0;
   Slot *slots = malloc(SLOTS * sizeof *slots);
   uint16_t *votes = malloc((size_t)(2 * height + 1) * sizeof *votes);
-  for (int x = left, start = left, by = 0; slots && votes;) {
-    int next = x < right ? vote(p, x, right - x < STRIP ? right - x : STRIP, top, bottom, slots, votes) : 0;
-    if ((next != by || x >= right) && by) made += runs(p, start, x - start, top, bottom, by, out + made, most - made);
-    if (next != by) start = x;
-    by = next;
-    if (x >= right) break;
-    x += right - x < STRIP ? right - x : STRIP;
+  if (slots && votes) elect(p, left, top, right, bottom, slots, votes, moves);
+  for (int i = 0, start = 0; i <= strips; i++) {
+    if (i < strips && moves[i] == moves[start]) continue;
+    int x = left + start * STRIP, end = left + i * STRIP < right ? left + i * STRIP : right;
+    if (moves[start]) made += runs(p, x, end - x, top, bottom, moves[start], out + made, most - made);
+    start = i;
   }
   free(slots);
   free(votes);

@@ -114,16 +114,18 @@ static uint8_t *put_planes(uint8_t *out, const uint32_t *screen, int stride, con
 }
 
 /* Write rects into `out`, as many as `room` bytes surely hold, one at least; how many is returned, and in `length` the bytes.
- * `room` is at least HEAD and 4 bytes for each pixel of the largest rect, so that a plane of scratch fits behind what is written. */
+ * `room` is at least 1 KiB and 4 bytes for each pixel of the largest rect that is not SOLID: a plane of scratch fits behind what is written. */
 int pack(const uint32_t *screen, int stride, const Rect *rects, int count, uint8_t *out, size_t room, size_t *length) {
   uint8_t *start = out, *end = out + room;
   Palette palette;
   int done = 0;
   for (; done < count; done++) {
     const Rect *rect = &rects[done];
-    size_t pixels = (size_t)rect->width * rect->height, most = HEAD + 1 + 3 * MAX_COLOURS + 4 * pixels;
-    if ((size_t)(end - out) < most) break;
-    if (!collect(screen, stride, rect, &palette)) {
+    size_t pixels = (size_t)rect->width * rect->height;
+    if ((size_t)(end - out) < HEAD + 1 + 3 * MAX_COLOURS + (rect->kind == SOLID ? 0 : 4 * pixels)) break;
+    if (rect->kind == SOLID) {
+      out = put_rgb(put_head(out, rect, ONE_COLOUR), rect->colour);
+    } else if (!collect(screen, stride, rect, &palette)) {
       uint8_t *body = put_head(out, rect, PLANES);
       out = put_planes(body, screen, stride, rect, body + 3 * pixels);
     } else if (palette.count == 1) {
