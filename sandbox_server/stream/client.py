@@ -1,9 +1,9 @@
 """A viewer without a page: sees the desktop and acts on it, over the same messages as a browser.
 
-    async with connect("ws://localhost:8080/stream/socket", {"Authorization": f"Bearer {key}"}) as desktop:
-        await desktop.still()
-        desktop.image().save("desktop.png")
-        await desktop.send(Point(100, 200, buttons=1))
+async with connect("ws://localhost:8080/stream/socket", {"Authorization": f"Bearer {key}"}) as desktop:
+    await desktop.still()
+    desktop.image().save("desktop.png")
+    await desktop.send(Point(100, 200, buttons=1))
 """
 
 import asyncio
@@ -83,7 +83,10 @@ async def connect(
     address: str, headers: Mapping[str, str] | None = None, *, films: bool = True, arrived: Callable[[int], None] | None = None
 ) -> AsyncIterator[StreamClient]:
     """Connect to a stream's socket; the connection ends with the context."""
-    async with connect_socket(address, additional_headers=headers, max_size=None, compression=None, proxy=None) as connection, Tasks() as tasks:
+    async with (
+        connect_socket(address, additional_headers=headers, max_size=None, compression=None, proxy=None) as connection,
+        Tasks() as tasks,
+    ):
         client = StreamClient(connection, arrived=arrived)
         await client.send(wire.Hello(wire.VERSION, films=films))
         tasks.start(client.follow(), name="follow the stream")

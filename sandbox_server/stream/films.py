@@ -4,7 +4,6 @@ from typing import Any
 
 import av
 from av.video.codeccontext import VideoCodecContext
-from av.video.frame import VideoFrame
 from PIL import Image
 
 from sandbox_server.stream.pixels import Area
@@ -17,7 +16,7 @@ class FilmReader:
     def __init__(self) -> None:
         self._codec: Any = VideoCodecContext.create("h264", "r")
         self._codec.thread_count = 1
-        self._latest: VideoFrame | None = None
+        self._latest: Any = None
         self._area: Area = (0, 0, 0, 0)
 
     def next(self, area: Area, packed: bytes) -> None:

@@ -88,15 +88,16 @@ class Hands:
         stroke = await self._desktop.keyboard.stroke(keysym)
         self._keys[keysym] = stroke.code
         press = (X.KeyPress, stroke.code, 0, 0)
+        events = [press]
         if keysym in _SHIFTS:
             self._shifts.add(stroke.code)
         elif stroke.shift and not self._shifts:
             code = (await self._desktop.keyboard.stroke(SHIFT)).code
-            return await self._send([(X.KeyPress, code, 0, 0), press, (X.KeyRelease, code, 0, 0)])
+            events = [(X.KeyPress, code, 0, 0), press, (X.KeyRelease, code, 0, 0)]
         elif self._shifts and not stroke.shift and _is_printed(keysym):
             lifted = [(X.KeyRelease, code, 0, 0) for code in self._shifts]
-            return await self._send([*lifted, press, *[(X.KeyPress, code, 0, 0) for code in self._shifts]])
-        await self._send([press])
+            events = [*lifted, press, *[(X.KeyPress, code, 0, 0) for code in self._shifts]]
+        await self._send(events)
 
     async def _release(self, keysym: int) -> None:
         code = self._keys.pop(keysym, None)

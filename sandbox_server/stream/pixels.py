@@ -57,7 +57,14 @@ class _Pictures(ctypes.Structure):
 @functools.cache
 def _native() -> ctypes.CDLL:
     found = ctypes.CDLL(LIBRARY)
-    found.find_changes.argtypes = (ctypes.c_void_p, *[ctypes.c_int] * 4, ctypes.c_uint32, *[ctypes.c_void_p] * 2, ctypes.c_int, ctypes.c_void_p)
+    found.find_changes.argtypes = (
+        ctypes.c_void_p,
+        *[ctypes.c_int] * 4,
+        ctypes.c_uint32,
+        *[ctypes.c_void_p] * 2,
+        ctypes.c_int,
+        ctypes.c_void_p,
+    )
     found.find_moves.argtypes = (ctypes.c_void_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_int)
     found.pack.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
     found.unpack.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
@@ -127,7 +134,10 @@ class Shadow:
         self.forget((0, 0, width, height))
 
     def changes(self, frame: Frame, area: Area, *, lossless: bool = False, skip: Any = None) -> Changes:
-        """What within the area differs from the frame; with `lossless` also what the viewer has something like. `skip` marks tiles to leave out."""
+        """What within the area differs from the frame; with `lossless` also what the viewer has something like.
+
+        `skip` marks tiles to leave out.
+        """
         memory, exact = (Rect * _MAX_RECTS)(), ctypes.c_int()
         mask = 0xFFFFFFFF if lossless else 0xFFFFFFFF ^ LOSSY
         found = _native().find_changes(self._with(frame), *area, mask, skip, memory, _MAX_RECTS, ctypes.byref(exact))

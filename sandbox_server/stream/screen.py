@@ -143,7 +143,7 @@ class Screen:
             watcher.wake()
 
     def _updated(self, display: Display) -> Frame:
-        """The frame as the screen is now. The X server may change its size at any moment, and then refuses to give pixels of the old one."""
+        """The frame as the screen is now. Its size may change at any moment; the X server then refuses to give pixels of the old one."""
         try:
             return self._taken(display)
         except XError:

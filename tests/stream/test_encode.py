@@ -19,10 +19,10 @@ async def messages(plan: Plan) -> list[bytes]:
         return [message async for message in encoders.messages(3, plan)]
 
 
-async def test_what_was_planned_arrives(size: tuple[int, int] = SIZE) -> None:
-    image = page(size)
+async def test_what_was_planned_arrives() -> None:
+    image = page(SIZE)
     view, picture = View(), ViewerPicture()
-    picture.take(wire.hello(1, 0, *size))
+    picture.take(wire.hello(1, 0, *SIZE))
     ended = [picture.take(message) for message in await messages(view.plan(framed(image), 0.0))]
     assert ended == [None] * (len(ended) - 1) + [3]
     assert picture.image().tobytes() == image.tobytes()

@@ -47,6 +47,7 @@ async def test_buttons_and_moves_arrive_where_they_are_made(hands: Hands, progra
 
 
 async def test_the_wheel_turns_by_notches_and_keeps_what_is_less(hands: Hands, program: Program) -> None:
+    await hands.do(Point(100, 100, 0))
     for pixels in (60, 60, -120):
         await hands.do(Wheel(0, pixels))
     until(lambda: len(program.kinds()) == 4)

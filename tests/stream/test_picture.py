@@ -55,7 +55,13 @@ def test_what_is_no_pixel_is_kept_too() -> None:
     messages = [HELLO, wire.rights(1), wire.clipboard("copied"), wire.pointer(3, 4), wire.desktop(running=False), wire.pong(1)]
     for message in [*messages, wire.cursor((1, 2), (2, 2), compress(bytes(16)))]:
         assert picture.take(message) is None
-    assert (picture.rights, picture.copied, picture.pointer, picture.running, picture.cursor) == (1, "copied", (3, 4), False, (1, 2, bytes(16)))
+    assert (picture.rights, picture.copied, picture.pointer, picture.running, picture.cursor) == (
+        1,
+        "copied",
+        (3, 4),
+        False,
+        (1, 2, bytes(16)),
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_server.stream import wire
-from sandbox_server.stream.wire import Ack, BadMessage, Copied, FromViewer, Hello, Key, Ping, Point, Text, Visible, Wheel, Whole, parse, said
+from sandbox_server.stream.wire import (
+    Ack,
+    BadMessage,
+    Copied,
+    FromViewer,
+    Hello,
+    Key,
+    Ping,
+    Point,
+    Text,
+    Visible,
+    Wheel,
+    Whole,
+    parse,
+    said,
+)
 
 SAID: list[FromViewer] = [
     Hello(1, films=True),

@@ -97,7 +97,7 @@ class Segment:
         return ctypes.string_at(self.address, width * height * 4)
 
     def take(self, x: int, y: int, width: int, height: int, offset: int = 0) -> None:
-        """Have the X server put a region of the screen, in the form that `grab` gives it, into the memory, `offset` bytes from its start."""
+        """Have the X server put a region of the screen, as `grab` gives it, into the memory, `offset` bytes from its start."""
         root = self._display.screen().root
         _GetImage(
             display=self._display.display,
