@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server import settings as declared
-from sandbox_server.boot import accounts, components, desktop, head_start, hooks, isolation, places
+from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places
 from sandbox_server.boot.head_start import HeadStart
 from sandbox_server.drivers import isolation as told
 from sandbox_server.drivers.child import Account
@@ -21,8 +21,8 @@ EXIT_HOOK_FAILED = 3
 EXIT_NOT_ISOLATED = 4
 
 
-def boot(environ: Mapping[str, str]) -> NoReturn:
-    """Start everything and stay until the container is told to stop."""
+def boot(environ: Mapping[str, str], api: HeadStart) -> NoReturn:
+    """Start everything and stay until the container is told to stop; the API imports beside it, and has read nothing yet."""
     environ = dict(environ)
     try:
         settings = declared.load(environ)
@@ -30,7 +30,6 @@ def boot(environ: Mapping[str, str]) -> NoReturn:
             landlock.forbid_new_rights()  # the image's sudo works for its user whoever started the container
             environ |= accounts.without_root(settings.agent)
             settings = declared.load(environ)
-        api = _start_api(settings, environ)
         agent_environ = prepare(settings, environ)
     except BadSettings as error:
         _stop(EXIT_BAD_SETTINGS, f"the settings are wrong:\n{error}")
@@ -39,12 +38,6 @@ def boot(environ: Mapping[str, str]) -> NoReturn:
     except isolation.NotIsolatedError as error:
         _stop(EXIT_NOT_ISOLATED, str(error))
     _supervise(settings, agent_environ, api)
-
-
-def _start_api(settings: Settings, environ: Mapping[str, str]) -> HeadStart:
-    """Let the API import beside all that follows; it waits at its gate, and has read nothing yet."""
-    configuration = f"{settings.paths.code}/supervisord/components/api.conf"
-    return head_start.start("api", configuration, declared.agent_environ(environ, settings))
 
 
 def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
@@ -101,7 +94,7 @@ def _run_hook(name: str, command: str | None, settings: Settings, agent_environ:
 
 
 def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: HeadStart) -> NoReturn:
-    api.go()
+    api.go(agent_environ)
     if told.read(settings.paths.isolation).root_withheld:  # sudo's own rules may be on a filesystem that is read-only
         landlock.forbid_new_rights()
     # What runs without an environment of its own gets the agent's: added services, and programs that they start.

@@ -14,6 +14,9 @@ _PAGES: tuple[tuple[str, Scope], ...] = (
     ("/terminal", "shell"),
     ("/vnc", "view"),
     ("/websockify", "view"),
+    ("/devtools", "browser"),
+    ("/json", "browser"),
+    ("/cdp", "browser"),
 )
 
 
