@@ -104,9 +104,10 @@ def cdp(_: argparse.Namespace) -> None:
 
 def stream(_: argparse.Namespace) -> None:
     """Show the screen to viewers, and let them act on it."""
+    from sandbox_server.settings import load_written
     from sandbox_server.stream import app as stream_app
 
-    stream_app.serve(load())
+    stream_app.serve(load_written())
 
 
 def desktop(_: argparse.Namespace) -> None:
