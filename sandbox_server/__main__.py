@@ -102,6 +102,14 @@ def cdp(_: argparse.Namespace) -> None:
     cdp_app.serve(load_written())
 
 
+def stream(_: argparse.Namespace) -> None:
+    """Show the screen to viewers, and let them act on it."""
+    from sandbox_server.settings import load_written
+    from sandbox_server.stream import app as stream_app
+
+    stream_app.serve(load_written())
+
+
 def desktop(_: argparse.Namespace) -> None:
     """Prepare the screen and become its window manager."""
     from sandbox_server import desktop as session
@@ -163,6 +171,7 @@ def parser() -> argparse.ArgumentParser:
     add("spawn", spawn)
     add("mcp", mcp)
     add("cdp", cdp)
+    add("stream", stream)
     add("desktop", desktop)
     add("post-ready", post_ready)
     add("shutdown", shutdown)

@@ -32,6 +32,8 @@ FIRST = (gateway.part, work.part)
 """What answers the first calls, and every guard that may refuse one or has to come before it."""
 LATER = ("code", "tools", "screen")
 """The modules of what joins it."""
+QUIET_SECONDS = 2.0
+"""For so long the other components are not started as long as calls are being answered: the machine is theirs."""
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +84,7 @@ def compose(settings: Settings) -> Product:
 def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] = lambda: None) -> ASGIApp:
     """Make the application; its lifespan opens the drivers in order and closes them in reverse.
 
-    `new`: it is the first one in its container. `whole` is called once every part is there.
+    `new`: it is the first one in its container. `whole` is called once every part is there, and the first calls are answered.
     """
     product, stopped = Product(settings, new=new), asyncio.Event()
 
@@ -101,6 +103,7 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
                 product.parts.append(await asyncio.to_thread(part))
                 await _open(stack, product.parts[-1])
             growing.complete(create_routes(product.operations, Dispatcher(product.guards)))
+            await growing.quiet(QUIET_SECONDS)
             whole()
             await stopped.wait()
 

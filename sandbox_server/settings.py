@@ -276,7 +276,7 @@ class Components:
     @property
     def left_out(self) -> frozenset[str]:
         """What was disabled, and what has no use without it."""
-        return self.disabled | ({"browser", "vnc"} if "desktop" in self.disabled else set())
+        return self.disabled | ({"browser", "stream", "vnc"} if "desktop" in self.disabled else set())
 
 
 @dataclass(frozen=True, slots=True)

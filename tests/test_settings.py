@@ -100,7 +100,7 @@ def test_importing_the_settings_brings_in_nothing_heavy() -> None:
 
 
 def test_what_has_no_use_without_a_disabled_component_is_left_out_with_it() -> None:
-    assert load({"DISABLE_DESKTOP": "true"}).components.left_out == {"browser", "desktop", "vnc"}
+    assert load({"DISABLE_DESKTOP": "true"}).components.left_out == {"browser", "desktop", "stream", "vnc"}
     assert load({"DISABLE_VNC": "true"}).components.left_out == {"vnc"}
 
 

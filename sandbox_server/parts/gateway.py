@@ -52,6 +52,7 @@ def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
         "browser": {"browser": paths.socket("cdp")},
         "desktop": {"desktop": settings.display.socket} | ({"desktop-bus": paths.bus} if system.has_name() else {}),
         "mcp": {"mcp": paths.socket("mcp")},
+        "stream": {"stream": paths.socket("stream")},
         "vnc": {"vnc": paths.vnc},
     }
     sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}

@@ -11,7 +11,7 @@ LITTLE = {"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"}
 
 
 def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
-    everything = {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "vnc"}
+    everything = {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "stream", "vnc"}
     assert set(gateway.component_sockets(load({}), UNKNOWN)) == everything
     assert set(gateway.component_sockets(load({}), Isolation("box", ""))) == everything | {"box"}
     assert set(gateway.component_sockets(load(LITTLE), UNKNOWN)) == {"gateway", "spawner"}
