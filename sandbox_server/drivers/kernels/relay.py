@@ -119,6 +119,7 @@ class Link:
         self._client.load_connection_file()
         self._client.start_channels(stdin=False, hb=False, control=False)
         self.copies = Copies(pid)
+        self._answered = False
         self._badness = f"/proc/{pid}/oom_score_adj"
         self._current: Run | None = None
         self._replies: dict[str, asyncio.Future[Message]] = {}
@@ -126,8 +127,11 @@ class Link:
         self._tasks = [asyncio.create_task(self._follow_output()), asyncio.create_task(self._follow_replies())]
 
     async def ready(self) -> None:
-        """Wait until the kernel answers and its outputs arrive here."""
+        """Wait until the kernel has answered once, and its outputs arrive here."""
+        if self._answered:
+            return
         await knock(lambda: self._ask("kernel_info_request", {}), self._heard)
+        self._answered = True
 
     async def execute(self, code: str, run: Run, *, silent: bool) -> Message:
         """Run code and give the kernel's reply."""
