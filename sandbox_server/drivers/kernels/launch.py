@@ -53,15 +53,9 @@ def run(described: "dict[str, Any]") -> None:
     """Serve until the kernel is told to stop."""
     from ipykernel.kernelapp import IPKernelApp
 
-    class App(IPKernelApp):
-        """A kernel that is told where to listen, and writes that nowhere."""
-
-        def init_connection_file(self) -> None:
-            self.load_connection_info(described)
-
-        def write_connection_file(self, **_: object) -> None:
-            pass
-
+    # It is told where to listen, and writes that nowhere.
+    IPKernelApp.init_connection_file = lambda app: app.load_connection_info(described)
+    IPKernelApp.write_connection_file = lambda app, **_: None
     _bind_to(described.get("open", {}))
     try:
         tempfile.gettempdir()
@@ -71,7 +65,7 @@ def run(described: "dict[str, Any]") -> None:
     sys.argv = ["ipykernel_launcher"]
     # The history is kept in memory: nobody reads it later, and a full disk must not end a kernel.
     options = ["--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
-    app = App.instance()
+    app = IPKernelApp.instance()
     app.initialize(options)
     app.shell.events.register("post_execute", _leave_to(os.getpid()))
     app.start()

@@ -1,8 +1,9 @@
+import anyio
 import pytest
 
 from sandbox_server.core import InvalidArgument
 from sandbox_server.features.code.feature import Code
-from sandbox_server.features.code.wire import CodeExecuteRequest
+from sandbox_server.features.code.wire import CodeExecuteRequest, Language
 
 pytestmark = pytest.mark.anyio
 
@@ -34,6 +35,6 @@ async def test_isolated_code_is_kept_from_what_its_policy_says_in_every_language
         return
     request = {"language": language, "code": text, "stateful": stateful, "isolation": {"write": {"allow": []}}}
     with anyio.fail_after(60):
-        done = reply(await code.execute_code(CodeExecuteRequest.model_validate(request)))
+        done = (await code.execute_code(CodeExecuteRequest.model_validate(request))).data
     assert done.status == "error"
     assert "ermission denied" in f"{done.stderr}{done.traceback}"
