@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sandbox_server.core.errors import Failure, InvalidArgument
-from sandbox_server.drivers.kernels.relayed import OnOutput, Relayed
+from sandbox_server.drivers.kernels.relayed import OnBegin, OnOutput, Relayed
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.pipes import PipeReader
 from sandbox_server.drivers.process import Exit, Process, put_down
@@ -65,13 +65,13 @@ class Kernel:
         """Wait until it answers, through a relay that does. Raises KernelEnded, and Unavailable where the relay fails."""
         await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
 
-    async def execute(self, code: str, bounds: Bounds, on_output: OnOutput) -> Line:
+    async def execute(self, code: str, bounds: Bounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> Line:
         """Run code and give the kernel's reply: `status`, `execution_count`, `ename`, `dropped` bytes.
 
         Raises KernelEnded, and Unavailable where the relay fails.
         """
         await self.connect()
-        asked = self._relay.ask("execute", on_output, kernel=self._key, code=code, room=bounds.room, count=bounds.count)
+        asked = self._relay.ask("execute", on_output, on_begin, kernel=self._key, code=code, room=bounds.room, count=bounds.count)
         return await self._unless_it_ends(asked)
 
     async def name(self, session: str) -> None:

@@ -6,7 +6,7 @@ input, a socket. A request has an `id`, which its answers repeat:
 
 - `{"op": "open", "kernel"}`: make a folder and a connection file for a kernel; `done` with `file`.
 - `{"op": "connect", "kernel", "file", "pid"}`: wait until the kernel answers; `done`.
-- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `output` for each output, then `done` with what the kernel replied. Of
+- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with what the kernel replied. Of
   the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves no trace
   in `In`.
 - `{"op": "sweep", "kernel"}`: end the copies of the kernel that what ran last has forked; `done` with how many are `left`.
@@ -62,6 +62,8 @@ class Run:
         if kind == "status":
             if content.get("execution_state") == "idle":
                 self.idle.set()
+        elif kind == "execute_input":
+            self._answer({"event": "begun"})
         elif kind == "stream":
             self._write(str(content.get("name")), str(content.get("text", "")))
         elif kind in ("display_data", "execute_result", "update_display_data", "error", "clear_output"):

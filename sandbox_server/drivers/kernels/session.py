@@ -84,8 +84,12 @@ class Session:
         return execution
 
     async def interrupt(self) -> bool:
-        """Interrupt what runs; False where nothing does."""
-        if not self.busy or self._kernel is None:
+        """Interrupt what runs, or what is about to as soon as it does; False where nothing is left to interrupt."""
+        execution = self._executions[-1] if self.busy and self._executions else None
+        if execution is None:
+            return False
+        await execution.begun.wait()
+        if execution.ended or self._kernel is None:
             return False
         await self._kernel.interrupt()
         return True
