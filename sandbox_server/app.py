@@ -49,6 +49,9 @@ from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
+from sandbox_server.drivers.proxy.haproxy import Haproxy
+from sandbox_server.drivers.proxy.proxy import Proxy
 from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
@@ -111,6 +114,7 @@ from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.jupyter.feature import Jupyter
 from sandbox_server.features.nodejs.feature import NodeJS, Room
 from sandbox_server.features.observe.feature import Observe
+from sandbox_server.features.proxy import ForwardProxy, ProxyPac
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
@@ -172,6 +176,8 @@ def compose(settings: Settings) -> Product:
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     session, uploads = BrowserSession(owner), BrowserUploads(files, paths.spool)
 
+    proxy = forward_proxy(processes, owner if has_browser else None, settings)
+
     def active() -> bool:
         return busy() or display.recording or recordings.recording
 
@@ -189,6 +195,8 @@ def compose(settings: Settings) -> Product:
         *code.features,
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        ForwardProxy(proxy, Components({"gateway": paths.socket("gateway")})),
+        ProxyPac(proxy),
         Markdown(Conversion(processes), web(settings), files, paths.spool),
         Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
         checkpoints,
@@ -225,6 +233,7 @@ def compose(settings: Settings) -> Product:
         observe,
         uploads,
         session,
+        proxy,
     )
     return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
 
@@ -342,7 +351,14 @@ def agent_ports(settings: Settings) -> Ports:
     """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
     users = settings.users
     own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    return Ports({settings.gateway.port}, own_users)
+    return Ports({settings.gateway.port, settings.proxy.port, DIRECT_PORT, MAPPED_PORT}, own_users)
+
+
+def forward_proxy(processes: Processes, browser: Owner | None, settings: Settings) -> Proxy:
+    """The proxy of the browser and of new processes."""
+    enabled = "proxy" not in settings.components.left_out
+    file, haproxy = JsonFile(settings.paths.proxy_plan), Haproxy(settings.paths.proxy)
+    return Proxy(settings.proxy, file, haproxy, processes, browser, enabled=enabled)
 
 
 def web(settings: Settings) -> Web:

@@ -10,7 +10,16 @@ ROOT = Path(__file__).parent.parent
 OURS = "sandbox_server"
 SETTINGS = tuple(
     f"{OURS}.{name}"
-    for name in ("settings", "auth_settings", "browser_settings", "desktop_settings", "network_settings", "paths", "variables")
+    for name in (
+        "settings",
+        "auth_settings",
+        "browser_settings",
+        "desktop_settings",
+        "network_settings",
+        "paths",
+        "proxy_settings",
+        "variables",
+    )
 )
 
 ALLOWED = {

@@ -99,6 +99,11 @@ class Browser:
         except TimeoutError:
             raise Unavailable(f"the browser did not start within {START_TIMEOUT:g} s", retry_after=1.0) from None
 
+    @property
+    def running(self) -> Link | None:
+        """The connection to the browser, where one runs."""
+        return self._link
+
     async def restart(self) -> Link:
         """Quit the browser, and return once the next one serves with the same tabs."""
         if self._link:
