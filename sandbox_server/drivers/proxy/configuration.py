@@ -37,6 +37,7 @@ defaults
 _HOST = """\
     http-request set-var(txn.host) req.hdr(host),host_only,lower,rtrim(.)
     http-request set-var(txn.port) req.hdr(host),port_only
+    http-request set-var(txn.port) url,field(-1,:) if METH_CONNECT
 """
 _ITSELF = """\
     acl itself var(txn.host) -m str sandbox-proxy.invalid
