@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Protocol, Self
 
-from sandbox_server.core.errors import Conflict, Failure, Unavailable
+from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.process import Processes
@@ -156,7 +156,10 @@ class Proxy:
         if plan.upstream is None or plan.auth_command is None:
             return plan
         command = ["/bin/sh", "-c", plan.auth_command]
-        done = await self._processes.run(command, user="desktop", cwd="/", timeout=AUTH_SECONDS, max_output=MAX_CREDENTIALS)
+        try:
+            done = await self._processes.run(command, user="desktop", cwd="/", timeout=AUTH_SECONDS, max_output=MAX_CREDENTIALS)
+        except DeadlineExceeded:
+            raise Conflict(f"the command for the upstream proxy's credentials takes more than {AUTH_SECONDS:g} s") from None
         if done.exit.code != 0 or done.truncated:
             raise Conflict("the command for the upstream proxy's credentials fails", exit_code=done.exit.code)
         text = ""
