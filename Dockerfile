@@ -77,8 +77,16 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.n
     fetch npm ci --ignore-scripts --no-audit --no-fund \
     && mkdir -p /vendor/novnc && cd node_modules/@novnc/novnc && cp -r core vendor AUTHORS LICENSE.txt docs/LICENSE.MPL-2.0 /vendor/novnc/ \
     && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
-    && cp xterm/LICENSE /vendor/xterm.LICENSE \
+    && cp xterm/LICENSE /vendor/xterm.LICENSE && cp ../fzstd/esm/index.mjs /vendor/fzstd.mjs && cp ../fzstd/LICENSE /vendor/fzstd.LICENSE \
     && mkdir /pages && cd ../@mozilla/readability && cp Readability.js LICENSE.md /pages/
+
+# --- native: what the streaming process does to pixels -----------------------------------------------------------------
+FROM tools AS native
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends gcc libc6-dev
+COPY sandbox_server/stream/native /native
+RUN gcc -std=c17 -O3 -Wall -Wextra -Werror -fPIC -shared -s -o /tandem-pixels.so /native/*.c
 
 # --- pythons: 3.10, 3.11 and 3.12 beside Debian's own, each as its distribution built it; one that cannot be had is said --
 FROM tools AS pythons
@@ -109,6 +117,17 @@ COPY scripts/nodes /usr/local/bin/
 WORKDIR /requirements
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund && nodes $NODE_VERSIONS
+
+# --- devtools: the MCP server of Chromium's DevTools, and what tools it has, so that nobody waits for it to say -------
+FROM node AS devtools
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/devtools /opt/chrome-devtools
+WORKDIR /opt/chrome-devtools
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund
+COPY --from=packages /opt/venv /opt/venv
+COPY scripts/mcp-tools /usr/local/bin/
+RUN mcp-tools node node_modules/chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js --no-usage-statistics --no-page-id-routing >tools.json
 
 # --- conformance: the protocol's own test suite, for the tests only --------------------------------------------------
 FROM node AS conformance
@@ -200,12 +219,14 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli xterm
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
+COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
+COPY --from=native /tandem-pixels.so /usr/local/lib/
 COPY . /opt/tandem
 WORKDIR /opt/tandem
 ENV PLAYWRIGHT_NODEJS_PATH=/opt/node/22/bin/node
@@ -214,8 +235,10 @@ ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
 FROM base AS runtime
+COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
+COPY --from=native /tandem-pixels.so /usr/local/lib/

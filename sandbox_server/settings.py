@@ -5,6 +5,7 @@ bad one raises `BadSettings`, which names the variable. The README's table is ma
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
@@ -13,6 +14,7 @@ from sandbox_server.auth_settings import Auth as Auth
 from sandbox_server.browser_settings import Browser
 from sandbox_server.code_settings import Code
 from sandbox_server.desktop_settings import Display as Display
+from sandbox_server.hub_settings import Hub
 from sandbox_server.network_settings import Fetching
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
@@ -273,7 +275,7 @@ class Components:
     @property
     def left_out(self) -> frozenset[str]:
         """What was disabled, and what has no use without it."""
-        return self.disabled | ({"browser", "vnc"} if "desktop" in self.disabled else set())
+        return self.disabled | ({"browser", "stream", "vnc"} if "desktop" in self.disabled else set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +290,7 @@ class Settings:
     files: Files = field(default_factory=Files)
     code: Code = field(default_factory=Code)
     skills: Skills = field(default_factory=Skills)
+    hub: Hub = field(default_factory=Hub)
     display: Display = field(default_factory=Display)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
@@ -315,6 +318,15 @@ def load(environ: Mapping[str, str]) -> Settings:
     if problems:
         raise BadSettings("\n".join(problems))
     return Settings(**sections)
+
+
+def load_written(path: str | None = None) -> Settings:
+    """Read them from the environment that boot wrote down; where it wrote none, this process's own counts."""
+    try:
+        with open(path or Paths().environ, encoding="utf-8") as file:
+            return load(json.load(file))
+    except FileNotFoundError:
+        return load(os.environ)
 
 
 def variables() -> Iterator[tuple[str, Variable]]:

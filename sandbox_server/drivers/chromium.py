@@ -16,6 +16,7 @@ from typing import Any
 
 from sandbox_server.browser_settings import Browser
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers import drafts
 from sandbox_server.drivers.process import Process, Processes
 
 COMMAND_TIMEOUT = 10.0
@@ -65,8 +66,11 @@ class Policies:
     proxy: str | None = None
     """Host and port of the proxy for everything but loopback and link-local addresses."""
 
-    def document(self, downloads: str, doh_templates: str | None) -> dict[str, Any]:
-        """The policy file (https://chromeenterprise.google/policies)."""
+    def document(self, downloads: str, doh_templates: str | None, viewable: Sequence[str]) -> dict[str, Any]:
+        """The policy file (https://chromeenterprise.google/policies).
+
+        Of files, those in the directories `viewable` are shown and no others: Chromium's own user can read its profile.
+        """
         policies: dict[str, Any] = {
             "BackgroundModeEnabled": False,
             "BrowserSignin": 0,
@@ -77,8 +81,8 @@ class Policies:
             "PromptForDownloadLocation": False,
             "SyncDisabled": True,
             "TranslateEnabled": False,
-            "URLBlocklist": list(self.blocked_urls),
-            "URLAllowlist": list(self.allowed_urls),
+            "URLBlocklist": ["file://*", *self.blocked_urls],
+            "URLAllowlist": [*(f"file://{folder}/" for folder in viewable), *self.allowed_urls],
         }
         if self.file_dialogs is not None:
             policies["AllowFileSelectionDialogs"] = self.file_dialogs
@@ -102,6 +106,8 @@ class Place:
     """Where this process reaches the X server."""
     display: str
     """What the browser calls it."""
+    viewable: tuple[str, ...] = ()
+    """Directories whose files it may show."""
 
     @property
     def profile(self) -> str:
@@ -176,11 +182,9 @@ class Chromium:
 
     def write_policies(self) -> None:
         """Write the policy file; a running Chromium reads it by itself after a few seconds."""
-        document = self.policies.document(self._place.downloads, self._browser.doh_templates)
-        fresh = f"{self._place.policies}.new"
+        document = self.policies.document(self._place.downloads, self._browser.doh_templates, self._place.viewable)
         try:
-            Path(fresh).write_text(json.dumps(document, indent=1), encoding="utf-8")
-            os.rename(fresh, self._place.policies)
+            drafts.replace(self._place.policies, json.dumps(document, indent=1), mode=0o644)
         except OSError:
             log.exception("the browser runs without its policies")
 
