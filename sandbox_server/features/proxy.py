@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field
 
-from sandbox_server.core import Blob, InvalidArgument, Model, NotFound, Reply, ResourceExhausted, operation
+from sandbox_server.core import Blob, InvalidArgument, Model, NotFound, Reply, ResourceExhausted, Slashes, operation
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.proxy.configuration import MAPPED_PORT
 from sandbox_server.drivers.proxy.pac import pac
@@ -22,7 +22,7 @@ REACH_SECONDS = 5.0
 type Text = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class ProxyUpstreamInfo(Model):
+class ProxyUpstream(Model):
     addr: str
     """Host and port."""
     username: str | None = None
@@ -57,7 +57,7 @@ class ProxyMappingAddRequest(Model):
 
 
 class MappingRef(Model):
-    source: str
+    source: Annotated[str, Slashes()]
 
 
 class ProxyBypassRequest(Model):
@@ -102,19 +102,19 @@ class ForwardProxy:
         self._gateway = gateway
 
     @operation("GET /v1/proxy/upstream", scope="view")
-    async def get_upstream(self) -> ProxyUpstreamInfo | None:
+    async def get_upstream(self) -> ProxyUpstream | None:
         """Tell which proxy everything is sent through; null where everything is connected to directly."""
         return _shown(self._proxy.plan.upstream)
 
     @operation("PUT /v1/proxy/upstream", scope="admin")
-    async def set_upstream(self, request: ProxyUpstreamUpdateRequest) -> ProxyUpstreamInfo:
+    async def set_upstream(self, request: ProxyUpstreamUpdateRequest) -> ProxyUpstream:
         """Send everything through a proxy from now on, with its credentials added; the browser is never asked for them."""
         try:
             found = upstream(request.server)
         except ValueError as error:
             raise InvalidArgument(f"server {error}", field="server") from None
         plan = await self._proxy.change(lambda plan: replace(plan, upstream=found, auth_command=request.auth_cmd or None))
-        return _shown(plan.upstream) or ProxyUpstreamInfo(addr=found.address)
+        return _shown(plan.upstream) or ProxyUpstream(addr=found.address)
 
     @operation("DELETE /v1/proxy/upstream", scope="admin")
     async def remove_upstream(self) -> None:
@@ -216,8 +216,8 @@ class ProxyPac:
         return Blob(pac(self._proxy.plan, self._proxy.address).encode(), "application/x-ns-proxy-autoconfig")
 
 
-def _shown(found: Upstream | None) -> ProxyUpstreamInfo | None:
-    return ProxyUpstreamInfo(addr=found.address, username=found.username) if found else None
+def _shown(found: Upstream | None) -> ProxyUpstream | None:
+    return ProxyUpstream(addr=found.address, username=found.username) if found else None
 
 
 def _mapping(found: Route) -> ProxyMappingRoute:

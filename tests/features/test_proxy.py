@@ -1,7 +1,6 @@
 import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,15 +15,14 @@ from sandbox_server.features.proxy import (
     ForwardProxy,
     MappingRef,
     ProxyBypassRequest,
+    ProxyDiagnoseResult,
     ProxyMappingAddRequest,
     ProxyPac,
+    ProxyUpstream,
     ProxyUpstreamUpdateRequest,
 )
 from sandbox_server.settings import load
 from tests.drivers.proxy.test_proxy import Told
-
-if TYPE_CHECKING:
-    from sandbox_server.features.proxy import ProxyDiagnoseResult
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +50,8 @@ def port() -> Iterator[int]:
 
 
 async def set_upstream(feature: ForwardProxy, server: str) -> str:
-    return (await feature.set_upstream(ProxyUpstreamUpdateRequest(server=server))).model_dump_json()
+    shown: ProxyUpstream = await feature.set_upstream(ProxyUpstreamUpdateRequest(server=server))
+    return shown.model_dump_json()
 
 
 async def test_the_password_of_an_upstream_is_told_to_nobody(feature: ForwardProxy, proxy: Proxy, haproxy: Told) -> None:
@@ -115,8 +114,9 @@ async def test_there_is_a_limit_to_them(feature: ForwardProxy, monkeypatch: pyte
         await feature.add_exclude(ProxyBypassRequest(pattern="b"))
 
 
-async def diagnose(feature: ForwardProxy, url: str) -> "ProxyDiagnoseResult":
-    return await feature.diagnose(DiagnoseRequest(url=url))
+async def diagnose(feature: ForwardProxy, url: str) -> ProxyDiagnoseResult:
+    found: ProxyDiagnoseResult = await feature.diagnose(DiagnoseRequest(url=url))
+    return found
 
 
 async def test_where_a_request_goes_is_told(feature: ForwardProxy, port: int) -> None:

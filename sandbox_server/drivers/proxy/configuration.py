@@ -39,6 +39,12 @@ _HOST = """\
     http-request set-var(txn.port) req.hdr(host),port_only
     http-request set-var(txn.port) url,field(-1,:) if METH_CONNECT
 """
+_NEVER_ASKED = f"""\
+    # A tinyproxy answers wrong credentials as a site would.
+    acl refused status 407
+    acl refused res.hdr(www-authenticate),lower -m str 'basic realm="tinyproxy"'
+    http-response return status 502 content-type text/plain string "{REFUSED}" if refused
+"""
 _ITSELF = """\
     acl itself var(txn.host) -m str sandbox-proxy.invalid
     http-request return status 200 content-type text/plain string "You are going through the proxy." if itself !METH_CONNECT
@@ -143,7 +149,7 @@ def _upstream(found: Upstream) -> Iterator[str]:
         yield "    http-request del-header Proxy-Authorization\n"
     else:
         yield f'    http-request set-header Proxy-Authorization "Basic {credentials(found)}"\n'
-    yield f'    http-response return status 502 content-type text/plain string "{REFUSED}" if {{ status 407 }}\n'
+    yield _NEVER_ASKED
     tls = f" ssl verify required ca-file @system-ca sni str({found.host}) verifyhost {found.host}" if found.tls else ""
     yield f"    server upstream {found.address}{tls}\n"
 

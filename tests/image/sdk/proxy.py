@@ -23,8 +23,3 @@ async def proxy(calls: Calls) -> None:
     assert (mapped.route, mapped.matched_mapping, mapped.target_reachable) == ("mapping", mapping, True)
     assert (far.route, far.target_reachable, near.route) == ("upstream", False, "direct")
     assert ((await calls("proxy.get_upstream")).data, (await calls("proxy.list_mappings")).data) == (None, [])
-
-
-@drives("browser.get_proxy_pac")
-async def pac(calls: Calls) -> None:
-    assert "FindProxyForURL" in str(await calls("browser.get_proxy_pac"))
