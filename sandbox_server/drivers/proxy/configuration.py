@@ -31,7 +31,7 @@ defaults
     timeout client 1h
     timeout server 1h
     timeout tunnel 24h
-    option http-server-close
+    option httpclose
     default-server init-addr libc,none
 """
 _HOST = """\

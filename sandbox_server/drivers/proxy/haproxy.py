@@ -38,9 +38,19 @@ class Haproxy:
             await self.reload()
 
     async def reload(self) -> None:
-        """Have it read its configuration again, and look up the hosts in it. Raises Unavailable."""
+        """Have it read its configuration again, and look up the hosts in it; the old one counts for no new request then.
+
+        Raises Unavailable.
+        """
         if "Success=1" not in await self._ask("reload"):
             raise Unavailable("the proxy does not take its new configuration, and goes on with the old one", retry_after=1.0)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                for pid in _old_workers(await self._ask("show proc")):
+                    while "Stopping: 0" in await self._told(f"@!{pid} show info"):
+                        await asyncio.sleep(LOOK_SECONDS)
+        except TimeoutError:
+            raise Unavailable("the proxy still takes requests by its old configuration", retry_after=1.0) from None
 
     def has(self, configuration: str) -> bool:
         """Whether this is the configuration that it starts with."""
@@ -50,10 +60,7 @@ class Haproxy:
 
     async def alive(self) -> bool:
         """Whether it serves."""
-        try:
-            return "worker" in await self._ask("show proc")
-        except Unavailable:
-            return False
+        return "worker" in await self._told("show proc")
 
     def waits(self) -> bool:
         """Whether it is there, and waits for a configuration."""
@@ -83,6 +90,13 @@ class Haproxy:
             file.write(text)
         draft.replace(self._configuration)
 
+    async def _told(self, command: str) -> str:
+        """What it answers; nothing where it does not."""
+        try:
+            return await self._ask(command)
+        except Unavailable:
+            return ""
+
     async def _ask(self, command: str) -> str:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -95,3 +109,9 @@ class Haproxy:
                     writer.close()
         except (OSError, TimeoutError) as error:
             raise Unavailable("the proxy does not answer", retry_after=1.0) from error
+
+
+def _old_workers(processes: str) -> list[str]:
+    """The pids of those that only finish what they have begun, from the master's list."""
+    section = processes.partition("# old workers\n")[2].partition("#")[0]
+    return [line.split()[0] for line in section.splitlines() if line.strip()]
