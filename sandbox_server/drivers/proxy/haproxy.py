@@ -47,7 +47,7 @@ class Haproxy:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 for pid in _old_workers(await self._ask("show proc")):
-                    while "Stopping: 0" in await self._told(f"@!{pid} show info"):
+                    while "Stopping: 0" in await self._told(f"@!{pid} show info"):  # noqa: ASYNC110 - nothing tells when
                         await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             raise Unavailable("the proxy still takes requests by its old configuration", retry_after=1.0) from None
