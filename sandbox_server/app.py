@@ -91,6 +91,7 @@ from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
 from sandbox_server.features.code.feature import Code
 from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.control.parts import control_of
 from sandbox_server.features.description import Description
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
@@ -127,6 +128,8 @@ class Product:
     features: tuple[Feature, ...]
     opened: Opened
     guards: tuple[Guard, ...]
+    stamp: Callable[[], dict[str, str]]
+    """Headers of every answer to a call."""
 
 
 def compose(settings: Settings) -> Product:
@@ -162,8 +165,9 @@ def compose(settings: Settings) -> Product:
     automatic = AutomaticCheckpoints(checkpoints, when=settings.box.checkpoint_before if found.rung == "box" else "never", busy=busy)
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
-    display = Display(desktop.screen, Sound(paths.sound), files)
     owner, has_browser = Owner(paths.socket("cdp")), "browser" not in settings.components.left_out
+    control = control_of(JsonFile(paths.control), settings.control, turns, owner if has_browser else None)
+    display = Display(desktop.screen, Sound(paths.sound), files)
     devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     session, uploads = BrowserSession(owner), BrowserUploads(files, paths.spool)
@@ -181,7 +185,7 @@ def compose(settings: Settings) -> Product:
         observe,
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
+        Shell(sessions, FencedShells(processes, paths.agent_run), control.driving, workspace=settings.agent.workspace),
         *code.features,
         *file_features(files, processes, settings),
         FileWatch(files, watches),
@@ -195,7 +199,8 @@ def compose(settings: Settings) -> Product:
         BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
         *([BrowserRunning(owner, desktop, session.drop)] * has_browser),
         ScreenElements(desktop, turns, PageOnScreen(session, Elements())),
-        Vnc(VncServer(paths.vnc), desktop),
+        Vnc(VncServer(paths.vnc), desktop, control.driving),
+        *control.features,
         display,
         recordings,
         *network_features(devtools, downloads, files),
@@ -213,6 +218,7 @@ def compose(settings: Settings) -> Product:
         suspension,
         desktop,
         turns,
+        *control.opened,
         display,
         devtools,
         downloads,
@@ -221,7 +227,8 @@ def compose(settings: Settings) -> Product:
         uploads,
         session,
     )
-    return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
+    guards = (audit, require_scope, control.guard, suspension.guard, automatic.guard)
+    return Product(tuple(features), opened, guards, control.stamp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +368,7 @@ def create(settings: Settings) -> Starlette:
                 await stack.enter_async_context(manager)
             yield
 
-    return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan)
+    return create_app(every_operation(product.features), Dispatcher(product.guards), lifespan, product.stamp)
 
 
 def serve(settings: Settings, *, started: Callable[[], None]) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OURS = "sandbox_server"
-SETTINGS = tuple(f"{OURS}.{name}" for name in ("settings", "auth_settings", "browser_settings", "desktop_settings", "paths", "variables"))
+SECTIONS = ("auth_settings", "browser_settings", "control_settings", "desktop_settings")
+SETTINGS = tuple(f"{OURS}.{name}" for name in ("settings", *SECTIONS, "paths", "variables"))
 
 ALLOWED = {
     "cdp": (f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),

@@ -34,6 +34,8 @@ class Caller:
 
     name: str
     scopes: frozenset[str] = ALL_SCOPES
+    person: bool = False
+    """Whether a person sits at the other end: a signed-in browser, or a token that says so."""
 
     def may(self, scope: str) -> bool:
         """Whether this caller holds `scope`."""
@@ -56,6 +58,8 @@ class Call:
     """Request headers, names in lower case."""
     last_event_id: str | None = None
     """Where a stream is to resume, from `Last-Event-ID`."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    """What the address says after its `?`, for rules that hold for every operation."""
 
 
 @dataclass(frozen=True, slots=True)

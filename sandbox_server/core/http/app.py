@@ -27,20 +27,25 @@ from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.results import Call, Caller, Content, Event
 
 CALLER_HEADER = "x-sandbox-caller"
+ACTOR_HEADER = "x-sandbox-actor"
 SCOPES_HEADER = "x-sandbox-scopes"
 SURFACE_HEADER = "x-sandbox-surface"
 
+type Endpoint = Callable[[Request], Awaitable[Response]]
+type Stamp = Callable[[], Mapping[str, str]]
 type Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 _NOBODY = Caller("nobody", frozenset())
 
 
-def create_app(operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None) -> Starlette:
-    """An ASGI application that answers every operation.
+def create_app(
+    operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None, stamp: Stamp = dict[str, str]
+) -> Starlette:
+    """An ASGI application that answers every operation; `stamp` gives the headers that every answer to a call has.
 
     Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
     """
-    routes: list[BaseRoute] = [_route(op, dispatcher) for op in sorted(operations, key=_specificity)]
+    routes: list[BaseRoute] = [_route(op, dispatcher, stamp) for op in sorted(operations, key=_specificity)]
     handlers = {HTTPException: _framework_error}
     return Starlette(routes=routes, middleware=[Middleware(Drain)], exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
 
@@ -50,13 +55,22 @@ def _specificity(operation: Operation) -> tuple[int, str]:
     return operation.spec.path.count("{"), operation.spec.path
 
 
-def _route(operation: Operation, dispatcher: Dispatcher) -> BaseRoute:
+def _route(operation: Operation, dispatcher: Dispatcher, stamp: Stamp) -> BaseRoute:
     if operation.spec.socket:
         return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher))
-    return Route(operation.spec.path, _endpoint(operation, dispatcher), methods=[operation.spec.verb])
+    return Route(operation.spec.path, _stamped(_endpoint(operation, dispatcher), stamp), methods=[operation.spec.verb])
 
 
-def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[Request], object]:
+def _stamped(endpoint: Endpoint, stamp: Stamp) -> Endpoint:
+    async def stamped(request: Request) -> Response:
+        response = await endpoint(request)
+        response.headers.update(stamp())
+        return response
+
+    return stamped
+
+
+def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Endpoint:
     spec = operation.spec
 
     async def endpoint(request: Request) -> Response:
@@ -124,7 +138,8 @@ def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
     name = headers.get(CALLER_HEADER)
     if not name and not public:
         raise Unauthenticated("the request did not come through the gateway")
-    caller = Caller(name, frozenset(headers.get(SCOPES_HEADER, "").split())) if name else _NOBODY
+    scopes, person = frozenset(headers.get(SCOPES_HEADER, "").split()), headers.get(ACTOR_HEADER) == "person"
+    caller = Caller(name, scopes, person) if name else _NOBODY
     surface = headers.get(SURFACE_HEADER)
     return Call(
         caller=caller,
@@ -133,6 +148,7 @@ def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
         base_url=_base_url(headers),
         headers=headers,
         last_event_id=headers.get("last-event-id"),
+        query=connection.query_params,
     )
 
 

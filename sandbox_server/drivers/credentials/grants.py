@@ -21,6 +21,8 @@ class Grant:
     """Path under which it is valid, itself included; it ends at a segment's border."""
     expires: float | None = None
     """Seconds since the epoch; None where the credential behind it does not end."""
+    person: bool | None = None
+    """Whether a person bears it; None where that is told by how it is used: a signed-in browser is a person's."""
 
     def covers(self, path: str) -> bool:
         """Whether a normalised path lies under the prefix, by the rule of cookies (RFC 6265, section 5.1.4)."""

@@ -28,6 +28,8 @@ class Claims:
     """The words of its `scope` (a string) or `scopes` (a list); None if it has neither."""
     expires: float | None
     """Seconds since the epoch; None if the token has no `exp`."""
+    person: bool = False
+    """Whether its `actor` is `person`: an agent's, unless the issuer says so."""
 
 
 class Tokens:
@@ -86,7 +88,9 @@ def claims_of(payload: Mapping[str, Any]) -> Claims:
     words = granted.split() if isinstance(granted, str) else granted if isinstance(granted, list) else []
     scopes = None if granted is None else frozenset(map(str, words))
     subject, expires = payload.get("sub"), payload.get("exp")
-    return Claims(None if subject is None else str(subject), scopes, None if expires is None else float(expires))
+    return Claims(
+        None if subject is None else str(subject), scopes, None if expires is None else float(expires), payload.get("actor") == "person"
+    )
 
 
 def _header(token: str) -> tuple[str | None, str | None]:
