@@ -105,9 +105,10 @@ def test_an_action_waits_for_control_and_an_old_one_comes_too_late(sandbox: "San
 def test_a_person_takes_over_in_the_middle_of_an_action(sandbox: "Sandbox", person: Person) -> None:
     assert sandbox.request("POST", "/v1/browser/actions", json={"action_type": "MOUSE_DOWN"}).status_code == 200
     answers: list[httpx.Response] = []
-    wait = {"actions": [{"action_type": "WAIT", "duration": 30}]}
+    wait = {"actions": [{"action_type": "MOVE_TO", "x": 77, "y": 78}, {"action_type": "WAIT", "duration": 30}]}
     batch = threading.Thread(target=lambda: answers.append(sandbox.request("POST", "/v1/browser/actions/batch", json=wait)))
     batch.start()
+    until(lambda: pointer(sandbox) == (77, 78), within=30)
     person.control("take")
     batch.join(30)
     [answer] = answers
