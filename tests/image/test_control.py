@@ -16,6 +16,7 @@ from tests.image.test_vnc import pointer, signed_in
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
 
+WRITE = {"id": "both", "input": "x", "press_enter": False}
 MOVE = {"action_type": "MOVE_TO", "x": 40, "y": 50}
 
 
@@ -168,12 +169,12 @@ def test_what_a_person_types_in_the_terminal_takes_the_shell(sandbox: "Sandbox",
     with connect(url, additional_headers=person.headers, proxy=None) as socket:
         socket.send(json.dumps({"type": "input", "data": "echo of-the-person\r"}))
         until(lambda: state_of(sandbox)["scope"] == ["shell"], within=30)
-        assert sandbox.request("POST", "/v1/shell/write", json={"id": "both", "input": "x"}).status_code == 423
+        assert sandbox.request("POST", "/v1/shell/write", json=WRITE).status_code == 423
         assert act(sandbox).status_code == 200, "the screen is still the agent's"
         shown = sandbox.request("POST", "/v1/shell/view", json={"id": "both"})
         assert shown.status_code == 200
         person.control("release")
-        assert sandbox.request("POST", "/v1/shell/write", json={"id": "both", "input": "x"}).status_code == 200
+        assert sandbox.request("POST", "/v1/shell/write", json=WRITE).status_code == 200
 
 
 def test_another_person_is_refused_and_a_watcher_cannot_take_it(sandbox: "Sandbox", person: Person) -> None:
