@@ -110,6 +110,17 @@ WORKDIR /requirements
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund && nodes $NODE_VERSIONS
 
+# --- devtools: the MCP server of Chromium's DevTools, and what tools it has, so that nobody waits for it to say -------
+FROM node AS devtools
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/devtools /opt/chrome-devtools
+WORKDIR /opt/chrome-devtools
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund
+COPY --from=packages /opt/venv /opt/venv
+COPY scripts/mcp-tools /usr/local/bin/
+RUN mcp-tools node node_modules/chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js --no-usage-statistics --no-page-id-routing >tools.json
+
 # --- conformance: the protocol's own test suite, for the tests only --------------------------------------------------
 FROM node AS conformance
 ARG NPM_CONFIG_REGISTRY
@@ -193,6 +204,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli xterm
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
+COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
@@ -207,6 +219,7 @@ ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
 FROM base AS runtime
+COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor

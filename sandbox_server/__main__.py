@@ -90,14 +90,9 @@ def mcp(_: argparse.Namespace) -> None:
     """Serve the Model Context Protocol on its socket."""
     settings = load()
     wait_for(settings.paths.socket("api"))
-    from sandbox_server.core.mcp import app  # heavy: it would take the processor from the API while that starts
+    from sandbox_server.hub import app  # heavy: it would take the processor from the API while that starts
 
-    app.serve(
-        api_socket=settings.paths.socket("api"),
-        mcp_socket=settings.paths.socket("mcp"),
-        version=__version__,
-        log_level=settings.logs.level,
-    )
+    app.serve(settings, __version__)
 
 
 def cdp(_: argparse.Namespace) -> None:

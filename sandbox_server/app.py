@@ -25,21 +25,20 @@ from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import Uploads as BrowserUploads
 from sandbox_server.drivers.components import Components
-from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
-from sandbox_server.drivers.credentials.keyring import Keyring
-from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
-from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.hub import Hub
 from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.markdown.conversion import Conversion
+from sandbox_server.drivers.markdown.reach import Reach
+from sandbox_server.drivers.markdown.web import Web
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
@@ -57,7 +56,7 @@ from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.turns import Turns
-from sandbox_server.features.auth import Auth, Credentials
+from sandbox_server.features.auth.parts import auth_of
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.automatic import AutomaticCheckpoints
@@ -74,6 +73,7 @@ from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
+from sandbox_server.features.browser.page.driving import hints_for_each_caller
 from sandbox_server.features.browser.page.elements import PageElements
 from sandbox_server.features.browser.page.forms import Forms
 from sandbox_server.features.browser.page.input import PageInput
@@ -107,6 +107,7 @@ from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.health import Health
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.jupyter.feature import Jupyter
+from sandbox_server.features.mcp.feature import McpServers
 from sandbox_server.features.nodejs.feature import NodeJS, Room
 from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.sandbox import Sandbox
@@ -114,6 +115,7 @@ from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.util import Markdown
 from sandbox_server.features.vnc import Vnc
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
@@ -175,10 +177,10 @@ def compose(settings: Settings) -> Product:
     def active() -> bool:
         return busy() or display.recording or recordings.recording
 
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active, messages=owner.messages)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
-        authentication(settings),
+        auth_of(settings, agent_ports(settings)),
         Health(Components(component_sockets(settings, found)), audit),
         Doctor(processes, settings, desktop, BoxChecks(box, quota=settings.box.checkpoint_quota).probes()),
         Sandbox(toolbox, settings.agent, __version__),
@@ -189,6 +191,7 @@ def compose(settings: Settings) -> Product:
         *code.features,
         *file_features(files, processes, settings),
         FileWatch(files, watches),
+        Markdown(Conversion(processes), web(settings), files, paths.spool),
         Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths),
         checkpoints,
         CheckpointArchives(box, quota=settings.box.checkpoint_quota, spool=paths.spool),
@@ -204,6 +207,7 @@ def compose(settings: Settings) -> Product:
         display,
         recordings,
         *network_features(devtools, downloads, files),
+        McpServers(Hub(paths.socket("mcp"))),
     ]
     features += [*page_features(session, uploads), Waiting(session, devtools, downloads, files), *load_features(paths.custom_tools)]
     features.append(Description(lambda: list(every_operation(features)), __version__))
@@ -227,7 +231,7 @@ def compose(settings: Settings) -> Product:
         uploads,
         session,
     )
-    guards = (audit, require_scope, control.guard, suspension.guard, automatic.guard)
+    guards = (audit, require_scope, control.guard, suspension.guard, automatic.guard, hints_for_each_caller(session))
     return Product(tuple(features), opened, guards, control.stamp)
 
 
@@ -329,26 +333,18 @@ def file_features(files: Files, processes: Processes, settings: Settings) -> lis
     ]
 
 
-def authentication(settings: Settings) -> Auth:
-    """What the gateway asks. The ports of our own users are no previews, where the container was started as root and has such users."""
-    auth, users = settings.auth, settings.users
-    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
-    tickets = Tickets(keyring.tickets)
-    tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
-    key = auth.api_key.reveal() if auth.api_key else None
-    credentials = Credentials(keyring, tokens, tickets, api_key=key, session_ttl=auth.session_ttl)
+def agent_ports(settings: Settings) -> Ports:
+    """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
+    users = settings.users
     own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    return Auth(credentials, tickets, Ports({settings.gateway.port}, own_users), auth)
+    return Ports({settings.gateway.port}, own_users)
 
 
-def _token_keys(settings: Settings) -> Iterator[KeySource]:
-    auth = settings.auth
-    if auth.jwks_url:
-        yield JwksUrl(auth.jwks_url)
-    if auth.jwks_file:
-        yield JwksFile(auth.jwks_file)
-    if auth.jwt_public_key:
-        yield StaticKey(auth.jwt_public_key.reveal())
+def web(settings: Settings) -> Web:
+    """What fetches documents from the web."""
+    fetching = settings.fetching
+    reach = Reach(agent_ports(settings), fetching.allow)
+    return Web(reach, settings.paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds)
 
 
 def every_operation(features: list[Feature] | tuple[Feature, ...]) -> Iterator[Operation]:

@@ -19,6 +19,8 @@ class Paths:
     """The sandbox itself, which nobody but root may change."""
     added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
     """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
+    mcp_servers: str = "/opt/gem/mcp-servers.json"
+    """Where an image names MCP servers that are to stand behind the hub."""
     custom_tools: str = "/opt/tandem/custom_tools"
     spool: str = "/var/tmp"
     """Where output of commands is kept, in files without a name."""

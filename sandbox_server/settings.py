@@ -14,6 +14,8 @@ from sandbox_server.browser_settings import Browser
 from sandbox_server.code_settings import Code
 from sandbox_server.control_settings import Control
 from sandbox_server.desktop_settings import Display as Display
+from sandbox_server.hub_settings import MCP_SERVERS, Hub
+from sandbox_server.network_settings import Fetching
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.variables import (
@@ -289,6 +291,7 @@ class Settings:
     files: Files = field(default_factory=Files)
     code: Code = field(default_factory=Code)
     skills: Skills = field(default_factory=Skills)
+    hub: Hub = field(default_factory=Hub)
     display: Display = field(default_factory=Display)
     control: Control = field(default_factory=Control)
     hooks: Hooks = field(default_factory=Hooks)
@@ -296,6 +299,7 @@ class Settings:
     box: Box = field(default_factory=Box)
     components: Components = field(default_factory=Components)
     browser: Browser = field(default_factory=Browser)
+    fetching: Fetching = field(default_factory=Fetching)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
 
@@ -327,7 +331,7 @@ def variables() -> Iterator[tuple[str, Variable]]:
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """Leave out every variable that holds a secret."""
-    secret = {known.name for _, known in variables() if known.kind in (SECRET, PUBLIC_KEY)}
+    secret = {known.name for _, known in variables() if known.kind in (SECRET, PUBLIC_KEY, MCP_SERVERS)}
     return {name: value for name, value in environ.items() if name not in secret}
 
 

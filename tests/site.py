@@ -48,7 +48,7 @@ PAGES = {
         <div id=cover style="position: fixed; inset: 0; background: white">Advertisement</div>""",
     "/changing": """<title>Changing</title><button id=old onclick="document.title = 'old'">Old</button>
         <script>const replace = () => { old.outerHTML = '<button id=new>New</button>' };</script>""",
-    "/hang": '<title>Hang</title><button onclick="setTimeout(() => { for (;;); }, 0)">Hang</button>',
+    "/hang": "<title>Hang</title><script>const hang = () => { for (;;); };</script>",
     "/late": """<title>Late</title><script>
         const later = () => setTimeout(() => { document.body.innerHTML = '<p id=here>Here</p>'; done = true;
         history.pushState(null, '', '/arrived'); fetch('/data'); }, 100); let done = false;</script>""",

@@ -8,8 +8,20 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OURS = "sandbox_server"
-SECTIONS = ("auth_settings", "browser_settings", "control_settings", "desktop_settings")
-SETTINGS = tuple(f"{OURS}.{name}" for name in ("settings", *SECTIONS, "paths", "variables"))
+SETTINGS = tuple(
+    f"{OURS}.{name}"
+    for name in (
+        "settings",
+        "auth_settings",
+        "browser_settings",
+        "control_settings",
+        "desktop_settings",
+        "hub_settings",
+        "network_settings",
+        "paths",
+        "variables",
+    )
+)
 
 ALLOWED = {
     "cdp": (f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
@@ -17,6 +29,7 @@ ALLOWED = {
     "core": (f"{OURS}.core",),
     "drivers": (f"{OURS}.core.errors", f"{OURS}.core.tasks", f"{OURS}.core.events", f"{OURS}.drivers", *SETTINGS),
     "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
+    "hub": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.hub", *SETTINGS),
     "stream": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }
 """What the modules of a package may import of ours. Features may also import modules of their own feature."""

@@ -18,7 +18,7 @@ def choose(settings: Settings) -> Isolation:
     """Find the highest rung; raises NotIsolatedError where BOX=on and it is not the box."""
     host = box_host.look()
     chosen = _highest(settings)
-    chosen = replace(chosen, conditions=host.conditions, flags=[] if chosen.rung == "box" else _flags(settings, host))
+    chosen = replace(chosen, conditions=tuple(host.conditions), flags=() if chosen.rung == "box" else _flags(settings, host))
     if settings.box.mode == "on" and chosen.rung != "box":
         raise NotIsolatedError(f"BOX=on, and there can be no box: {chosen.reason}")
     return chosen
@@ -33,8 +33,8 @@ def _highest(settings: Settings) -> Isolation:
     return Isolation("users", reason, root_withheld=box_probe.can_write_host_settings())
 
 
-def _flags(settings: Settings, host: box_host.Host) -> list[str]:
-    return host.flags + (["BOX=auto"] if settings.box.mode == "off" else [])
+def _flags(settings: Settings, host: box_host.Host) -> tuple[str, ...]:
+    return (*host.flags, *(["BOX=auto"] if settings.box.mode == "off" else []))
 
 
 def announce(settings: Settings, chosen: Isolation) -> str | None:

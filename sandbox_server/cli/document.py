@@ -28,10 +28,13 @@ class Operation:
         return "", {}
 
     def fields(self) -> Iterator[tuple[str, str, dict[str, Any], bool]]:
-        """Place (path, query or body), name, schema and whether it must be given."""
+        """Place (path, query, body, or whole where it is the body), name, schema and whether it must be given."""
         for found in self.entry.get("parameters", []):
             yield found["in"], found["name"], self._resolved(found["schema"]), found["required"]
         schema = self.body()[1]
+        if whole := self.entry.get("x-body"):
+            yield "whole", whole, schema, False
+            return
         for name, inner in schema.get("properties", {}).items():
             yield "body", name, self._resolved(inner), name in schema.get("required", [])
 

@@ -32,8 +32,9 @@ def _query_value(value: Any) -> Any:
 def body_of(operation: Operation, given: Mapping[str, Any], raw: str | None) -> tuple[Any, dict[str, str]]:
     """The body and its headers; `raw` names the file that a raw body comes from."""
     media_type, _ = operation.body()
-    names = {name for place, name, _, _ in operation.fields() if place == "body"}
-    fields = {name: value for name, value in given.items() if name in names}
+    places = {name: place for place, name, _, _ in operation.fields()}
+    fields = {name: value for name, value in given.items() if places[name] == "body"}
+    fields |= next((value for name, value in given.items() if places[name] == "whole"), {})
     if media_type == "application/json":
         return json.dumps(fields).encode(), {"Content-Type": media_type}
     if media_type == "multipart/form-data":

@@ -112,6 +112,7 @@ def _entry(operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]],
         "description": spec.description,
         "x-tool": spec.tool,
         "x-aliases": list(spec.aliases),
+        "x-body": spec.whole_body,
         "requestBody": _body(spec, schemas, components),
     }
     entry.update({key: value for key, value in optional.items() if value})
@@ -181,6 +182,8 @@ def _body(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components
 
 
 def _body_schema(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], schema: dict[str, Any]) -> dict[str, Any]:
+    if spec.whole_body:
+        return dict(schema["properties"][spec.whole_body])
     elsewhere = [name for name in schema.get("properties", {}) if _place(spec, name) != "body"]
     if not elsewhere or spec.request is None:
         return schemas[spec.request] if spec.request else {}

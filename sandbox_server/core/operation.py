@@ -41,6 +41,8 @@ class Spec:
     failures: Literal["http", "file"] = "http"
     query: tuple[str, ...] = ()
     takes_body: bool = True
+    whole_body: str | None = None
+    """The field that the JSON body fills as it is, whatever its keys."""
     form: type[BaseModel] | None = None
     media_type: str | None = None
     read_only: bool = False
@@ -92,6 +94,7 @@ def operation(
     form: type[BaseModel] | None = None,
     media_type: str | None = None,
     takes_body: bool | None = None,
+    whole_body: str | None = None,
     read_only: bool | None = None,
     destructive: bool = False,
     risky: Callable[[Any], bool] | None = None,
@@ -101,7 +104,8 @@ def operation(
 
     `route` is verb and path, such as `"POST /v1/file/read"`; `{name}` in the path fills the request's field of that name.
     A request's fields come from the path, then the JSON body (POST, PUT, PATCH, or `takes_body`) or the query; `query` names fields
-    that come from the query even so. `form` is the model of a multipart body. `message` is the envelope's message on success.
+    that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
+    `form` is the model of a multipart body. `message` is the envelope's message on success.
     `acts` names what it moves, which a person may hold: then it is refused, or waits.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
@@ -121,6 +125,7 @@ def operation(
             failures=failures,
             query=query,
             takes_body=verb in {"POST", "PUT", "PATCH"} if takes_body is None else takes_body,
+            whole_body=whole_body,
             form=form,
             media_type=media_type,
             read_only=verb == "GET" if read_only is None else read_only,

@@ -5,7 +5,6 @@ the server's.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -24,9 +23,9 @@ class Isolation:
     """The agent may not become root, whatever the settings say, because root here could write settings of the host."""
     storage: Storage | None = None
     """What becomes of the box's files: kept by a volume, gone with the container, or gone when the box's keeper ends."""
-    conditions: Sequence[str] = ()
+    conditions: tuple[str, ...] = ()
     """What was found of the host that bears on it, one sentence each."""
-    flags: Sequence[str] = ()
+    flags: tuple[str, ...] = ()
     """How to start the container for the highest rung."""
 
     def encode(self) -> str:

@@ -36,7 +36,7 @@ def test_where_none_can_be_made_it_is_separate_users_and_boot_says_so(settings: 
     probe(monkeypatch, "EPERM: /proc")
     chosen = isolation.choose(settings)
     assert (chosen.rung, chosen.root_withheld) == ("users", False)
-    assert chosen.flags == [box_host.PATHS_FLAG]
+    assert chosen.flags == (box_host.PATHS_FLAG,)
     assert "Landlock 7" in chosen.conditions
     assert "EPERM: /proc" in (isolation.announce(settings, chosen) or "")
 
@@ -58,7 +58,7 @@ def test_a_box_that_is_not_wanted_is_not_tried_and_not_missed(settings: Settings
     probe(monkeypatch, None)
     chosen = isolation.choose(replace(settings, box=replace(settings.box, mode="off")))
     assert (chosen.rung, chosen.reason, chosen.root_withheld) == ("users", "BOX=off", False)
-    assert chosen.flags == [box_host.PATHS_FLAG, "BOX=auto"]
+    assert chosen.flags == (box_host.PATHS_FLAG, "BOX=auto")
     assert isolation.announce(replace(settings, box=replace(settings.box, mode="off")), chosen) is None
 
 

@@ -2,49 +2,68 @@
 
 import pytest
 
-from sandbox_server.cdp.rules import OWN, Rules
+from sandbox_server.cdp.rules import OWN, Rules, refusal
 from sandbox_server.cdp.wire import Command
 from sandbox_server.core.control import Holding
 from sandbox_server.core.results import ALL_SCOPES, Caller
 
-HELD = Holding(5, "human", "ann", frozenset({"gui", "cdp"}))
 
-
-def command(method: str) -> Command:
-    return Command(1, method, None, {"id": 1, "method": method})
-
-
-def refusal(caller: Caller, method: str, holding: Holding | None = None) -> str | None:
-    return Rules(holding).refusal(caller, command(method))
+def command(method: str, **params: object) -> Command:
+    return Command(1, method, None, {"id": 1, "method": method, "params": params})
 
 
 @pytest.mark.parametrize("method", ["Page.navigate", "Target.attachToTarget", "Browser.close"])
 def test_a_caller_with_the_scope_drives_the_browser(method: str) -> None:
-    assert refusal(Caller("ann"), method) is None
+    assert refusal(Caller("ann"), command(method)) is None
 
 
 @pytest.mark.parametrize("scopes", [set(), {"view"}, {"control", "shell", "files", "code", "admin", "view"}])
 def test_a_caller_without_the_scope_sends_nothing(scopes: set[str]) -> None:
-    assert "browser" in (refusal(Caller("eve", frozenset(scopes)), "Browser.getVersion") or "")
+    assert "browser" in (refusal(Caller("eve", frozenset(scopes)), command("Browser.getVersion")) or "")
 
 
 @pytest.mark.parametrize("method", ["Target.exposeDevToolsProtocol", "Target.sendMessageToTarget"])
 def test_nobody_sends_what_would_carry_commands_unseen(method: str) -> None:
-    assert method in (refusal(Caller("ann"), method) or "")
+    assert method in (refusal(Caller("ann"), command(method)) or "")
+
+
+@pytest.mark.parametrize(
+    "path", ["/run/sandbox-desktop/authority", "//run", "/tmp/../proc/self/fd/3", "/var/run/x", "run/x", "/proc/1/root", "/dev/shm/x"]
+)
+def test_nobody_has_the_browser_read_or_write_its_own_files(path: str) -> None:
+    reading, dragging = command("DOM.setFileInputFiles", files=["/tmp/a", path]), command("Input.dispatchDragEvent", data={"files": [path]})
+    writing = [command(f"{domain}.setDownloadBehavior", behavior="allow", downloadPath=path) for domain in ("Browser", "Page")]
+    for one in (reading, dragging, *writing, command("Extensions.loadUnpacked", path=path)):
+        assert path in (refusal(Caller("ann"), one) or "")
+
+
+@pytest.mark.parametrize("path", ["/tmp/a", "/home/gem/run/b", "/runner/c", "/var/tmp/d", "/var/folders/x", "C:\\\\d"])
+def test_files_of_the_agent_may_be_named(path: str) -> None:
+    assert refusal(Caller("ann"), command("DOM.setFileInputFiles", files=[path])) is None
+    assert refusal(Caller("ann"), command("Browser.setDownloadBehavior", behavior="allow", downloadPath=path)) is None
+
+
+@pytest.mark.parametrize("params", [{}, {"files": None}, {"files": [1]}, {"files": "/tmp"}])
+def test_what_is_no_list_of_files_is_left_for_chromium_to_refuse(params: dict[str, object]) -> None:
+    assert refusal(Caller("ann"), command("DOM.setFileInputFiles", **params)) is None
+    assert refusal(Caller("ann"), Command(1, "Input.dispatchDragEvent", None, {"params": [1]})) is None
+
+
+HELD = Holding(5, "human", "ann", frozenset({"gui", "cdp"}))
 
 
 def test_while_a_person_holds_the_pages_others_look_and_do_not_act() -> None:
-    refused = refusal(Caller("key"), "Page.navigate", HELD)
+    refused = Rules(HELD).refusal(Caller("key"), command("Page.navigate"))
     assert refused == "held_by_human: ann has control: nothing was done (epoch 5)"
-    assert refusal(Caller("key"), "Page.captureScreenshot", HELD) is None
-    assert refusal(Caller("ann", person=True), "Page.navigate", HELD) is None
-    assert refusal(Caller("ann"), "Page.navigate", HELD) is not None
+    assert Rules(HELD).refusal(Caller("key"), command("Page.captureScreenshot")) is None
+    assert Rules(HELD).refusal(Caller("ann", person=True), command("Page.navigate")) is None
+    assert Rules(HELD).refusal(Caller("ann"), command("Page.navigate")) is not None
 
 
 def test_who_holds_the_shell_leaves_the_pages() -> None:
-    assert refusal(Caller("key"), "Page.navigate", Holding(5, "human", "ann", frozenset({"shell"}))) is None
+    assert Rules(Holding(5, "human", "ann", frozenset({"shell"}))).refusal(Caller("key"), command("Page.navigate")) is None
 
 
 def test_what_our_own_clients_do_was_judged_where_it_was_asked_for() -> None:
-    assert refusal(Caller("api", frozenset({"browser", OWN})), "Page.navigate", HELD) is None
+    assert Rules(HELD).refusal(Caller("api", frozenset({"browser", OWN})), command("Page.navigate")) is None
     assert OWN not in ALL_SCOPES, "nobody is given it"

@@ -8,12 +8,11 @@ from typing import Any
 
 import openpyxl
 import pptx
-import pypdf
 import pytest
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from sandbox_server.drivers import document_text
 from sandbox_server.drivers.document_text import Problem, bounds
+from tests.documents import a_pdf
 
 
 def convert(document: bytes, **options: Any) -> dict[str, Any]:
@@ -25,23 +24,6 @@ def convert(document: bytes, **options: Any) -> dict[str, Any]:
         done = subprocess.run(command, stdin=file, capture_output=True, check=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
-
-
-def a_pdf(*pages: str, password: str | None = None) -> bytes:
-    writer = pypdf.PdfWriter()
-    for text in pages:
-        page = writer.add_blank_page(200, 200)
-        names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
-        font = DictionaryObject({NameObject(key): NameObject(value) for key, value in names.items()})
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})})
-        stream = DecodedStreamObject()
-        stream.set_data(f"BT /F1 12 Tf 10 100 Td ({text}) Tj ET".encode())
-        page[NameObject("/Contents")] = stream
-    if password:
-        writer.encrypt(password, algorithm="RC4-128")
-    file = io.BytesIO()
-    writer.write(file)
-    return file.getvalue()
 
 
 def a_book() -> bytes:

@@ -16,6 +16,8 @@ MAX_JSON_BYTES = 256 * 1024 * 1024
 
 async def fields_of(request: Request, spec: Spec) -> dict[str, object]:
     """Fields from the path, then from the body or the query."""
+    if spec.reads_json and spec.whole_body:
+        return {spec.whole_body: await _json(request), **query_of(request, spec, only=spec.query), **request.path_params}
     if spec.reads_json:
         return {
             **await _json(request),

@@ -61,13 +61,25 @@ class Api:
         """Call a tool's operation. Raises Unavailable if the API cannot be reached, TooLarge if the answer is over the limit."""
         query = {name: _query_value(arguments[name]) for name in tool.in_query if arguments.get(name) is not None}
         body = {name: value for name, value in arguments.items() if name not in tool.in_path | tool.in_query}
-        request = self._client.build_request(
-            tool.verb, _filled(tool, arguments), params=query, json=body if tool.takes_body else None, headers=dict(headers)
-        )
+        sent = body if tool.takes_body else None
+        return await self.send(tool.verb, _filled(tool, arguments), headers, query=query, body=sent, what=tool.name)
+
+    async def send(
+        self,
+        verb: str,
+        path: str,
+        headers: Mapping[str, str],
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        what: str = "",
+    ) -> httpx2.Response:
+        """Send any request, and read its answer whole; `what` names it in a failure. Raises as `call` does."""
+        request = self._client.build_request(verb, path, params=query, json=body, headers=dict(headers))
         try:
             response = await self._client.send(request, stream=True)
             try:
-                return await _read_whole(response, tool)
+                return await _read_whole(response, what or path)
             finally:
                 await response.aclose()
         except httpx2.TransportError as error:
@@ -93,12 +105,12 @@ def _query_value(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-async def _read_whole(response: httpx2.Response, tool: Tool) -> httpx2.Response:
+async def _read_whole(response: httpx2.Response, what: str) -> httpx2.Response:
     content = bytearray()
     async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > MAX_RESULT_BYTES:
-            limit = f"{MAX_RESULT_BYTES // 2**20} MiB"
-            raise TooLarge(f"the result of {tool.name} is over {limit}; ask for less of it, or use {tool.verb} {tool.path}")
+            limit, request = f"{MAX_RESULT_BYTES // 2**20} MiB", response.request
+            raise TooLarge(f"the result of {what} is over {limit}; ask for less of it, or use {request.method} {request.url.path}")
     headers = {name: response.headers.get(name, "") for name in _KEPT_HEADERS}
     return httpx2.Response(response.status_code, headers=headers, content=bytes(content))

@@ -2,14 +2,18 @@
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox_server.core.mcp.schemas import Schema, inlined, object_of
+from sandbox_server.core.mcp.view import View
 
 ENVELOPE = frozenset({"success", "message", "data", "hint"})
 """The keys of the contract's envelope; an answer with exactly these is unwrapped."""
 FILE_ERROR = {"$ref": "#/components/schemas/FileOperationError"}
+MAIN, BROWSER, MARKITDOWN = "sandbox", "browser", "markitdown"
+SERVERS = (MAIN, BROWSER, MARKITDOWN)
+"""As which servers the contract knows our tools: by what a tool's name begins with, else the first."""
 
 _log = logging.getLogger(__name__)
 
@@ -20,6 +24,9 @@ class Tool:
 
     name: str
     aliases: tuple[str, ...]
+    server: str
+    """The one of SERVERS that it belongs to."""
+    tags: frozenset[str]
     title: str
     description: str
     scope: str
@@ -36,25 +43,6 @@ class Tool:
     """The answer is the contract's envelope, of which the agent gets `data`."""
     wrapped: bool
     """`data` is no object, so that it is given as the object's `result`."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """Which tools one request may see: what its caller's scopes allow, narrowed by the query of the URL."""
-
-    scopes: frozenset[str]
-    search: str = ""
-    names: frozenset[str] = frozenset()
-    read_only: bool = False
-
-    def shows(self, tool: Tool) -> bool:
-        """Whether the tool exists for this request."""
-        return (
-            (tool.scope in ("any", "public") or tool.scope in self.scopes)
-            and self.search in tool.name
-            and (not self.names or not self.names.isdisjoint({tool.name, *tool.aliases}))
-            and (tool.read_only or not self.read_only)
-        )
 
 
 class Catalog:
@@ -81,13 +69,25 @@ class Catalog:
 
 def read_catalog(document: Mapping[str, Any]) -> Catalog:
     """Find the operations that are tools; one that no agent could call is left out, and the log says so."""
-    tools = []
+    tools: list[Tool] = []
     for verb, path, entry in _entries(document):
         try:
-            tools.append(_tool(verb, path, entry, document["components"]["schemas"]))
+            tools += _offered(_tool(verb, path, entry, document["components"]["schemas"]))
         except ValueError as error:
             _log.error("the tool %s is left out: %s", entry["x-tool"], error)
     return Catalog(tools)
+
+
+def _offered(tool: Tool) -> Iterator[Tool]:
+    """The tool, and once more where it has names of a server that is known for nothing else."""
+    theirs = tuple(alias for alias in tool.aliases if alias.startswith(f"{MARKITDOWN}_"))
+    if theirs:
+        yield replace(tool, name=theirs[0], aliases=theirs[1:], server=MARKITDOWN)
+    yield replace(tool, aliases=tuple(alias for alias in tool.aliases if alias not in theirs))
+
+
+def _server_of(name: str) -> str:
+    return next((server for server in SERVERS if name.startswith(f"{server}_")), MAIN)
 
 
 def _entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -106,6 +106,8 @@ def _tool(verb: str, path: str, entry: dict[str, Any], components: Mapping[str, 
     return Tool(
         name=entry["x-tool"],
         aliases=tuple(entry.get("x-aliases", ())),
+        server=_server_of(entry["x-tool"]),
+        tags=frozenset(entry.get("tags", ())),
         title=entry["summary"].rstrip("."),
         description=f"{entry['summary']}\n\n{entry.get('description', '')}".strip(),
         scope=entry["x-scope"],

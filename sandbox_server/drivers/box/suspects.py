@@ -23,6 +23,8 @@ LARGE_BYTES = 64 << 20
 """From here on a process is remembered when it is gone: the kernel may have ended it for its memory."""
 _LEAST = {"threads": 16, "memory": LARGE_BYTES, "descriptors": 1024, "written": 1 << 20, "system": 0.05}
 """Who uses less is not to blame."""
+_CIRCUMSTANTIAL = ("system",)
+"""What tells little of what was done with it: a session is suspected of it before what no session started, such as the desktop."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MARK = SESSION.encode() + b"="
 
@@ -130,7 +132,10 @@ class Suspects:
         def used(one: _Process | Ended) -> float:
             return float(getattr(one.use, what))
 
-        group = max(self._groups(), key=lambda group: sum(map(used, group)), default=[])
+        groups = self._groups()
+        if what in _CIRCUMSTANTIAL:
+            groups = [group for group in groups if self._named(group[0]) and sum(map(used, group)) >= _LEAST[what]] or groups
+        group = max(groups, key=lambda group: sum(map(used, group)), default=[])
         most = sum(map(used, group))
         gone = max(self._recent(), key=used, default=None)
         if gone and used(gone) >= max(most, _LEAST[what]):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 type OnContext = Callable[[BrowserContext, CDPSession], Awaitable[None]]
 type OnPage = Callable[[Page, str], Awaitable[None]]
 
-ATTACH_SECONDS = 8.0
-"""For attaching: a page that answers nothing holds it up."""
 APPEAR_SECONDS = 5.0
 """For Playwright to see a tab that the browser has; it never sees one that crashed or hangs."""
 HOOK_SECONDS = 5.0
@@ -49,7 +47,8 @@ class Attachment:
         for hook in on_context:
             await _bounded(hook(self.context, self.devtools))
         self.context.on("page", lambda page: self._tasks.start(self._take(page), name="new page"))
-        await asyncio.gather(*(self._take(page) for page in self.context.pages))
+        if takes := [self._tasks.start(self._take(page), name="page") for page in self.context.pages]:
+            await asyncio.wait(takes, timeout=APPEAR_SECONDS)  # one that takes longer appears later
 
     async def close(self) -> None:
         """Forget the pages; the connection is closed by whoever opened it."""
@@ -96,10 +95,9 @@ class Attachment:
     async def _take(self, page: "Page") -> None:
         """Learn a page's target id, which takes a session of its own for a moment, and let the hooks see it."""
         try:
-            async with asyncio.timeout(APPEAR_SECONDS):
-                session = await self.context.new_cdp_session(page)
-                target = str((await session.send("Target.getTargetInfo"))["targetInfo"]["targetId"])
-                await session.detach()
+            session = await self.context.new_cdp_session(page)
+            target = str((await session.send("Target.getTargetInfo"))["targetInfo"]["targetId"])
+            await session.detach()
         except Exception as error:  # it closed or crashed meanwhile
             log.info("a page was gone before it could be looked at: %s", error)
             return
@@ -122,10 +120,11 @@ def crashed() -> Conflict:
 
 
 @asynccontextmanager
-async def attached(socket: str, on_context: list[OnContext], on_page: list[OnPage]) -> AsyncIterator[Attachment]:
+async def attached(socket: str, on_context: list[OnContext], on_page: list[OnPage], within: float) -> AsyncIterator[Attachment]:
     """Attach; the first time imports Playwright and starts its driver, half a second.
 
-    Raises TimeoutError when a page holds it up, Unavailable while the browser cannot be reached.
+    Raises TimeoutError when that takes more than `within` seconds, as when a page holds it up, and Unavailable while the browser cannot be
+    reached.
     """
     from playwright.async_api import Error, async_playwright
     from playwright.async_api import TimeoutError as OutOfTime
@@ -134,7 +133,7 @@ async def attached(socket: str, on_context: list[OnContext], on_page: list[OnPag
         endpoint = f"ws+unix://{socket}:/devtools/browser/api"
         try:
             browser = await playwright.chromium.connect_over_cdp(
-                endpoint, headers=HEADERS, is_local=True, no_defaults=True, timeout=ATTACH_SECONDS * 1000
+                endpoint, headers=HEADERS, is_local=True, no_defaults=True, timeout=within * 1000
             )
         except OutOfTime:
             raise TimeoutError from None

@@ -9,12 +9,12 @@ from urllib.parse import quote
 import orjson
 
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
+from sandbox_server.drivers.unix_http import exchange
 
 HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
 """Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""
 ANSWER_SECONDS = 25.0
 """For one answer; a browser that is started lazily takes some of them."""
-MAX_ANSWER = 16 << 20
 BLANK = "data:text/html,"
 RETRY_AFTER = 1.0
 
@@ -32,7 +32,7 @@ class Tab:
 
 
 class Owner:
-    """A client of the owning process's socket. Every call starts a browser that is not running yet."""
+    """A client of the owning process's socket. Every call but `messages` starts a browser that is not running yet."""
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
@@ -59,6 +59,10 @@ class Owner:
         """What Chromium's own server answers to /json/version; the address in it is of this socket."""
         found: dict[str, Any] = orjson.loads(await self._ask("GET", "/json/version"))
         return found
+
+    async def messages(self) -> int:
+        """How many messages DevTools clients have sent, those of the API apart; asking starts no browser. Raises Unavailable."""
+        return int(orjson.loads(await self._ask("GET", "/browser"))["messages"])
 
     async def page_size(self) -> tuple[int, int]:
         """Width and height of the page in front, in CSS pixels; raises NotFound and Unavailable where it does not answer."""
@@ -110,7 +114,7 @@ class Owner:
     async def _ask(self, verb: str, path: str, content: bytes = b"") -> bytes:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                status, body = await self._exchange(verb, path, content)
+                status, body = await exchange(self.socket, verb, path, content, HEADERS)
         except TimeoutError:
             raise Unavailable("the browser does not answer", retry_after=RETRY_AFTER) from None
         except (OSError, ValueError) as error:
@@ -120,19 +124,6 @@ class Owner:
         if status != 200:
             raise Unavailable(_message(body), retry_after=RETRY_AFTER)
         return body
-
-    async def _exchange(self, verb: str, path: str, content: bytes) -> tuple[int, bytes]:
-        reader, writer = await asyncio.open_unix_connection(self.socket, limit=MAX_ANSWER)
-        try:
-            headers = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
-            writer.write(
-                f"{verb} {path} HTTP/1.1\r\nHost: browser\r\nConnection: close\r\nContent-Length: {len(content)}\r\n{headers}\r\n".encode()
-            )
-            writer.write(content)
-            head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
-        finally:
-            writer.close()
-        return int(head.split(b" ", 2)[1]), body
 
 
 def _message(body: bytes) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sandbox_server.core.errors import Conflict, Failure, NotFound
+from sandbox_server.core.errors import Conflict, Failure, NotFound, Unavailable
 from sandbox_server.drivers.browser.attachment import Attachment, OnContext, OnPage, attached, crashed
 from sandbox_server.drivers.browser.dialogs import Answer, Dialogs
 from sandbox_server.drivers.browser.failures import translated
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 3.0
 """For a page to run a script of one word; one that takes longer is stuck."""
+ATTACH_SECONDS = 8.0
+"""For attaching: a page that answers nothing holds it up."""
+PATIENT_SECONDS = 30.0
+"""For attaching where every page answers: it is the machine that is slow."""
 STRIP_SECONDS = 2.0
 """For a tab that was opened to get its place in the strip."""
 LOOK_SECONDS = 0.01
@@ -66,12 +70,16 @@ class BrowserSession:
         """Have `hook(page, target_id)` awaited for every page, old or new, before it can be had; again after every attaching."""
         self._on_page.append(hook)
 
+    def listen(self, caller: str) -> None:
+        """Make this task's hints those of a caller, who was told others than the next one."""
+        self._notices.listen(caller)
+
     def notice(self, sentence: str) -> None:
-        """Tell it in the next hint."""
+        """Tell it in everybody's next hint."""
         self._notices.add(sentence)
 
     async def hint(self) -> str | None:
-        """What happened since it was last asked for: tabs that were opened, dialogs, downloads."""
+        """What happened since this caller last asked: tabs that were opened, dialogs, downloads."""
         with suppress(Failure, TimeoutError):  # what was done is done, though the browser may be gone since
             await self.until(lambda tabs: self._told_targets() <= {tab.page for tab in tabs}, STRIP_SECONDS)
         return self._notices.take()
@@ -193,21 +201,27 @@ class BrowserSession:
 
     async def _attach(self) -> Attachment:
         tabs = await self.tabs()  # starts the browser, and says better than a refused socket what keeps it
+        with suppress(TimeoutError):
+            return await self._attached(ATTACH_SECONDS)
+        await self._expect_answers(tabs)
         try:
-            return await self._opened.enter_async_context(attached(self.owner.socket, self._on_context, self._on_page))
+            return await self._attached(PATIENT_SECONDS)
         except TimeoutError:
-            raise await self._stuck(tabs) from None
+            raise Unavailable("the browser is too slow to be driven", retry_after=1.0) from None
 
-    async def _stuck(self, tabs: list[Tab]) -> Conflict:
-        """Say which tabs keep Playwright out."""
+    async def _attached(self, within: float) -> Attachment:
+        return await self._opened.enter_async_context(attached(self.owner.socket, self._on_context, self._on_page, within))
+
+    async def _expect_answers(self, tabs: list[Tab]) -> None:
+        """Raise Conflict that says which tabs keep Playwright out, if any does."""
         answers = await asyncio.gather(*(self.owner.answers(tab.page, ANSWER_SECONDS) for tab in tabs))
-        stuck = [index for index, answer in enumerate(answers) if not answer]
-        return Conflict(
-            "a page that does not answer keeps the browser from being driven" + (f": tab {', '.join(map(str, stuck))}" if stuck else ""),
-            hint="Navigate, reload or close these tabs.",
-            reason="not_responding",
-            tabs=stuck,
-        )
+        if stuck := [index for index, answer in enumerate(answers) if not answer]:
+            raise Conflict(
+                f"a page that does not answer keeps the browser from being driven: tab {', '.join(map(str, stuck))}",
+                hint="Navigate, reload or close these tabs.",
+                reason="not_responding",
+                tabs=stuck,
+            )
 
     async def _close(self) -> None:
         self._attachment = None

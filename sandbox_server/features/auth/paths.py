@@ -8,7 +8,15 @@ OPEN = frozenset({"/healthz", "/readyz", "/static/style.css", "/static/login/sig
 _GUARDED_ELSEWHERE = ("/v1", "/mcp", "/tickets", "/auth", "/metrics", "/llms.txt", "/static", "/healthz", "/readyz")
 """Operations, each with a scope of its own, and the files of our pages, which are the same in every sandbox."""
 
-_PAGES: tuple[tuple[str, Scope], ...] = (("/index.html", "view"), ("/terminal", "shell"), ("/vnc", "view"), ("/websockify", "view"))
+_PAGES: tuple[tuple[str, Scope], ...] = (
+    ("/index.html", "view"),
+    ("/terminal", "shell"),
+    ("/vnc", "view"),
+    ("/websockify", "view"),
+    ("/devtools", "browser"),
+    ("/json", "browser"),
+    ("/cdp", "browser"),
+)
 
 
 def scope_for(path: str) -> Scope | None:

@@ -9,7 +9,8 @@ from starlette.types import ASGIApp
 from sandbox_server.core import TooLarge, Unavailable
 from sandbox_server.core.mcp import api as api_module
 from sandbox_server.core.mcp.api import Api
-from sandbox_server.core.mcp.catalog import Tool, View
+from sandbox_server.core.mcp.catalog import Tool
+from sandbox_server.core.mcp.view import View
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core.mcp.catalog import View, read_catalog
+from sandbox_server.core.mcp.catalog import read_catalog
+from sandbox_server.core.mcp.view import View
 
 EVERYTHING = View(frozenset({"code"}))
 
@@ -51,3 +52,17 @@ def test_a_file_error_is_a_failure_and_no_part_of_the_result() -> None:
 
     assert tool.output_schema == {"type": "object"}
     assert not tool.wrapped
+
+
+def test_a_tool_belongs_to_the_server_that_its_name_begins_with() -> None:
+    servers = {name: read_catalog(document(**{"x-tool": name})).listed(EVERYTHING)[0].server for name in ("browser_go", "sandbox_go", "go")}
+
+    assert servers == {"browser_go": "browser", "sandbox_go": "sandbox", "go": "sandbox"}
+
+
+def test_the_converter_is_a_tool_of_its_own_server_too() -> None:
+    names = {"x-tool": "sandbox_convert", "x-aliases": ["markitdown_convert", "markitdown_extract", "convert"]}
+    [theirs, ours] = read_catalog(document(**names)).listed(EVERYTHING)
+
+    assert (theirs.name, theirs.aliases, theirs.server) == ("markitdown_convert", ("markitdown_extract",), "markitdown")
+    assert (ours.name, ours.aliases, ours.server) == ("sandbox_convert", ("convert",), "sandbox")

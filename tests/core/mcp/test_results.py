@@ -14,6 +14,8 @@ def a_tool(*, enveloped: bool = True, wrapped: bool = False) -> Tool:
     return Tool(
         name="look",
         aliases=(),
+        server="sandbox",
+        tags=frozenset(),
         title="Look",
         description="Look.",
         scope="view",

@@ -13,8 +13,9 @@ from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from sandbox_server.core.mcp import server as mcp_server
-from sandbox_server.core.mcp.app import create_mcp_app
+from sandbox_server.core.mcp import operations
+from sandbox_server.hub.app import create_mcp_app
+from tests.hub.conftest import nothing_behind
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +25,7 @@ MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcont
 
 @pytest.fixture(scope="module")
 def mcp_url(api_socket: str, serving: Callable[..., Any]) -> Iterator[str]:
-    with serving(create_mcp_app(api_socket, "1.2.3")) as url:
+    with serving(create_mcp_app(api_socket, nothing_behind(), "1.2.3")) as url:
         yield url
 
 
@@ -166,7 +167,7 @@ async def test_the_sdk_client_lists_and_calls_tools(http: httpx2.AsyncClient) ->
 
 async def test_a_long_call_reports_progress(http: httpx2.AsyncClient, sample: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     sample.release.clear()
-    monkeypatch.setattr(mcp_server, "PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr(operations, "PROGRESS_SECONDS", 0.01)
     heard: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -198,7 +199,7 @@ async def test_calls_run_side_by_side(http: httpx2.AsyncClient, sample: Any) -> 
 
 
 async def test_while_the_api_is_away_a_call_says_so(serving: Callable[..., Any], tmp_path: Path) -> None:
-    with serving(create_mcp_app(str(tmp_path / "none.sock"), "1")) as url:
+    with serving(create_mcp_app(str(tmp_path / "none.sock"), nothing_behind(), "1")) as url:
         async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=5) as client:
             called = (await client.post("/mcp", json=ADD)).json()
             listed = (await client.post("/mcp", json=message("tools/list"))).json()

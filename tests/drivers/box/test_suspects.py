@@ -45,6 +45,14 @@ def test_nobody_is_named_where_nobody_uses_much(box: BoxDaemons, until: Until) -
         assert [suspects.worst(what) for what in ("threads", "memory", "descriptors", "written", "system")] == [None] * 5
 
 
+def test_a_session_is_suspected_of_the_kernel_s_time_before_what_no_session_started(box: BoxDaemons, until: Until) -> None:
+    busy = "while :; do head -c 10000000 /dev/zero >/dev/null; done"
+    desktop, _ = box.start_process(f"{busy} & {busy} & {busy}")
+    session, _ = box.start_process(busy, session="bash:busy")
+    with desktop, session:  # a new look counts from the start of a process
+        until(lambda: (found := looked().worst("system")) is not None and found.session == "bash:busy", within=20)
+
+
 @pytest.mark.parametrize(("what", "use"), [("written", Use(written=1 << 30)), ("memory", Use(memory=1 << 40)), ("system", Use(system=9.0))])
 def test_a_command_that_has_just_ended_is_named(what: str, use: Use) -> None:
     suspects = Suspects()

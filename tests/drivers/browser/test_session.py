@@ -28,8 +28,7 @@ async def evaluate(session: BrowserSession, expression: str, tab: int | None = N
 async def hang(session: BrowserSession, web: str) -> None:
     """Leave the tab in front in an endless script."""
     await visit(session, f"{web}/hang")
-    page = await session.page()
-    await page.click("button", no_wait_after=True)
+    await (await session.page()).evaluate("setTimeout(hang)")
 
 
 async def test_the_page_in_front_is_driven_and_a_tab_by_its_place(session: BrowserSession, web: str) -> None:
@@ -66,7 +65,10 @@ async def test_hooks_see_the_context_and_every_page_old_and_new(session: Browser
 
 async def test_the_hint_tells_of_tabs_that_were_opened_once(session: BrowserSession, web: str) -> None:
     await visit(session, f"{web}/popup")
-    await (await session.page()).click("button")
+    page = await session.page()
+    async with page.expect_popup() as opened:
+        await page.click("button")
+    await (await opened.value).wait_for_url(f"{web}/")
 
     assert await session.hint() == f"A tab was opened: 1 (in front), {web}/"
     assert await session.hint() is None

@@ -14,7 +14,7 @@ async def test_the_highest_rung_holds_everything_and_needs_no_flag() -> None:
 
 async def test_a_lower_rung_says_what_is_lost_why_and_how_to_win_it() -> None:
     told = await CapabilityReport(
-        Isolation("users", "EPERM: proc", root_withheld=True, flags=["systempaths=unconfined"], conditions=["covered"])
+        Isolation("users", "EPERM: proc", root_withheld=True, flags=("systempaths=unconfined",), conditions=("covered",))
     ).get_capabilities()
     assert {one.name for one in told.capabilities if one.holds} == {"separate_users"}
     assert told.reason == "EPERM: proc"

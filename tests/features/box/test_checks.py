@@ -58,6 +58,6 @@ async def test_a_quota_that_is_nearly_used_up_is_told(keeper: FakeBox) -> None:
 
 
 async def test_without_a_box_there_is_only_the_question_of_why() -> None:
-    [probe] = BoxChecks(BoxClient("/nonexistent", Isolation("users", "EPERM", flags=["--security-opt seccomp=x"])), quota=1).probes()
+    [probe] = BoxChecks(BoxClient("/nonexistent", Isolation("users", "EPERM", flags=("--security-opt seccomp=x",))), quota=1).probes()
     finding = await probe.look()
     assert (finding.holds, "EPERM" in finding.detail, "seccomp" in probe.hint) == (False, True, True)

@@ -10,8 +10,10 @@ import httpx2
 
 SERVE = """
 import sys
-from sandbox_server.core.mcp.app import serve
-serve(api_socket=sys.argv[1], mcp_socket=sys.argv[2], version="1.2.3", log_level="info")
+from sandbox_server.hub.app import serve
+from sandbox_server.paths import Paths
+from sandbox_server.settings import Settings
+serve(Settings(paths=Paths(run=sys.argv[1])), "1.2.3")
 """
 
 
@@ -22,7 +24,7 @@ def connects(path: Path) -> bool:
 
 def test_the_process_serves_on_its_socket_before_the_api_is_up_and_ends_when_told(tmp_path: Path, until: Callable[..., None]) -> None:
     place = tmp_path / "mcp.sock"
-    process = subprocess.Popen([sys.executable, "-c", SERVE, str(tmp_path / "api.sock"), str(place)], stdout=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE)
     try:
         until(lambda: connects(place), within=20)
         with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(place)), base_url="http://mcp") as client:

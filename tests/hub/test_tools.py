@@ -9,7 +9,10 @@ from mcp_types import CallToolRequestParams, CallToolResult, EmbeddedResource, I
 from starlette.requests import Request
 
 from sandbox_server.core.mcp.api import Api
-from sandbox_server.core.mcp.server import Tools, build_server
+from sandbox_server.core.mcp.operations import Operations
+from sandbox_server.hub.app import build_server
+from sandbox_server.hub.servers import Servers
+from sandbox_server.hub.tools import Tools
 
 pytestmark = pytest.mark.anyio
 
@@ -25,8 +28,8 @@ class Asking:
 
 
 @pytest.fixture
-def tools(api: Api) -> Tools:
-    return Tools(api)
+def tools(api: Api, no_servers: Servers) -> Tools:
+    return Tools(Operations(api), no_servers)
 
 
 async def listed(tools: Tools, **asking: str) -> list[str]:
@@ -186,8 +189,8 @@ async def test_a_defect_of_ours_is_named_by_its_id_only(tools: Tools) -> None:
     assert "the server's log has error" in text(result)
 
 
-async def test_the_protocol_side_knows_the_schemas_once_they_were_read(api: Api, tools: Tools) -> None:
-    server = build_server(tools, api, "1")
+async def test_the_protocol_side_knows_the_schemas_once_they_were_read(api: Api, tools: Tools, no_servers: Servers) -> None:
+    server = build_server(api, no_servers, "1")
     assert server.get_tool_input_schema is not None
     before = server.get_tool_input_schema("sample_add")
     await listed(tools)

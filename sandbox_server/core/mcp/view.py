@@ -1,0 +1,90 @@
+"""Which tools one request may see: what its caller may do, narrowed by the query of the URL."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from starlette.requests import Request
+
+NO_TOOL = "!"
+"""What stands for an empty allow-list in a header, which cannot be empty; no tool has this name."""
+
+
+class Offer(Protocol):
+    """A tool, as far as it is decided on."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+    @property
+    def server(self) -> str: ...
+    @property
+    def tags(self) -> frozenset[str]: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def read_only(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one request may see."""
+
+    scopes: frozenset[str]
+    search: str = ""
+    names: frozenset[str] = frozenset()
+    servers: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    read_only: bool = False
+    allowed: tuple[str, ...] | None = None
+    """Patterns of tool names that the caller's token allows; None where it does not say."""
+
+    def shows(self, tool: Offer) -> bool:
+        """Whether the tool exists for this request."""
+        return (
+            self.may_use(tool.scope)
+            and (self.search in tool.name or self.search in tool.server)
+            and (not self.names or not self.names.isdisjoint(names_of(tool)))
+            and (not self.servers or tool.server in self.servers)
+            and (not self.tags or not self.tags.isdisjoint(tool.tags))
+            and (tool.read_only or not self.read_only)
+            and self.allows(tool)
+        )
+
+    def may_use(self, scope: str) -> bool:
+        """Whether the caller holds a scope, or needs none."""
+        return scope in ("any", "public") or scope in self.scopes
+
+    def allows(self, tool: Offer) -> bool:
+        """Whether the caller's token names the tool, where it names tools."""
+        return self.allowed is None or any(fnmatchcase(name, pattern) for pattern in self.allowed for name in names_of(tool))
+
+
+def names_of(tool: Offer) -> tuple[str, ...]:
+    """Every name that a tool is called by."""
+    return (tool.name, *tool.aliases)
+
+
+def view_of(request: Request) -> View:
+    """Read the headers of the gateway and the query.
+
+    `?search=` is part of a tool's or server's name, `?servers=`, `?tools=` and `?tags=` are names, `?readonly=1` leaves out what changes
+    things.
+    """
+    query = request.query_params
+    allowed = request.headers.get("x-sandbox-tools")
+    return View(
+        scopes=frozenset(request.headers.get("x-sandbox-scopes", "").split()),
+        search=query.get("search", ""),
+        names=frozenset(_words(query.getlist("tools"))),
+        servers=frozenset(_words(query.getlist("servers"))),
+        tags=frozenset(_words(query.getlist("tags"))),
+        read_only=query.get("readonly", "").lower() in ("1", "true", "yes"),
+        allowed=tuple(allowed.split()) if allowed else None,
+    )
+
+
+def _words(values: list[str]) -> Iterator[str]:
+    return (word.strip() for value in values for word in value.split(",") if word.strip())

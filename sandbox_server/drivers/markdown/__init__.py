@@ -1,0 +1,1 @@
+"""What is on the web, on disk or in an address itself, as Markdown."""

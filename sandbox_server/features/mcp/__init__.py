@@ -1,0 +1,1 @@
+"""MCP servers over plain HTTP: which there are, what tools they have, and to call one."""

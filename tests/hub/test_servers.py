@@ -1,0 +1,124 @@
+import asyncio
+
+import pytest
+
+from sandbox_server.core import NotFound, Unavailable
+from sandbox_server.core.mcp.view import View
+from sandbox_server.hub import servers as module
+from sandbox_server.hub.configuration import ServerConfig
+from sandbox_server.hub.connection import Notice
+from sandbox_server.hub.servers import Servers
+from sandbox_server.hub.streams import Said
+from tests.hub.conftest import Line, servers_of
+
+pytestmark = pytest.mark.anyio
+
+CODE = View(frozenset({"code"}))
+
+
+async def names(servers: Servers, view: View = CODE) -> list[str]:
+    return [foreign.name for foreign in await servers.listed(view)]
+
+
+async def test_tools_get_the_servers_name_before_theirs_and_never_twice(line: Line) -> None:
+    _, servers = servers_of(line.connect, sample={"command": "x", "tools": ["echo", "sample_*"]})
+    async with servers.open():
+        assert await names(servers) == ["sample_echo", "sample_sum"]
+
+
+async def test_a_prefix_may_be_another_or_none(line: Line) -> None:
+    _, servers = servers_of(line.connect, a={"command": "x", "prefix": ""}, b={"command": "x", "prefix": "my."})
+    async with servers.open():
+        assert {"echo", "my.echo"} <= set(await names(servers))
+
+
+async def test_a_dead_server_does_not_break_the_list(line: Line) -> None:
+    line.fails = [OSError("dead")] * 9
+    _, servers = servers_of(line.connect, dead={"command": "x"})
+    living, _ = Line(), None
+    _, both = servers_of(living.connect, sample={"command": "x"})
+    async with servers.open(), both.open():
+        assert await names(servers) == []
+        assert "sample_echo" in await names(both)
+        with pytest.raises(Unavailable, match="dead"):
+            await servers.find("dead_echo", CODE)
+
+
+async def test_a_slow_server_does_not_hold_up_the_list(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LIST_SECONDS", 0.01)
+    started = asyncio.Event()
+
+    def connect(config: ServerConfig, ended: asyncio.Event, said: Said, notice: Notice):  # type: ignore[no-untyped-def]
+        class Never:
+            async def __aenter__(self) -> None:
+                started.set()
+                await asyncio.Event().wait()
+
+            async def __aexit__(self, *_: object) -> None: ...
+
+        return Never() if config.command == "slow" else line.connect(config, ended, said, notice)
+
+    _, servers = servers_of(connect, slow={"command": "slow"})
+    async with servers.open():
+        assert await names(servers) == []
+        assert started.is_set()
+
+
+async def test_a_view_shows_what_its_caller_may_use(line: Line) -> None:
+    _, servers = servers_of(line.connect, sample={"command": "x", "scope": "browser", "tags": ["web"]})
+    async with servers.open():
+        assert await names(servers) == []
+        assert line.opened == 0
+        browser = frozenset({"browser"})
+        assert await names(servers, View(browser, read_only=True)) == ["sample_echo"]
+        assert await names(servers, View(browser, tags=frozenset({"web"}), names=frozenset({"sample_echo"}))) == ["sample_echo"]
+        assert await names(servers, View(browser, tags=frozenset({"shell"}))) == []
+        assert len(await names(servers, View(browser, search="sample"))) == 5
+        assert await names(servers, View(browser, allowed=("sample_e*",))) == ["sample_echo"]
+        assert await servers.find("sample_fail", View(browser, allowed=("sample_e*",))) is None
+
+
+async def test_a_hidden_server_is_seen_by_who_names_it(line: Line) -> None:
+    _, servers = servers_of(line.connect, sample={"command": "x", "hidden": True})
+    async with servers.open():
+        assert await names(servers) == []
+        assert "sample_echo" in await names(servers, View(frozenset({"code"}), servers=frozenset({"sample"})))
+
+
+async def test_servers_that_are_not_named_are_not_started(line: Line) -> None:
+    _, servers = servers_of(line.connect, one={"command": "x"}, two={"command": "x"})
+    async with servers.open():
+        await names(servers, View(frozenset({"code"}), servers=frozenset({"two"})))
+        assert line.opened == 1
+        assert await servers.find("two_echo", CODE)
+        assert line.opened == 1
+
+
+async def test_a_server_that_is_no_longer_wanted_is_ended(line: Line, tmp_path, until) -> None:  # type: ignore[no-untyped-def]
+    from sandbox_server.drivers.json_file import JsonFile
+    from sandbox_server.hub.sources import Sources
+
+    sources = Sources({}, "/nowhere", None, JsonFile(str(tmp_path / "added.json")))
+    servers = Servers(sources, line.connect, idle_seconds=0)
+    async with servers.open():
+        sources.add("mine", {"command": "x"})
+        assert "mine_echo" in await names(servers)
+        old = servers.named("mine", CODE)
+        sources.add("mine", {"command": "y"})
+        assert servers.named("mine", CODE) is not old
+        sources.remove("mine")
+        assert await names(servers) == []
+        with pytest.raises(NotFound):
+            servers.named("mine", CODE)
+
+
+async def test_the_status_tells_without_starting_anything(line: Line) -> None:
+    _, servers = servers_of(line.connect, sample={"command": "x"})
+    async with servers.open():
+        [before] = servers.status(CODE)
+        await names(servers)
+        [after] = servers.status(CODE)
+
+    assert (before["state"], before["tools"]) == ("stopped", None)
+    assert (after["state"], after["tools"], after["origin"]) == ("running", 5, "built-in")
+    assert servers.status(View(frozenset())) == []
