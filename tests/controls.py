@@ -1,6 +1,7 @@
 """Control, as tests need it: free for everybody, or a lease of its own in a file."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Reach
 from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.features.control.driving import Driving, Fence, Policy
+from sandbox_server.features.control.driving import Clock, Driving, Fence, Policy
 from sandbox_server.features.control.lease import Times
 
 
@@ -29,6 +30,8 @@ class FreeControl:
         yield
 
 
-def driving(folder: Path, *fences: Fence, policy: Policy = "implicit", times: Times | None = None) -> Driving:
+def driving(
+    folder: Path, *fences: Fence, policy: Policy = "implicit", times: Times | None = None, clock: Clock = time.monotonic
+) -> Driving:
     """A lease of its own."""
-    return Driving(JsonFile(str(folder / "control.json")), times or Times(), policy, fences)
+    return Driving(JsonFile(str(folder / "control.json")), times or Times(), policy, fences, clock)

@@ -25,6 +25,7 @@ MAX_NEWS = 256
 type Policy = Literal["implicit", "click", "ask"]
 type Fence = Callable[[Holding], Awaitable[None]]
 """Makes something keep to a new holding; it may fail with a Failure, and is then left to try again by itself."""
+type Clock = Callable[[], float]
 type Step = Callable[[Lease, float], Lease]
 
 log = logging.getLogger("sandbox.control")
@@ -43,9 +44,7 @@ class News:
 class Driving:
     """The one lease; an asynchronous context manager. `fences` are passed, in order, before a change counts as made."""
 
-    def __init__(
-        self, file: JsonFile, times: Times, policy: Policy, fences: Sequence[Fence], clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, file: JsonFile, times: Times, policy: Policy, fences: Sequence[Fence], clock: Clock = time.monotonic) -> None:
         self._file = file
         self._times = times
         self.policy = policy
@@ -244,7 +243,7 @@ class Driving:
         due = machine.due(self._lease, self._times)
         ends = machine.ending(self._lease, self._times)
         warning = ends[0] - self._times.countdown if ends else None
-        if warning is not None and warning > max(self._clock(), self._warned):
+        if warning is not None and warning > self._warned:
             return warning if due is None else min(due, warning)
         return due
 

@@ -8,7 +8,7 @@ from sandbox_server.core import Call, Conflict, InvalidArgument, ResourceExhaust
 from sandbox_server.core.control import Reach
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
-from sandbox_server.features.control.acts import INTERRUPTED, Acts
+from sandbox_server.features.control.acts import Acts
 from sandbox_server.features.control.driving import Driving
 
 EPOCH_HEADER = "x-control-epoch"
@@ -68,9 +68,9 @@ class ControlGuard:
             self._parked -= 1
 
     def _check_epoch(self, reach: Reach, call: Call) -> None:
-        """Raise StaleEpoch for an action that quotes an old epoch, or whose agent, over MCP, has not looked since a person acted."""
+        """Raise StaleEpoch for an action that quotes an old epoch, or whose agent points at the screen, over MCP, as it was before."""
         epoch, quoted = self._driving.holding.epoch, _epoch_of(call)
-        if quoted is None and call.surface == "mcp" and reach in INTERRUPTED:
+        if quoted is None and call.surface == "mcp" and reach == "gui":  # pages refuse what is stale by themselves
             quoted = self._seen.get(call.caller.name, epoch)
         if quoted is not None and quoted != epoch:
             raise StaleEpoch(

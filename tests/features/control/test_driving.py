@@ -20,6 +20,22 @@ ANN, BOB, AGENT = Caller("ann", person=True), Caller("bob", person=True), Caller
 QUICK = Times(idle=0.2, countdown=0.1, cap=60, lost=0.05, request=0.05)
 
 
+class Hands:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def turn(self, found: Driving, now: float) -> None:
+        """Set it; somebody who comes and goes has the lease look at it."""
+        self.now = now
+        with found.watching(Caller("passer-by", person=True)):
+            pass
+
+
 async def take(found: Driving, caller: Caller = ANN) -> None:
     viewing = found.is_viewing(caller.name)
     await found.change(
@@ -33,6 +49,13 @@ async def release(found: Driving, caller: Caller = ANN) -> None:
 
 async def becomes(found: Driving, state: str) -> None:
     assert await found.until(lambda holding: holding.state == state, 30), found.lease
+
+
+async def until_news(events: AsyncIterator[News], kind: str) -> News:
+    """The next news of a kind."""
+    while (news := await next_of(events)).kind != kind:
+        pass
+    return news
 
 
 async def next_of(events: AsyncIterator[News]) -> News:
@@ -60,11 +83,13 @@ async def test_input_takes_nothing_where_a_button_is_asked_for(tmp_path: Path) -
 
 
 async def test_where_it_is_to_be_asked_for_input_asks_once_and_gets_it_when_nobody_answers(tmp_path: Path) -> None:
-    async with driving(tmp_path, policy="ask", times=Times(request=0.1)) as found:
+    hands = Hands()
+    async with driving(tmp_path, policy="ask", clock=hands) as found:
         assert not await found.drive(ANN, "gui")
         [asked] = found.lease.requests
         assert not await found.drive(ANN, "gui")
         assert found.lease.requests == (asked,)
+        hands.turn(found, Times().request)
         await becomes(found, "human")
         assert await found.drive(ANN, "gui")
         assert await found.drive(ANN, "shell"), "who drives need not ask for more"
@@ -143,19 +168,21 @@ async def test_a_program_is_no_viewer(tmp_path: Path) -> None:
 
 
 async def test_the_holder_is_warned_and_input_calls_that_off(tmp_path: Path) -> None:
-    async with driving(tmp_path, times=Times(idle=0.3, countdown=0.2)) as found:
+    hands = Hands()
+    async with driving(tmp_path, times=Times(idle=1000, countdown=100), clock=hands) as found:
         with found.watching(ANN):
-            await take(found)
             events = found.news(None)
-            kinds = [(await next_of(events)).kind]
-            while kinds[-1] != "countdown":
-                kinds.append((await next_of(events)).kind)
+            await until_news(events, "state")
+            await take(found)
+            hands.turn(found, 950)
+            await until_news(events, "countdown")
+            assert found.remaining(found.lease) == (50, "idle")
             await found.drive(ANN, "gui")
-            while "renewed" not in kinds:
-                kinds.append((await next_of(events)).kind)
-            while kinds[-1] != "returned:idle":
-                kinds.append((await next_of(events)).kind)
-            assert found.holding.state == "agent"
+            await until_news(events, "renewed")
+            hands.turn(found, 1949)
+            assert (await until_news(events, "countdown")).lease.holding.holder == "ann"
+            hands.turn(found, 1950)
+            assert (await until_news(events, "returned:idle")).lease.state == "agent"
 
 
 async def test_control_that_nobody_gives_back_returns(tmp_path: Path) -> None:
