@@ -33,6 +33,7 @@ SURFACE_HEADER = "x-sandbox-surface"
 
 type Endpoint = Callable[[Request], Awaitable[Response]]
 type Stamp = Callable[[], Mapping[str, str]]
+"""Gives the headers that every answer to a call has."""
 type Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 _NOBODY = Caller("nobody", frozenset())
@@ -41,13 +42,18 @@ _NOBODY = Caller("nobody", frozenset())
 def create_app(
     operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None, stamp: Stamp = dict[str, str]
 ) -> Starlette:
-    """An ASGI application that answers every operation; `stamp` gives the headers that every answer to a call has.
+    """An ASGI application that answers every operation.
 
     Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
     """
-    routes: list[BaseRoute] = [_route(op, dispatcher, stamp) for op in sorted(operations, key=_specificity)]
+    routes, middleware = create_routes(operations, dispatcher, stamp), [Middleware(Drain)]
     handlers = {HTTPException: _framework_error}
-    return Starlette(routes=routes, middleware=[Middleware(Drain)], exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
+
+
+def create_routes(operations: Iterable[Operation], dispatcher: Dispatcher, stamp: Stamp = dict[str, str]) -> list[BaseRoute]:
+    """The routes of such an application, in the order in which they are tried."""
+    return [_route(operation, dispatcher, stamp) for operation in sorted(operations, key=_specificity)]
 
 
 def _specificity(operation: Operation) -> tuple[int, str]:

@@ -48,7 +48,7 @@ class Driving:
         self._file = file
         self._times = times
         self.policy = policy
-        self._fences = fences
+        self._fences = list(fences)
         self._clock = clock
         self._lease = _read(file, clock())
         self._viewers: Counter[str] = Counter()
@@ -67,6 +67,10 @@ class Driving:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
+
+    def follow(self, fence: Fence) -> None:
+        """Have one more thing keep to every change from now on."""
+        self._fences.append(fence)
 
     @property
     def lease(self) -> Lease:

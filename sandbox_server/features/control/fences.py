@@ -6,11 +6,16 @@ from typing import Any, Protocol, Self
 
 from sandbox_server.core import Caller, Tasks, Unavailable
 from sandbox_server.core.control import Holding
-from sandbox_server.drivers.x11.turns import Turns
 
 AGAIN_SECONDS = 0.2
 
 _A_PROGRAM = Caller("a program")
+
+
+class Turns(Protocol):
+    """Whose turn it is on the screen."""
+
+    async def interrupt(self) -> None: ...
 
 
 class KeysFence:

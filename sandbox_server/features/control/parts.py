@@ -8,11 +8,10 @@ from sandbox_server.control_settings import Control
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.control.acts import Acts
 from sandbox_server.features.control.driving import Driving
 from sandbox_server.features.control.feature import ControlLease
-from sandbox_server.features.control.fences import BrowserFence, KeysFence, Owner
+from sandbox_server.features.control.fences import BrowserFence, Owner
 from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
 from sandbox_server.features.control.lease import Times
 
@@ -31,10 +30,10 @@ class ControlParts:
         return {EPOCH_HEADER: str(self.driving.holding.epoch)}
 
 
-def control_of(file: JsonFile, settings: Control, turns: Turns, owner: Owner | None) -> ControlParts:
+def control_of(file: JsonFile, settings: Control, owner: Owner | None) -> ControlParts:
     """Build them; `file` keeps the lease, `owner` is None where there is no browser."""
-    acts, keys = Acts(), KeysFence(turns)
+    acts = Acts()
     browser = [BrowserFence(owner)] if owner else []
     times = Times(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request)
-    driving = Driving(file, times, settings.take, [acts.interrupt, keys, *browser])
+    driving = Driving(file, times, settings.take, [acts.interrupt, *browser])
     return ControlParts(driving, ControlGuard(driving, acts), (ControlLease(driving),), (*browser, driving))

@@ -4,8 +4,6 @@ from pathlib import Path
 
 from sandbox_server.control_settings import Control
 from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.control.fences import BrowserFence
 from sandbox_server.features.control.parts import ControlParts, control_of
 
@@ -16,7 +14,7 @@ class Owner:
 
 
 def parts(folder: Path, owner: Owner | None) -> ControlParts:
-    return control_of(JsonFile(str(folder / "c.json")), Control(idle=7, take="click"), Turns(Desktop(":99")), owner)
+    return control_of(JsonFile(str(folder / "c.json")), Control(idle=7, take="click"), owner)
 
 
 def test_the_settings_are_the_leases(tmp_path: Path) -> None:
