@@ -12,7 +12,7 @@ from sandbox_server import __version__
 from sandbox_server.core import logs
 from sandbox_server.core.audit import Audit
 from sandbox_server.core.custom import load_features
-from sandbox_server.core.dispatch import Dispatcher, Guard, require_scope
+from sandbox_server.core.dispatch import Dispatcher, Guard, require_scope, require_tool
 from sandbox_server.core.http import create_app
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
@@ -229,7 +229,7 @@ def compose(settings: Settings) -> Product:
         uploads,
         session,
     )
-    return Product(tuple(features), opened, (audit, require_scope, suspension.guard, automatic.guard))
+    return Product(tuple(features), opened, (audit, require_scope, require_tool, suspension.guard, automatic.guard))
 
 
 @dataclass(frozen=True, slots=True)

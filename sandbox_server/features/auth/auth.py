@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
+from sandbox_server.core.allow_list import header_of
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.ports import Ports
@@ -82,7 +83,8 @@ class Auth:
         if not 0 < ttl <= max(MAX_TICKET_SECONDS, self._settings.ticket_ttl):
             raise InvalidArgument(f"ttl must be over 0 and at most {MAX_TICKET_SECONDS:g} seconds")
         expires = call.headers.get("x-sandbox-expires")
-        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, float(expires) if expires else None)
+        ends = float(expires) if expires else None
+        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools)
         ticket = await asyncio.to_thread(self._tickets.create, grant, ttl)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
@@ -150,6 +152,7 @@ class Auth:
         return {
             "X-Sandbox-Caller": identity.grant.caller,
             "X-Sandbox-Scopes": " ".join(sorted(identity.grant.scopes)),
+            "X-Sandbox-Tools": header_of(identity.grant.tools),
             "X-Sandbox-Expires": "" if expires is None else f"{expires:.0f}",
             "X-Sandbox-Forward-Uri": original.uri_without(self._credentials.is_secret),
             "X-Sandbox-Forward-Cookie": cookies.without_ours(original.headers.get("cookie", "")),
@@ -189,3 +192,5 @@ def _check_path(identity: Identity, original: Original) -> None:
     scope = scope_for(original.path) if original.port is None else "code"
     if scope is not None and scope not in identity.grant.scopes:
         raise PermissionDenied(f"this needs the scope '{scope}'")
+    if scope is not None and identity.grant.tools is not None:
+        raise PermissionDenied("this token is for the tools that it names, and for nothing else")

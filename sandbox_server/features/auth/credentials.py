@@ -98,7 +98,7 @@ class Credentials:
             return Identity(holder, "bearer")
         claims = await self._tokens.verify(bearer)
         scopes = ALL_SCOPES if claims.scopes is None else claims.scopes & ALL_SCOPES
-        return Identity(Grant(_name_of(claims.subject), scopes, expires=claims.expires), "bearer")
+        return Identity(Grant(_name_of(claims.subject), scopes, expires=claims.expires, tools=claims.tools), "bearer")
 
     def _by_key(self, original: Original) -> Identity | None:
         if holder := self._holder(original.headers.get("x-aio-api-key", "")):
