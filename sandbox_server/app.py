@@ -1,6 +1,5 @@
 """The composition root: settings make drivers, drivers make features, features make the application."""
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 from starlette.applications import Starlette
 
 from sandbox_server import __version__
+from sandbox_server.admission import admission, agent_ports
 from sandbox_server.core import logs
 from sandbox_server.core.audit import Audit
 from sandbox_server.core.custom import load_features
@@ -25,11 +25,6 @@ from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import Uploads as BrowserUploads
 from sandbox_server.drivers.components import Components
-from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
-from sandbox_server.drivers.credentials.keyring import Keyring
-from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
-from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.devtools.storage import Storage
@@ -48,7 +43,6 @@ from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
 from sandbox_server.drivers.patience import RESTART_SECONDS
-from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.drivers.shells.fenced import FencedShells
@@ -61,7 +55,6 @@ from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.watches.watches import Watches
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.turns import Turns
-from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.automatic import AutomaticCheckpoints
@@ -78,6 +71,7 @@ from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
+from sandbox_server.features.browser.page.driving import hints_for_each_caller
 from sandbox_server.features.browser.page.elements import PageElements
 from sandbox_server.features.browser.page.forms import Forms
 from sandbox_server.features.browser.page.input import PageInput
@@ -177,10 +171,10 @@ def compose(settings: Settings) -> Product:
     def active() -> bool:
         return busy() or display.recording or recordings.recording
 
-    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active)
+    suspension = Suspension(box, idle_seconds=settings.box.idle_suspend, busy=active, messages=owner.messages)
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     features: list[Feature] = [
-        authentication(settings),
+        *admission(settings, processes),
         Health(Components(component_sockets(settings, found)), audit),
         Doctor(processes, settings, desktop, BoxChecks(box, quota=settings.box.checkpoint_quota).probes()),
         Sandbox(toolbox, settings.agent, __version__),
@@ -229,7 +223,8 @@ def compose(settings: Settings) -> Product:
         uploads,
         session,
     )
-    return Product(tuple(features), opened, (audit, require_scope, require_tool, suspension.guard, automatic.guard))
+    guards = (audit, require_scope, require_tool, suspension.guard, automatic.guard, hints_for_each_caller(session))
+    return Product(tuple(features), opened, guards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,39 +325,11 @@ def file_features(files: Files, processes: Processes, settings: Settings) -> lis
     ]
 
 
-def authentication(settings: Settings) -> Auth:
-    """What the gateway asks."""
-    auth = settings.auth
-    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
-    tickets = Tickets(keyring.tickets)
-    tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
-    key = auth.api_key.reveal() if auth.api_key else None
-    credentials = Credentials(keyring, tokens, tickets, api_key=key, session_ttl=auth.session_ttl)
-    return Auth(credentials, tickets, agent_ports(settings), auth)
-
-
-def agent_ports(settings: Settings) -> Ports:
-    """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
-    users = settings.users
-    own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    return Ports({settings.gateway.port}, own_users)
-
-
 def web(settings: Settings) -> Web:
     """What fetches documents from the web."""
     fetching = settings.fetching
     reach = Reach(agent_ports(settings), fetching.allow)
     return Web(reach, settings.paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds)
-
-
-def _token_keys(settings: Settings) -> Iterator[KeySource]:
-    auth = settings.auth
-    if auth.jwks_url:
-        yield JwksUrl(auth.jwks_url)
-    if auth.jwks_file:
-        yield JwksFile(auth.jwks_file)
-    if auth.jwt_public_key:
-        yield StaticKey(auth.jwt_public_key.reveal())
 
 
 def every_operation(features: list[Feature] | tuple[Feature, ...]) -> Iterator[Operation]:

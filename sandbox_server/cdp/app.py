@@ -22,6 +22,7 @@ from sandbox_server.core import logs
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers import isolation
+from sandbox_server.drivers.box import desk
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.chromium import Chromium, Place
 from sandbox_server.drivers.patience import RESTART_SECONDS
@@ -38,7 +39,7 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings))
+    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), desk.viewable())
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
     emulation = Emulation()
@@ -65,8 +66,8 @@ def create(settings: Settings) -> Starlette:
             yield
         await emulation.close()
 
-    pages = Pages(browser, paths.devtools_protocol)
-    return Starlette(routes=list(routes(pages, Sessions(browser), Inside(browser, chromium, emulation))), lifespan=lifespan)
+    pages, sessions = Pages(browser, paths.devtools_protocol), Sessions(browser)
+    return Starlette(routes=list(routes(pages, sessions, Inside(browser, sessions, chromium, emulation))), lifespan=lifespan)
 
 
 async def _thaw(box: BoxClient) -> None:

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.emulation import Emulation
+from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.strip import Strip
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
@@ -28,8 +29,9 @@ class RestartRequest(Model):
 class Inside:
     """Looking at the browser, and restarting it with other policies."""
 
-    def __init__(self, browser: Browser, chromium: Chromium, emulation: Emulation) -> None:
+    def __init__(self, browser: Browser, sessions: Sessions, chromium: Chromium, emulation: Emulation) -> None:
         self._browser = browser
+        self._sessions = sessions
         self._chromium = chromium
         self._emulation = emulation
         self._strip = Strip()
@@ -60,8 +62,8 @@ class Inside:
         return JSONResponse({})
 
     async def status(self, _: Request) -> Response:
-        """How the browser runs."""
-        return JSONResponse({"pid": self._browser.pid, "sandboxed": self._chromium.sandboxed})
+        """How the browser runs, and how many messages its clients have sent; asking starts no browser."""
+        return JSONResponse({"pid": self._browser.pid, "sandboxed": self._chromium.sandboxed, "messages": self._sessions.taken})
 
 
 def _policies(wanted: RestartRequest) -> dict[str, object]:

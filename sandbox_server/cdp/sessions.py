@@ -18,6 +18,8 @@ from sandbox_server.core.tasks import Tasks
 
 GOING_AWAY = 1001
 TRY_AGAIN_LATER = 1013
+API = "api"
+"""What the API calls itself (`drivers.browser.owner.HEADERS`)."""
 MAX_REASON = 120
 """Bytes of a close frame's reason (RFC 6455, section 5.5)."""
 
@@ -27,6 +29,8 @@ class Sessions:
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
+        self.taken = 0
+        """Messages of clients other than the API, which knows of its own."""
 
     async def on_browser(self, websocket: WebSocket) -> None:
         """A client of the whole browser. There is one browser, so its id is not looked at: it may be from before a restart."""
@@ -46,28 +50,28 @@ class Sessions:
             return
         try:
             await websocket.accept()
-            await _carry(websocket, link, peer, outbox)
+            await self._carry(websocket, link, peer, outbox)
         finally:
             link.detach(peer)
         await _say_goodbye(websocket, outbox)
 
+    async def _carry(self, websocket: WebSocket, link: Link, peer: Peer, outbox: Outbox) -> None:
+        """Carry messages until either side ends or the client falls behind; one direction does not hold up the other."""
+        async with Tasks() as tasks:
+            ends = {
+                tasks.start(self._to_browser(websocket, link, peer), name="client to browser"),
+                tasks.start(_to_client(websocket, outbox), name="browser to client"),
+                tasks.start(outbox.overflow(), name="client falls behind"),
+            }
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
 
-async def _carry(websocket: WebSocket, link: Link, peer: Peer, outbox: Outbox) -> None:
-    """Carry messages until either side ends or the client falls behind; one direction does not hold up the other."""
-    async with Tasks() as tasks:
-        ends = {
-            tasks.start(_to_browser(websocket, link, peer), name="client to browser"),
-            tasks.start(_to_client(websocket, outbox), name="browser to client"),
-            tasks.start(outbox.overflow(), name="client falls behind"),
-        }
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-
-
-async def _to_browser(websocket: WebSocket, link: Link, peer: Peer) -> None:
-    while (message := await websocket.receive())["type"] != "websocket.disconnect":
-        text = message.get("text")
-        link.send(peer, message["bytes"] if text is None else text)
-        await link.writable()
+    async def _to_browser(self, websocket: WebSocket, link: Link, peer: Peer) -> None:
+        others = peer.caller.name != API
+        while (message := await websocket.receive())["type"] != "websocket.disconnect":
+            text = message.get("text")
+            self.taken += others
+            link.send(peer, message["bytes"] if text is None else text)
+            await link.writable()
 
 
 async def _to_client(websocket: WebSocket, outbox: Outbox) -> None:

@@ -63,8 +63,11 @@ class Policies:
     file_dialogs: bool | None = None
     """None leaves the choice to Chromium."""
 
-    def document(self, downloads: str, doh_templates: str | None) -> dict[str, Any]:
-        """The policy file (https://chromeenterprise.google/policies)."""
+    def document(self, downloads: str, doh_templates: str | None, viewable: Sequence[str]) -> dict[str, Any]:
+        """The policy file (https://chromeenterprise.google/policies).
+
+        Of files, those in the directories `viewable` are shown and no others: Chromium's own user can read its profile.
+        """
         policies: dict[str, Any] = {
             "BackgroundModeEnabled": False,
             "BrowserSignin": 0,
@@ -75,8 +78,8 @@ class Policies:
             "PromptForDownloadLocation": False,
             "SyncDisabled": True,
             "TranslateEnabled": False,
-            "URLBlocklist": list(self.blocked_urls),
-            "URLAllowlist": list(self.allowed_urls),
+            "URLBlocklist": ["file://*", *self.blocked_urls],
+            "URLAllowlist": [*(f"file://{folder}/" for folder in viewable), *self.allowed_urls],
         }
         if self.file_dialogs is not None:
             policies["AllowFileSelectionDialogs"] = self.file_dialogs
@@ -98,6 +101,8 @@ class Place:
     """Where this process reaches the X server."""
     display: str
     """What the browser calls it."""
+    viewable: tuple[str, ...] = ()
+    """Directories whose files it may show."""
 
     @property
     def profile(self) -> str:
@@ -172,7 +177,7 @@ class Chromium:
 
     def write_policies(self) -> None:
         """Write the policy file; a running Chromium reads it by itself after a few seconds."""
-        document = self.policies.document(self._place.downloads, self._browser.doh_templates)
+        document = self.policies.document(self._place.downloads, self._browser.doh_templates, self._place.viewable)
         fresh = f"{self._place.policies}.new"
         try:
             Path(fresh).write_text(json.dumps(document, indent=1), encoding="utf-8")

@@ -7,8 +7,8 @@ from sandbox_server.cdp.wire import Command
 from sandbox_server.core.results import Caller
 
 
-def command(method: str) -> Command:
-    return Command(1, method, None, {"id": 1, "method": method})
+def command(method: str, **params: object) -> Command:
+    return Command(1, method, None, {"id": 1, "method": method, "params": params})
 
 
 @pytest.mark.parametrize("method", ["Page.navigate", "Target.attachToTarget", "Browser.close"])
@@ -24,3 +24,25 @@ def test_a_caller_without_the_scope_sends_nothing(scopes: set[str]) -> None:
 @pytest.mark.parametrize("method", ["Target.exposeDevToolsProtocol", "Target.sendMessageToTarget"])
 def test_nobody_sends_what_would_carry_commands_unseen(method: str) -> None:
     assert method in (refusal(Caller("ann"), command(method)) or "")
+
+
+@pytest.mark.parametrize(
+    "path", ["/run/sandbox-desktop/authority", "//run", "/tmp/../proc/self/fd/3", "/var/run/x", "run/x", "/proc/1/root", "/dev/shm/x"]
+)
+def test_nobody_has_the_browser_read_or_write_its_own_files(path: str) -> None:
+    reading, dragging = command("DOM.setFileInputFiles", files=["/tmp/a", path]), command("Input.dispatchDragEvent", data={"files": [path]})
+    writing = [command(f"{domain}.setDownloadBehavior", behavior="allow", downloadPath=path) for domain in ("Browser", "Page")]
+    for one in (reading, dragging, *writing, command("Extensions.loadUnpacked", path=path)):
+        assert path in (refusal(Caller("ann"), one) or "")
+
+
+@pytest.mark.parametrize("path", ["/tmp/a", "/home/gem/run/b", "/runner/c", "/var/tmp/d", "/var/folders/x", "C:\\\\d"])
+def test_files_of_the_agent_may_be_named(path: str) -> None:
+    assert refusal(Caller("ann"), command("DOM.setFileInputFiles", files=[path])) is None
+    assert refusal(Caller("ann"), command("Browser.setDownloadBehavior", behavior="allow", downloadPath=path)) is None
+
+
+@pytest.mark.parametrize("params", [{}, {"files": None}, {"files": [1]}, {"files": "/tmp"}])
+def test_what_is_no_list_of_files_is_left_for_chromium_to_refuse(params: dict[str, object]) -> None:
+    assert refusal(Caller("ann"), command("DOM.setFileInputFiles", **params)) is None
+    assert refusal(Caller("ann"), Command(1, "Input.dispatchDragEvent", None, {"params": [1]})) is None

@@ -9,7 +9,7 @@ from sandbox_server.drivers.process import Processes
 
 
 def chromium(folder: Path, **settings: object) -> Chromium:
-    place = Place("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99")
+    place = Place("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99", ("/home", "/tmp"))
     return Chromium(Processes("/nowhere"), Browser(**settings), place)  # type: ignore[arg-type]
 
 
@@ -40,7 +40,7 @@ def test_what_the_image_s_user_adds_comes_last_and_so_wins(tmp_path: Path) -> No
 def test_policies_are_written_whole_and_for_everybody_to_read(tmp_path: Path) -> None:
     made = chromium(tmp_path, blocked_urls=("*",), allowed_urls=("a.example",), file_dialogs=False)
     written = policies(tmp_path, made)
-    assert (written["URLBlocklist"], written["URLAllowlist"]) == (["*"], ["a.example"])
+    assert (written["URLBlocklist"], written["URLAllowlist"]) == (["file://*", "*"], ["file:///home/", "file:///tmp/", "a.example"])
     assert (written["AllowFileSelectionDialogs"], written["DownloadDirectory"]) == (False, "/home/a/Downloads")
 
 
@@ -48,7 +48,7 @@ def test_a_change_leaves_out_nothing_else(tmp_path: Path) -> None:
     made = chromium(tmp_path, blocked_urls=("a.example",), file_dialogs=False)
     made.change(language="fr", file_dialogs=None)
     written = policies(tmp_path, made)
-    assert written["URLBlocklist"] == ["a.example"]
+    assert written["URLBlocklist"] == ["file://*", "a.example"]
     assert "AllowFileSelectionDialogs" not in written
     assert "--accept-lang=fr" in made.arguments()
 

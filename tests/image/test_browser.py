@@ -78,6 +78,41 @@ def test_it_shows_the_agent_s_files_and_saves_where_the_agent_sees(browsing: San
     until(lambda: bash(browsing, "cat ~/Downloads/saved.txt && echo more >> ~/Downloads/saved.txt")["stdout"] == "saved", PATIENCE)
 
 
+@pytest.mark.parametrize(
+    "address", ["file:///run/", "file:////run/", "file:///tmp/../proc/self/cmdline", "file:///%72un/", "file:///etc/passwd"]
+)
+def test_it_shows_nobody_files_that_are_not_the_agent_s(browsing: Sandbox, address: str) -> None:
+    refused = browsing.request("POST", "/v1/browser/page/navigate", json={"url": address})
+    assert (refused.status_code, refused.json()["data"]["error"]) == (409, "ERR_BLOCKED_BY_ADMINISTRATOR")
+    with devtools(browsing) as client:
+        target = client.result("Target.createTarget", url="about:blank")["targetId"]
+        assert "BLOCKED" in client.result("Page.navigate", client.attach(target), url=address)["errorText"]
+        client.result("Target.closeTarget", targetId=target)
+
+
+def test_a_person_is_refused_them_too(browsing: Sandbox) -> None:
+    post(browsing, "/v1/browser/page/navigate", url="data:text/html,<title>Before</title>")
+    keys = [{"action_type": "HOTKEY", "keys": ["ctrl", "l"]}, {"action_type": "TYPING", "text": "file:///run/sandbox-desktop/"}]
+    post(browsing, "/v1/browser/actions/batch", actions=[*keys, {"action_type": "PRESS", "key": "enter"}])
+    until(lambda: "This page is blocked" in browsing.request("GET", "/v1/browser/page/text").text, PATIENCE)
+
+
+def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sandbox) -> None:
+    bash(browsing, "ln -sfn /run/sandbox-desktop /tmp/link; echo '<input type=file>' > /tmp/form.html")
+    assert browsing.request("POST", "/v1/browser/page/navigate", json={"url": "file:///tmp/link/"}).status_code == 409
+    with devtools(browsing) as client:
+        target = client.result("Target.createTarget", url="file:///tmp/form.html")["targetId"]
+        session = client.attach(target)
+        until(lambda: client.evaluate("document.querySelectorAll('input').length", session) == 1, PATIENCE)
+        field = client.result("Runtime.evaluate", session, expression="document.querySelector('input')")["result"]["objectId"]
+        refused = client.command("DOM.setFileInputFiles", session, objectId=field, files=["/run/sandbox-desktop/authority"])
+        assert "may not name" in refused["error"]["message"]
+        client.result("DOM.setFileInputFiles", session, objectId=field, files=["/tmp/form.html"])
+        client.result("Target.closeTarget", targetId=target)
+    for pattern in ("*", "file:///run/"):
+        assert browsing.request("POST", "/v1/browser/restart", json={"url_allowlist": [pattern]}).status_code == 422
+
+
 def test_root_in_the_box_reaches_neither_its_pipe_nor_its_profile(browsing: Sandbox) -> None:
     assert bash(browsing, f"sudo sh -c '{SPY}'")["exit_code"] == 0
     assert bash(browsing, "sudo ls /run/sandbox-desktop")["exit_code"] != 0

@@ -16,6 +16,7 @@ MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 _PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15
 _NS_GET_USERNS = 0xB701
+_MS_NOSYMFOLLOW, _MS_RELATIME = 256, 1 << 21
 
 _NEEDED_LATER = ("encodings.ascii", "encodings.cp437", "encodings.latin_1", "encodings.utf_8")
 """Codecs, among them that of names in a zip archive."""
@@ -45,6 +46,14 @@ def freeze_mount(source: str | None, target: str, flags: int = MS_NOSUID | MS_NO
     if source is not None:
         bind(source, target)
     mount(None, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | flags)
+
+
+def follow_no_links(target: str) -> None:
+    """Let no symbolic link in what is mounted at `target` lead anywhere; its other flags stay (mount(2), since Linux 5.10)."""
+    flags = os.statvfs(target).f_flag
+    kept = flags & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
+    relative = _MS_RELATIME if flags & os.ST_RELATIME else 0
+    mount(None, target, None, MS_BIND | MS_REMOUNT | _MS_NOSYMFOLLOW | kept | relative)
 
 
 def keep_mounts_private() -> None:

@@ -1,25 +1,39 @@
-"""What happened in the browser beside what a caller asked for; the next answer's hint tells it."""
+"""What happened in the browser beside what a caller asked for; the hint of each caller's next answer tells it."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Sequence
+from contextvars import ContextVar
 
 from sandbox_server.drivers.browser.owner import Tab
 
 MAX_NOTICES = 20
 MAX_NAMED = 5
 """New tabs told one by one; of more only their number is told."""
+MAX_LISTENERS = 1000
+
+_listener: ContextVar[str] = ContextVar("listener", default="")
 
 
 class Notices:
-    """Sentences that nobody was told yet; of too many the oldest are lost."""
+    """Sentences, each told once to everybody who called before it was noticed; of too many the oldest are lost."""
 
     def __init__(self) -> None:
-        self._told: deque[str] = deque(maxlen=MAX_NOTICES)
+        self._noticed: deque[tuple[int, str]] = deque(maxlen=MAX_NOTICES)
+        self._last = 0
+        self._heard: OrderedDict[str, int] = OrderedDict()
         self._known: set[str] | None = None
+
+    def listen(self, name: str) -> None:
+        """Give this task's hints to a caller of that name, from what is noticed from now on, or since it was told last."""
+        _listener.set(name)
+        self._heard.setdefault(name, self._last)
+        while len(self._heard) > MAX_LISTENERS:
+            self._heard.popitem(last=False)
 
     def add(self, sentence: str) -> None:
         """Keep a sentence for the next hint."""
-        self._told.append(sentence)
+        self._last += 1
+        self._noticed.append((self._last, sentence))
 
     def know(self, page: str) -> None:
         """A tab that the caller opened is no news."""
@@ -39,7 +53,7 @@ class Notices:
                 self.add(f"A tab was opened: {index}{' (in front)' if tab.active else ''}, {tab.url or 'about:blank'}")
 
     def take(self) -> str | None:
-        """Everything not told yet, as one hint."""
-        hint = " ".join(self._told) or None
-        self._told.clear()
-        return hint
+        """Everything that this task's caller was not told yet, as one hint."""
+        heard = self._heard.pop(_listener.get(), 0)
+        self._heard[_listener.get()] = self._last
+        return " ".join(sentence for number, sentence in self._noticed if number > heard) or None

@@ -32,7 +32,7 @@ class Tab:
 
 
 class Owner:
-    """A client of the owning process's socket. Every call starts a browser that is not running yet."""
+    """A client of the owning process's socket. Every call but `messages` starts a browser that is not running yet."""
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
@@ -59,6 +59,10 @@ class Owner:
         """What Chromium's own server answers to /json/version; the address in it is of this socket."""
         found: dict[str, Any] = orjson.loads(await self._ask("GET", "/json/version"))
         return found
+
+    async def messages(self) -> int:
+        """How many messages DevTools clients have sent, those of the API apart; asking starts no browser. Raises Unavailable."""
+        return int(orjson.loads(await self._ask("GET", "/browser"))["messages"])
 
     async def page_size(self) -> tuple[int, int]:
         """Width and height of the page in front, in CSS pixels; raises NotFound and Unavailable where it does not answer."""

@@ -70,12 +70,16 @@ class BrowserSession:
         """Have `hook(page, target_id)` awaited for every page, old or new, before it can be had; again after every attaching."""
         self._on_page.append(hook)
 
+    def listen(self, caller: str) -> None:
+        """Make this task's hints those of a caller, who was told others than the next one."""
+        self._notices.listen(caller)
+
     def notice(self, sentence: str) -> None:
-        """Tell it in the next hint."""
+        """Tell it in everybody's next hint."""
         self._notices.add(sentence)
 
     async def hint(self) -> str | None:
-        """What happened since it was last asked for: tabs that were opened, dialogs, downloads."""
+        """What happened since this caller last asked: tabs that were opened, dialogs, downloads."""
         with suppress(Failure, TimeoutError):  # what was done is done, though the browser may be gone since
             await self.until(lambda tabs: self._told_targets() <= {tab.page for tab in tabs}, STRIP_SECONDS)
         return self._notices.take()

@@ -23,6 +23,10 @@ class Grant:
     """Seconds since the epoch; None where the credential behind it does not end."""
     tools: tuple[str, ...] | None = None
     """Patterns of the only tools that it is for; None where it is not for tools alone."""
+    port: int | None = None
+    """The only port that it shows, and then it is for nothing else; None where it is not for a port alone."""
+    share: str | None = None
+    """The share link that it came from, without which it is void."""
 
     def covers(self, path: str) -> bool:
         """Whether a normalised path lies under the prefix, by the rule of cookies (RFC 6265, section 5.1.4)."""

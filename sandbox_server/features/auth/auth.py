@@ -5,6 +5,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
 from sandbox_server.core.allow_list import header_of
@@ -129,7 +130,8 @@ class Auth:
             raise PermissionDenied(
                 "a preview may not share the address at which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
             )
-        grant = Grant(bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}, expires=identity.grant.expires)
+        bearer, scopes = bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}
+        grant = replace(identity.grant, caller=bearer, scopes=scopes, prefix="/", port=original.port)
         ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
@@ -189,6 +191,8 @@ def _check_path(identity: Identity, original: Original) -> None:
         return
     if original.path == "/tickets" and identity.grant.prefix != "/":
         raise PermissionDenied("a ticket that is bound to a path cannot make others")
+    if identity.grant.port is not None and identity.grant.port != original.port:
+        raise PermissionDenied(f"this link is for port {identity.grant.port}, and for nothing else")
     scope = scope_for(original.path) if original.port is None else "code"
     if scope is not None and scope not in identity.grant.scopes:
         raise PermissionDenied(f"this needs the scope '{scope}'")

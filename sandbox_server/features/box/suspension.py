@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
@@ -33,15 +33,18 @@ class SuspendState(Model):
 class Suspension:
     """Suspends the box when asked or when nothing happens, and resumes it for whoever needs it; an asynchronous context manager.
 
-    `idle_seconds` 0 never suspends by itself. `busy` tells of work that goes on without a request.
+    `idle_seconds` 0 never suspends by itself. `busy` tells of work that goes on without a request, `messages` counts what came
+    past the API.
     """
 
     tag = "suspension"
 
-    def __init__(self, box: BoxClient, *, idle_seconds: float, busy: Callable[[], bool]) -> None:
+    def __init__(self, box: BoxClient, *, idle_seconds: float, busy: Callable[[], bool], messages: Callable[[], Awaitable[int]]) -> None:
         self._box = box
         self._idle_seconds = idle_seconds
         self._busy = busy
+        self._messages = messages
+        self._counted = 0
         self._suspended: bool | None = None if box.isolation.rung == "box" else False
         """None: it may be, since before this process started."""
         self._calls = 0
@@ -101,11 +104,18 @@ class Suspension:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(max(self._idle_seconds / CHECKS, MIN_CHECK_SECONDS))
-            if self._calls or self._busy():
+            if self._calls or self._busy() or await self._was_reached():
                 self._active_at = time.monotonic()
             elif self._suspended is not True and time.monotonic() - self._active_at >= self._idle_seconds:
                 with suppress(Failure):  # the keeper is starting anew: the next look tries again
                     await self.suspend()
+
+    async def _was_reached(self) -> bool:
+        """Whether messages came past the API since it was last asked."""
+        before = self._counted
+        with suppress(Failure):  # what counts them is starting anew, or was left out
+            self._counted = await self._messages()
+        return self._counted != before
 
 
 def _needs_box(called: Operation) -> bool:

@@ -1,15 +1,20 @@
 """The browser as a process: where to reach it, and starting it anew."""
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from sandbox_server.core import Call, Failure, Model, NullCounts, operation
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.x11.desktop import Desktop
 
 MAX_PATTERNS = 1000
+_EXCEPTION = re.compile(
+    r"(?!(?:file|filesystem|view-source):)(?:[a-z][a-z0-9+-]*:(?://)?(?:\*|[^\s*]*)|\.?[a-z0-9\[][^\s*]*)", re.IGNORECASE
+)
+"""Pattern of a URL that is no file's. Chromium takes what begins with a slash or a tilde for a file's, and `*` for everything."""
 
 
 class BrowserViewport(Model):
@@ -41,11 +46,19 @@ class RestartRequest(Model):
     url_blocklist: Annotated[list[str], Field(max_length=MAX_PATTERNS)] | None = None
     """URL patterns that the browser refuses; `hard` only, as all that follow."""
     url_allowlist: Annotated[list[str], Field(max_length=MAX_PATTERNS)] | None = None
-    """Exceptions to the block list."""
+    """Exceptions to the block list, each with a host or a scheme; none opens files that the browser does not show."""
     allow_file_selection_dialogs: Annotated[bool | None, NullCounts()] = None
     """Whether pages can open file dialogs; null leaves that to the browser again."""
     locale: Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9,;=.*-]+$")] | None = None
     """Accept-Language, most wanted first."""
+
+    @field_validator("url_allowlist")
+    @classmethod
+    def _opens_no_files(cls, patterns: list[str] | None) -> list[str] | None:
+        for pattern in patterns or ():
+            if not _EXCEPTION.fullmatch(pattern):
+                raise ValueError(f"{pattern[:200]!r} must name a host, or a scheme that is not file")
+        return patterns
 
 
 class BrowserRunning:

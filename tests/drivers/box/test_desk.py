@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers import wire_fds
-from sandbox_server.drivers.box.desk import SYSTEM, shown
+from sandbox_server.drivers.box.desk import SYSTEM, shown, viewable
 from tests.boxes import BoxDaemons
 
 TRACE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(16, int(sys.argv[1]), 0, 0) != 0)"
@@ -61,6 +61,14 @@ def test_the_store_and_the_control_side_s_files_do_not_show(shared_box: BoxDaemo
     assert os.listdir(shared_box.store)
 
 
+def test_no_link_that_the_agent_makes_leads_out_of_the_agent_s_files(shared_box: BoxDaemons) -> None:
+    shared_box.out("mkdir -p /tmp/links && ln -sfn /etc /tmp/links/system && ln -sfn /tmp/desk /tmp/links/own", "root")
+    assert shared_box.out("ls /tmp/links/system/")
+    for link in ("system", "own"):
+        assert shared_box.run(f"ls /tmp/links/{link}/", "desktop")[1] != {"exit": 0}
+    assert shared_box.out("ls /tmp/links && readlink /proc/self/exe", "desktop").split()[:2] == ["own", "system"]
+
+
 def test_it_ends_with_its_box_and_starts_in_the_next(box: BoxDaemons) -> None:
     sock, _ = box.start_process("sleep 600", "desktop")
     with sock:
@@ -85,3 +93,9 @@ def test_a_link_is_not_followed_and_the_system_stays_the_image_s(tmp_path: Path)
     (tmp_path / "file").touch()
     assert list(shown(str(tmp_path))) == ["home", "tmp", "work"]
     assert {"usr", "etc", "run", "lib64"} <= set(SYSTEM)
+
+
+def test_what_may_be_shown_are_the_agent_s_directories() -> None:
+    found = viewable()
+    assert {"/home", "/tmp"} <= set(found)
+    assert not {"/proc", *(f"/{name}" for name in SYSTEM)} & set(found)

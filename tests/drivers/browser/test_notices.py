@@ -1,4 +1,4 @@
-from sandbox_server.drivers.browser.notices import MAX_NOTICES, Notices
+from sandbox_server.drivers.browser.notices import MAX_LISTENERS, MAX_NOTICES, Notices
 from sandbox_server.drivers.browser.owner import Tab
 
 
@@ -46,3 +46,29 @@ def test_of_too_many_sentences_the_oldest_are_lost() -> None:
         notices.add(f"{number}.")
 
     assert (notices.take() or "").split()[0] == "5."
+
+
+def test_each_caller_is_told_what_happened_since_it_called_first() -> None:
+    notices = Notices()
+    notices.add("Before.")
+    notices.listen("ann")
+    notices.add("One.")
+    notices.listen("bob")
+    notices.add("Two.")
+
+    assert [heard(notices, name) for name in ("ann", "bob", "ann", "eve")] == ["One. Two.", "Two.", None, None]
+
+
+def test_of_too_many_callers_the_one_who_called_longest_ago_is_forgotten() -> None:
+    notices = Notices()
+    notices.listen("ann")
+    notices.add("One.")
+    for number in range(MAX_LISTENERS):
+        notices.listen(str(number))
+
+    assert heard(notices, "ann") is None
+
+
+def heard(notices: Notices, name: str) -> str | None:
+    notices.listen(name)
+    return notices.take()

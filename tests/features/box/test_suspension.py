@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from sandbox_server.core import Conflict, operation
+from sandbox_server.core import Conflict, Unavailable, operation
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.features.box.suspension import Suspension
 from tests.features.box.conftest import CALL, FakeBox
@@ -47,8 +47,14 @@ async def call(suspension: Suspension, called: Operation, run: Callable[[], Awai
     await suspension.guard(called, None, CALL, run)
 
 
-def made(keeper: FakeBox, idle: float = 0.0, busy: Callable[[], bool] = lambda: False) -> Suspension:
-    return Suspension(keeper, idle_seconds=idle, busy=busy)
+async def no_messages() -> int:
+    return 0
+
+
+def made(
+    keeper: FakeBox, idle: float = 0.0, busy: Callable[[], bool] = lambda: False, messages: Callable[[], Awaitable[int]] = no_messages
+) -> Suspension:
+    return Suspension(keeper, idle_seconds=idle, busy=busy, messages=messages)
 
 
 async def test_a_suspended_box_is_resumed_for_whoever_needs_it_and_only_once(keeper: FakeBox) -> None:
@@ -127,3 +133,28 @@ async def test_a_call_that_lasts_keeps_the_box_awake(keeper: FakeBox) -> None:
         end.set()
         await lasting
         assert suspension._calls == 0
+
+
+async def test_messages_that_come_past_the_server_keep_the_box_awake(keeper: FakeBox) -> None:
+    driven, looked, total = [True], asyncio.Semaphore(0), 0
+
+    async def messages() -> int:
+        nonlocal total
+        total += driven[0]
+        looked.release()
+        return total
+
+    async with made(keeper, idle=0.05, messages=messages):
+        for _ in range(12):
+            await asyncio.wait_for(looked.acquire(), 30)
+        assert "freeze" not in keeper.operations()
+        driven[0] = False
+        await asyncio.wait_for(keeper.seen("freeze"), 30)
+
+
+async def test_where_nothing_counts_messages_an_idle_box_is_suspended(keeper: FakeBox) -> None:
+    async def messages() -> int:
+        raise Unavailable("there is no browser")
+
+    async with made(keeper, idle=0.05, messages=messages):
+        await asyncio.wait_for(keeper.seen("freeze"), 30)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from sandbox_server.core import Call, Unavailable
 from sandbox_server.core.results import Caller
@@ -76,3 +77,16 @@ async def test_a_soft_restart_leaves_the_browser_alone() -> None:
 
     await running(owner, reattach).restart(RestartRequest(mode="soft"))
     assert (owner.restarted, let_go) == ([], [True])
+
+
+@pytest.mark.parametrize("pattern", ["example.com", ".example.com/a", "localhost:8080", "https://*", "chrome://*", "data:*", "[::1]:80"])
+def test_an_exception_names_a_host_or_a_scheme(pattern: str) -> None:
+    assert RestartRequest.model_validate({"url_allowlist": [pattern]}).url_allowlist == [pattern]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*", "*://*", "file:///run", "FILE://*", "file:*", "/run", "~/x", " file:/x", "fi\tle:/x", "view-source:file:///x", ""]
+)
+def test_no_exception_opens_files(pattern: str) -> None:
+    with pytest.raises(ValidationError, match="must name a host"):
+        RestartRequest.model_validate({"url_allowlist": ["example.com", pattern]})

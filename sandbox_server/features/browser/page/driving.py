@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from sandbox_server.core import Model, NotFound, Reply
-from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.core import Call, Model, NotFound, Reply
+from sandbox_server.core.dispatch import Guard, InvalidFields, Proceed
+from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.browser.dialogs import Answer
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 
@@ -18,6 +19,8 @@ MAX_TIMEOUT = 600.0
 ACT_SECONDS = 10.0
 """How long an action waits for its element to be there, visible and enabled, unless it is told otherwise."""
 READ_SECONDS = 30.0
+FIND_SECONDS = 2.0
+"""For an element that is to be read to appear, as while the page is still being made."""
 MAX_TEXT = 100_000
 
 type Seconds = Annotated[float, Field(gt=0, le=MAX_TIMEOUT)]
@@ -53,6 +56,17 @@ def driving(session: BrowserSession, request: Targeted, doing: str, *, revive: b
     return session.driving(doing, tab=request.tab, frame=request.frame, answer=answer, timeout=timeout, revive=revive)
 
 
+def hints_for_each_caller(session: BrowserSession) -> Guard:
+    """Guard: what happens in the browser is told to every caller, whoever else was told of it."""
+
+    async def guard(called: Operation, _: BaseModel | None, call: Call, proceed: Proceed) -> object:
+        if called.spec.scope == "browser":
+            session.listen(call.caller.name)
+        return await proceed()
+
+    return guard
+
+
 async def told[T](session: BrowserSession, data: T) -> Reply[T]:
     """A result, with what else happened as its hint."""
     return Reply(data, hint=await session.hint())
@@ -82,6 +96,14 @@ async def looking_for(driven: Driven, selector: str | None) -> AsyncIterator[Non
         if selector is not None and not await driven.frame.locator(selector).count():
             raise NotFound(f"nothing in the page matches {selector!r}", selector=selector) from None
         raise
+
+
+async def found_in(driven: Driven, selector: str) -> "Locator":
+    """The first element that a selector finds; raises NotFound when none appears in `FIND_SECONDS`."""
+    element = driven.frame.locator(selector).first
+    async with looking_for(driven, selector):
+        await element.wait_for(state="attached", timeout=milliseconds(FIND_SECONDS))
+    return element
 
 
 def invalid(field: str, problem: str) -> InvalidFields:

@@ -12,6 +12,7 @@ from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 from sandbox_server.features.browser.page.driving import (
+    ACT_SECONDS,
     READ_SECONDS,
     Acting,
     Index,
@@ -19,6 +20,7 @@ from sandbox_server.features.browser.page.driving import (
     Selector,
     Targeted,
     driving,
+    found_in,
     milliseconds,
     shown_frames,
     told,
@@ -128,7 +130,7 @@ class Reading:
             if request.selector is None and not request.outer:
                 html = await driven.frame.content()
             else:
-                html = await driven.frame.locator(request.selector or "html").first.evaluate(_HTML, request.outer)
+                html = await (await found_in(driven, request.selector or "html")).evaluate(_HTML, request.outer)
         return await told(self._session, html)
 
     @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", aliases=("sandbox_browser_get_text",))
@@ -173,10 +175,12 @@ class Reading:
     async def _picture(self, driven: Driven, request: PageScreenshotRequest, form: Literal["png", "jpeg"]) -> bytes:
         quality = (80 if request.quality is None else request.quality) if form == "jpeg" else None
         timeout = milliseconds(READ_SECONDS)
+        if request.selector is not None:
+            await found_in(driven, request.selector)
         if request.selector is not None or request.index is not None:
             one = OnElement(selector=request.selector, index=request.index)
             element = await element_of(self._elements, driven, one)
-            return await element.screenshot(type=form, quality=quality, timeout=timeout)
+            return await element.screenshot(type=form, quality=quality, timeout=milliseconds(ACT_SECONDS))
         if request.full_page:
             await _expect_drawable(driven)
         return await driven.page.screenshot(type=form, quality=quality, full_page=request.full_page, timeout=timeout)

@@ -135,3 +135,10 @@ async def test_a_text_is_found_with_what_is_around_it(pages: Pages) -> None:
     assert matches[0].width > 0
     assert framed[0].frame == f"{pages.web}/inside"
     assert await pages("POST page/find_text", keyword="nowhere") == []
+
+
+async def test_what_is_not_in_the_page_is_not_found(pages: Pages) -> None:
+    await pages.visit("/form")
+    for route in ("GET page/html", "GET page/screenshot"):
+        missing = await pages.fails(route, selector="#nowhere")
+        assert (missing.status, missing.details["selector"]) == (404, "#nowhere")
