@@ -77,8 +77,16 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.n
     fetch npm ci --ignore-scripts --no-audit --no-fund \
     && mkdir -p /vendor/novnc && cd node_modules/@novnc/novnc && cp -r core vendor AUTHORS LICENSE.txt docs/LICENSE.MPL-2.0 /vendor/novnc/ \
     && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
-    && cp xterm/LICENSE /vendor/xterm.LICENSE \
+    && cp xterm/LICENSE /vendor/xterm.LICENSE && cp ../fzstd/esm/index.mjs /vendor/fzstd.mjs && cp ../fzstd/LICENSE /vendor/fzstd.LICENSE \
     && mkdir /pages && cd ../@mozilla/readability && cp Readability.js LICENSE.md /pages/
+
+# --- native: what the streaming process does to pixels -----------------------------------------------------------------
+FROM tools AS native
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends gcc libc6-dev
+COPY sandbox_server/stream/native /native
+RUN gcc -std=c17 -O3 -Wall -Wextra -Werror -fPIC -shared -s -o /tandem-pixels.so /native/*.c
 
 # --- pythons: 3.10, 3.11 and 3.12 beside Debian's own, each as its distribution built it; one that cannot be had is said --
 FROM tools AS pythons
@@ -211,6 +219,7 @@ COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
+COPY --from=native /tandem-pixels.so /usr/local/lib/
 COPY . /opt/tandem
 WORKDIR /opt/tandem
 ENV PLAYWRIGHT_NODEJS_PATH=/opt/node/22/bin/node
@@ -225,3 +234,4 @@ COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
+COPY --from=native /tandem-pixels.so /usr/local/lib/

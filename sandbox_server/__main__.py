@@ -5,27 +5,14 @@ Each command imports what it needs when it runs: boot and the spawner must stay 
 
 import argparse
 import gc
-import json
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from sandbox_server import __version__
-from sandbox_server import settings as declared
-from sandbox_server.settings import Paths, Settings
 
 POLL_SECONDS = 0.05
-
-
-def load(path: str | None = None) -> Settings:
-    """The container's settings: boot wrote down its environment; without it, this process's own counts."""
-    try:
-        with open(path or Paths().environ, encoding="utf-8") as file:
-            return declared.load(json.load(file))
-    except FileNotFoundError:
-        return declared.load(os.environ)
 
 
 def wait_for(path: str) -> None:
@@ -36,9 +23,12 @@ def wait_for(path: str) -> None:
 
 def boot(_: argparse.Namespace) -> None:
     """Start the container: check the settings, prepare the machine, run the services."""
+    from sandbox_server.boot import head_start
+
+    api = head_start.start("api", head_start.configuration("api"))
     from sandbox_server.boot import sequence
 
-    sequence.boot(os.environ)
+    sequence.boot(os.environ, api)
 
 
 def serve(_: argparse.Namespace) -> None:
@@ -46,22 +36,28 @@ def serve(_: argparse.Namespace) -> None:
     gc.disable()  # what is imported stays: to look for garbage among it takes a tenth of the time
     from sandbox_server import app
     from sandbox_server.gate import Gate
+    from sandbox_server.settings import load_written
     from sandbox_server.sign_in import announce
 
-    gc.freeze()
-    gc.enable()
     gate = Gate.inherited()
+
+    def whole() -> None:
+        gc.freeze()
+        gc.enable()
+        gate.close()
+
     gate.wait()
-    settings = load()
+    settings = load_written()
     announce(settings)
-    app.serve(settings, started=gate.close)
+    app.serve(settings, new=gate.given, whole=whole)
 
 
 def spawn(_: argparse.Namespace) -> None:
     """Start the agent's processes for the others."""
     from sandbox_server.drivers import isolation, spawner
+    from sandbox_server.settings import Paths, load_written
 
-    settings = load(Paths().public_environ)
+    settings = load_written(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
     arguments += ["--max-memory", str(settings.box.max_memory)]
@@ -74,8 +70,9 @@ def box(_: argparse.Namespace) -> None:
     """Keep the agent's box."""
     from sandbox_server.drivers import isolation
     from sandbox_server.drivers.box import keeper
+    from sandbox_server.settings import Paths, load_written
 
-    settings = load(Paths().public_environ)
+    settings = load_written(Paths().public_environ)
     paths, agent = settings.paths, settings.agent
     arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
     arguments += ["--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
@@ -88,7 +85,9 @@ def box(_: argparse.Namespace) -> None:
 
 def mcp(_: argparse.Namespace) -> None:
     """Serve the Model Context Protocol on its socket."""
-    settings = load()
+    from sandbox_server.settings import load_written
+
+    settings = load_written()
     wait_for(settings.paths.socket("api"))
     from sandbox_server.hub import app  # heavy: it would take the processor from the API while that starts
 
@@ -98,40 +97,55 @@ def mcp(_: argparse.Namespace) -> None:
 def cdp(_: argparse.Namespace) -> None:
     """Own the browser, and let many DevTools clients drive it."""
     from sandbox_server.cdp import app as cdp_app
+    from sandbox_server.settings import load_written
 
-    cdp_app.serve(load())
+    cdp_app.serve(load_written())
+
+
+def stream(_: argparse.Namespace) -> None:
+    """Show the screen to viewers, and let them act on it."""
+    from sandbox_server.settings import load_written
+    from sandbox_server.stream import app as stream_app
+
+    stream_app.serve(load_written())
 
 
 def desktop(_: argparse.Namespace) -> None:
     """Prepare the screen and become its window manager."""
     from sandbox_server import desktop as session
+    from sandbox_server.settings import load
 
-    session.run(declared.load(os.environ).display)
+    session.run(load(os.environ).display)
 
 
 def post_ready(_: argparse.Namespace) -> None:
     """Wait until every component is ready, then run RUN_HOOK_POST_READY."""
     from sandbox_server import lifecycle
+    from sandbox_server.settings import load_written
 
-    lifecycle.post_ready(load())
+    lifecycle.post_ready(load_written())
 
 
 def shutdown(_: argparse.Namespace) -> None:
     """Run the shutdown hooks."""
     from sandbox_server import lifecycle
+    from sandbox_server.settings import load_written
 
-    lifecycle.shutdown(load())
+    lifecycle.shutdown(load_written())
 
 
 def sign_in(options: argparse.Namespace) -> None:
     """Print a link that signs a browser in, once."""
+    from sandbox_server.settings import load_written
     from sandbox_server.sign_in import create
 
-    sys.stdout.write(f"{create(load(), options.url)}\n")
+    sys.stdout.write(f"{create(load_written(), options.url)}\n")
 
 
 def generate(options: argparse.Namespace) -> None:
     """Write what is made from the code and committed."""
+    from pathlib import Path
+
     from sandbox_server import generate as generated
 
     stale = generated.refresh(Path.cwd(), check=options.check)
@@ -157,6 +171,7 @@ def parser() -> argparse.ArgumentParser:
     add("spawn", spawn)
     add("mcp", mcp)
     add("cdp", cdp)
+    add("stream", stream)
     add("desktop", desktop)
     add("post-ready", post_ready)
     add("shutdown", shutdown)

@@ -1,11 +1,14 @@
 """The step between boot and a program that it starts before everything is prepared: the program waits here, and says when it serves.
 
 Boot keeps one end of a socket pair, the program inherits the other; a variable names it, as sd_notify(3) and sd_listen_fds(3) do it.
+Boot sends the environment that the program is to have, as a line of JSON: it was not known when the program was started.
 A program that the supervisor starts later has no gate, and need not wait.
 """
 
+import json
 import os
 import socket
+import time
 
 VARIABLE = "SANDBOX_GATE"
 
@@ -15,6 +18,8 @@ class Gate:
 
     def __init__(self, end: socket.socket | None) -> None:
         self._end = end
+        self.given = end is not None
+        """Boot has started this program: it is the first of its name in this container, and nothing was done in it before."""
 
     @classmethod
     def inherited(cls) -> "Gate":
@@ -27,9 +32,15 @@ class Gate:
         return cls(end)
 
     def wait(self) -> None:
-        """Return once everything is prepared. Raises SystemExit where boot has ended instead."""
-        if self._end and not self._end.recv(1):
+        """Return once everything is prepared, with the environment that boot gives. Raises SystemExit where boot has ended instead."""
+        if not self._end:
+            return
+        with self._end.makefile("rb") as boot:
+            line = boot.readline()
+        if not line.endswith(b"\n"):
             raise SystemExit(1)
+        os.environ |= json.loads(line)
+        time.tzset()
 
     def close(self) -> None:
         """Say that this program serves."""

@@ -5,6 +5,7 @@ bad one raises `BadSettings`, which names the variable. The README's table is ma
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
@@ -275,7 +276,7 @@ class Components:
     @property
     def left_out(self) -> frozenset[str]:
         """What was disabled, and what has no use without it."""
-        return self.disabled | ({"browser", "vnc"} if "desktop" in self.disabled else set())
+        return self.disabled | ({"browser", "stream", "vnc"} if "desktop" in self.disabled else set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +318,15 @@ def load(environ: Mapping[str, str]) -> Settings:
     if problems:
         raise BadSettings("\n".join(problems))
     return Settings(**sections)
+
+
+def load_written(path: str | None = None) -> Settings:
+    """Read them from the environment that boot wrote down; where it wrote none, this process's own counts."""
+    try:
+        with open(path or Paths().environ, encoding="utf-8") as file:
+            return load(json.load(file))
+    except FileNotFoundError:
+        return load(os.environ)
 
 
 def variables() -> Iterator[tuple[str, Variable]]:

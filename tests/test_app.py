@@ -1,55 +1,112 @@
-from pathlib import Path
+import asyncio
+import os
+import signal
+import subprocess
+import sys
 
+import pytest
+from starlette.routing import BaseRoute, Match
 from starlette.testclient import TestClient
 
 from sandbox_server import app
+from sandbox_server.core.dispatch import Dispatcher
+from sandbox_server.core.http import create_routes
 from sandbox_server.core.openapi import document
-from sandbox_server.drivers.isolation import UNKNOWN, Isolation
+from sandbox_server.core.operation import Operation
 from sandbox_server.settings import load
 
 SIGNED_IN = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "view"}
 
 
-def test_composing_opens_nothing() -> None:
-    product = app.compose(load({}))
+@pytest.fixture(scope="module")
+def every() -> list[Operation]:
+    """The operations of the whole product."""
+    return app.compose(load({})).operations
 
-    assert len(list(app.every_operation(product.features))) > 0
+
+def test_composing_opens_nothing(every: list[Operation]) -> None:
+    assert every
 
 
-def test_no_two_operations_answer_one_route_or_share_a_tool_name() -> None:
-    operations = list(app.every_operation(app.compose(load({})).features))
-    routes = [(op.spec.verb, op.spec.path) for op in operations]
-    tools = [name for op in operations for name in (op.spec.tool, *op.spec.aliases) if name]
+def test_no_two_operations_answer_one_route_or_share_a_tool_name(every: list[Operation]) -> None:
+    routes = [(op.spec.verb, op.spec.path) for op in every]
+    tools = [name for op in every for name in (op.spec.tool, *op.spec.aliases) if name]
 
     assert len(routes) == len(set(routes))
     assert len(tools) == len(set(tools))
 
 
-def test_every_operation_can_be_described() -> None:
-    operations = list(app.every_operation(app.compose(load({})).features))
+def test_every_operation_can_be_described(every: list[Operation]) -> None:
+    described = document(every, title="x", version="1")
 
-    described = document(operations, title="x", version="1")
-
-    assert set(described["paths"]) == {op.spec.path for op in operations if not op.spec.socket}
+    assert set(described["paths"]) == {op.spec.path for op in every if not op.spec.socket}
 
 
-def test_a_request_that_did_not_pass_the_gateway_is_refused(tmp_path: Path) -> None:
-    client = TestClient(app.create(load({})))
+def test_an_operation_that_joins_later_is_answered_from_the_start_to_whoever_came_through_the_gateway() -> None:
+    with TestClient(app.create(load({}))) as client:
+        assert client.get("/v1/openapi.json").status_code == 401
+        assert client.get("/v1/openapi.json", headers=SIGNED_IN).status_code == 200
+        assert client.get("/v1/nowhere", headers=SIGNED_IN).status_code == 404
 
-    assert client.get("/v1/openapi.json").status_code == 401
-    assert client.get("/v1/openapi.json", headers=SIGNED_IN).status_code == 200
 
-
-def test_only_health_needs_nobody() -> None:
-    operations = app.every_operation(app.compose(load({})).features)
-    public = {op.spec.path for op in operations if op.spec.scope == "public"}
+def test_only_health_needs_nobody(every: list[Operation]) -> None:
+    public = {op.spec.path for op in every if op.spec.scope == "public"}
 
     assert public <= {"/healthz", "/readyz", "/auth"}
 
 
-def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
-    everything = {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "vnc"}
-    little = load({"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"})
-    assert set(app.component_sockets(load({}), UNKNOWN)) == everything
-    assert set(app.component_sockets(load({}), Isolation("box", ""))) == everything | {"box"}
-    assert set(app.component_sockets(little, UNKNOWN)) == {"gateway", "spawner"}
+def test_what_may_refuse_a_call_is_there_from_the_start_and_comes_first() -> None:
+    first = app.Product(load({})).guards
+    names = [getattr(guard, "__qualname__", type(guard).__name__) for guard in app.compose(load({})).guards]
+
+    assert names[: len(first)] == ["Audit", "require_scope", "Suspension.guard", "AutomaticCheckpoints.guard"]
+    assert [name.partition(".")[0] for name in names[len(first) :]] == ["hints_for_each_caller"]
+
+
+def test_no_first_route_takes_what_a_later_one_answers(every: list[Operation]) -> None:
+    first = create_routes(app.Product(load({})).operations, Dispatcher([]))
+    known = {(op.spec.verb, op.spec.path) for op in app.Product(load({})).operations}
+    later = [op for op in every if (op.spec.verb, op.spec.path) not in known]
+
+    assert later
+    assert [op.name for op in later if taken(op, first)] == []
+
+
+def taken(operation: Operation, routes: list[BaseRoute]) -> bool:
+    """Whether one of the routes matches the operation's path, as it is or with its parameters filled in."""
+    kind = "websocket" if operation.spec.socket else "http"
+    path = operation.spec.path.replace("{", "").replace("}", "")
+    scope = {"type": kind, "method": operation.spec.verb, "path": path}
+    return any(route.matches(scope)[0] is Match.FULL for route in routes)
+
+
+def test_what_answers_the_first_calls_imports_nothing_of_the_rest() -> None:
+    program = "import sys; from sandbox_server import app; print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    heavy = [
+        "PIL",
+        "Xlib",
+        "websockets",
+        "cryptography",
+        "playwright",
+        "mcp",
+        "psutil",
+        *(f"sandbox_server.parts.{name}" for name in app.LATER),
+    ]
+    done = subprocess.run([sys.executable, "-c", program, *heavy], capture_output=True, text=True, check=True, cwd=os.getcwd())
+
+    assert done.stdout.split() == []
+
+
+def test_where_a_later_part_fails_the_server_is_told_to_stop_and_the_log_says_why(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(signal, "raise_signal", told.append)
+
+    async def fails() -> None:
+        raise ImportError("no such part")
+
+    asyncio.run(app._or_stop(fails()))
+
+    assert told == [signal.SIGTERM]
+    assert "no such part" in caplog.text

@@ -25,14 +25,19 @@ def test_a_program_waits_until_boot_lets_it_go(boot: socket.socket) -> None:
     waiting = threading.Thread(target=gate.wait)
     waiting.start()
     assert waiting.is_alive()
-    boot.send(b"x")
-    waiting.join(5)
+    boot.send(b'{"GIVEN":')
+    assert waiting.is_alive()
+    boot.send(b' "later"}\n')
+    waiting.join(30)
     assert not waiting.is_alive()
+    assert os.environ.pop("GIVEN") == "later"
+    assert gate.given
     gate.close()
 
 
 def test_it_ends_where_boot_has_ended(boot: socket.socket) -> None:
     gate = Gate.inherited()
+    boot.send(b'{"GIVEN": "half')
     boot.close()
     with pytest.raises(SystemExit):
         gate.wait()
@@ -55,4 +60,5 @@ def test_a_program_that_was_given_none_does_not_wait(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv(VARIABLE, raising=False)
     gate = Gate.inherited()
     gate.wait()
+    assert not gate.given
     gate.close()

@@ -29,6 +29,7 @@ ALLOWED = {
     "drivers": (f"{OURS}.core.errors", f"{OURS}.core.tasks", f"{OURS}.core.events", f"{OURS}.drivers", *SETTINGS),
     "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "hub": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.hub", *SETTINGS),
+    "parts": tuple(f"{OURS}.{name}" for name in ("__version__", "core", "drivers", "features", "parts")) + SETTINGS,
     "stream": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }
 """What the modules of a package may import of ours. Features may also import modules of their own feature."""

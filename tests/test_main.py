@@ -1,16 +1,13 @@
 """The commands of `python -m sandbox_server`."""
 
-import json
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sandbox_server import __main__ as command_line
-from sandbox_server.settings import BadSettings, Paths
 
 COMMANDS = ("boot", "serve", "box", "spawn", "mcp", "post-ready", "shutdown", "sign-in", "generate")
 
@@ -32,22 +29,6 @@ def test_bad_settings_stop_the_boot_with_the_name_of_the_variable() -> None:
     done = subprocess.run([sys.executable, "-m", "sandbox_server", "boot"], capture_output=True, text=True, check=False, env=environ)
     assert done.returncode == 2
     assert done.stderr.splitlines() == ["boot: the settings are wrong:", "PUBLIC_PORT must be a whole number from 1 to 65535"]
-
-
-def test_settings_come_from_the_environment_that_boot_wrote_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "environ.json").write_text(json.dumps({"PUBLIC_PORT": "9000"}))
-    monkeypatch.setattr(command_line, "Paths", lambda: replace(Paths(), run=str(tmp_path)))
-    monkeypatch.setenv("PUBLIC_PORT", "7000")
-    assert command_line.load().gateway.port == 9000
-
-
-def test_without_one_this_processs_own_environment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_line, "Paths", lambda: replace(Paths(), run=str(tmp_path)))
-    monkeypatch.setenv("PUBLIC_PORT", "7000")
-    assert command_line.load().gateway.port == 7000
-    monkeypatch.setenv("PUBLIC_PORT", "none")
-    with pytest.raises(BadSettings):
-        command_line.load()
 
 
 def test_waiting_ends_when_the_socket_is_there(tmp_path: Path) -> None:

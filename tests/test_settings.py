@@ -1,11 +1,13 @@
 """The settings of the container: each variable once, checked, documented, and scrubbed from what the agent sees."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from sandbox_server.settings import BadSettings, Settings, ShutdownHook, agent_environ, load, variables
+from sandbox_server.settings import BadSettings, Settings, ShutdownHook, agent_environ, load, load_written, variables
 
 
 def test_nothing_set_is_valid_and_gives_the_defaults() -> None:
@@ -98,5 +100,20 @@ def test_importing_the_settings_brings_in_nothing_heavy() -> None:
 
 
 def test_what_has_no_use_without_a_disabled_component_is_left_out_with_it() -> None:
-    assert load({"DISABLE_DESKTOP": "true"}).components.left_out == {"browser", "desktop", "vnc"}
+    assert load({"DISABLE_DESKTOP": "true"}).components.left_out == {"browser", "desktop", "stream", "vnc"}
     assert load({"DISABLE_VNC": "true"}).components.left_out == {"vnc"}
+
+
+def test_settings_come_from_the_environment_that_boot_wrote_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = tmp_path / "environ.json"
+    written.write_text(json.dumps({"PUBLIC_PORT": "9000"}))
+    monkeypatch.setenv("PUBLIC_PORT", "7000")
+    assert load_written(str(written)).gateway.port == 9000
+
+
+def test_without_one_this_processs_own_environment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUBLIC_PORT", "7000")
+    assert load_written(f"{tmp_path}/environ.json").gateway.port == 7000
+    monkeypatch.setenv("PUBLIC_PORT", "none")
+    with pytest.raises(BadSettings):
+        load_written(f"{tmp_path}/environ.json")

@@ -1,43 +1,55 @@
-"""A head start: a program of the supervisor's that boot starts itself, because it imports for longer than boot takes.
+"""A head start: a program of the supervisor's that boot starts itself, first of all, because it imports for longer than boot takes.
 
-It waits at its gate until everything is prepared. It is a child of the process that becomes the supervisor, which adopts it.
+It waits at its gate until everything is prepared. It is a child of the process that becomes the supervisor, which adopts it. Little is
+imported here, as the program is waiting for that.
 """
 
+import json
 import os
+import pwd
 import shlex
 import socket
 import subprocess
 from collections.abc import Mapping
 from configparser import RawConfigParser
-from dataclasses import dataclass
 
 from sandbox_server import gate
-from sandbox_server.drivers.child import Account
 
 type Pipes = dict[str, int | None]
 """Descriptors by the supervisor's names for them."""
 
+_ENVIRONMENT = {"LANG": "C.UTF-8"}
+"""What the program has until it is let go: nothing that was given to the container, which may be a secret."""
 
-@dataclass(frozen=True)
+
 class HeadStart:
-    """A program that runs, and waits."""
+    """A program that runs, and waits.
 
-    name: str
-    process: "subprocess.Popen[bytes]"
-    """Kept for as long as the process: what forgets one reaps it, and that is the supervisor's to do."""
-    pipes: Pipes
-    gate: socket.socket
-    """Readable once the program serves, or has ended."""
+    `process` is kept for as long as it runs: what forgets one reaps it, and that is the supervisor's to do. `gate` is readable once the
+    program serves, or has ended.
+    """
 
-    def go(self) -> None:
-        """Tell it that everything is prepared."""
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]", pipes: Pipes, end: socket.socket, own: Mapping[str, str]) -> None:
+        self.name = name
+        self.process = process
+        self.pipes = pipes
+        self.gate = end
+        self._own = own
+
+    def go(self, environment: Mapping[str, str]) -> None:
+        """Tell it that everything is prepared, and what it would have been started with."""
         try:
-            self.gate.send(b"x")
+            self.gate.sendall(json.dumps({**environment, **self._own}).encode() + b"\n")
         except OSError:  # it has ended; the supervisor will see that, and start it anew
             return
 
 
-def start(name: str, configuration: str, environment: Mapping[str, str]) -> HeadStart:
+def configuration(name: str) -> str:
+    """Where a program of ours is declared."""
+    return f"{os.path.abspath(__file__).rpartition('/sandbox_server/')[0]}/supervisord/components/{name}.conf"
+
+
+def start(name: str, configuration: str) -> HeadStart:
     """Start the program `name` as the supervisor would from `configuration`; without root it stays this user's."""
     parser = RawConfigParser(inline_comment_prefixes=(";",))
     with open(configuration, encoding="utf-8") as file:
@@ -54,14 +66,14 @@ def start(name: str, configuration: str, environment: Mapping[str, str]) -> Head
             stdout=pipes["child_stdout"],
             stderr=subprocess.STDOUT,
             cwd=program.get("directory"),
-            env={**environment, **own, gate.VARIABLE: str(theirs.fileno())},
+            env={**_ENVIRONMENT, **own, gate.VARIABLE: str(theirs.fileno())},
             pass_fds=[theirs.fileno()],
             process_group=0,
             user=uid,
             group=gid,
             extra_groups=groups,
         )
-    return HeadStart(name, process, pipes, ours)
+    return HeadStart(name, process, pipes, ours, own)
 
 
 def _listed(text: str) -> list[str]:
@@ -80,8 +92,8 @@ def _pipes() -> Pipes:
     return {**ends, "stderr": None, "child_stderr": None}
 
 
-def _identity(user: str) -> tuple[int, int, tuple[int, ...]] | tuple[None, None, None]:
+def _identity(user: str) -> tuple[int, int, list[int]] | tuple[None, None, None]:
     if os.geteuid() != 0:
         return None, None, None
-    account = Account.named(user)
-    return account.uid, account.gid, account.groups
+    entry = pwd.getpwnam(user)
+    return entry.pw_uid, entry.pw_gid, os.getgrouplist(user, entry.pw_gid)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server import settings as declared
-from sandbox_server.boot import accounts, components, desktop, head_start, hooks, isolation, places
+from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places
 from sandbox_server.boot.head_start import HeadStart
+from sandbox_server.drivers import drafts
 from sandbox_server.drivers import isolation as told
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.credentials.keyring import Keyring
@@ -19,10 +20,13 @@ from sandbox_server.settings import BadSettings, Settings
 EXIT_BAD_SETTINGS = 2
 EXIT_HOOK_FAILED = 3
 EXIT_NOT_ISOLATED = 4
+SECRET = 0o400
+"""Mode of a file that its owner alone reads."""
+ROOT = (0, 0)
 
 
-def boot(environ: Mapping[str, str]) -> NoReturn:
-    """Start everything and stay until the container is told to stop."""
+def boot(environ: Mapping[str, str], api: HeadStart) -> NoReturn:
+    """Start everything and stay until the container is told to stop; the API imports beside it, and has read nothing yet."""
     environ = dict(environ)
     try:
         settings = declared.load(environ)
@@ -30,7 +34,6 @@ def boot(environ: Mapping[str, str]) -> NoReturn:
             landlock.forbid_new_rights()  # the image's sudo works for its user whoever started the container
             environ |= accounts.without_root(settings.agent)
             settings = declared.load(environ)
-        api = _start_api(settings, environ)
         agent_environ = prepare(settings, environ)
     except BadSettings as error:
         _stop(EXIT_BAD_SETTINGS, f"the settings are wrong:\n{error}")
@@ -39,12 +42,6 @@ def boot(environ: Mapping[str, str]) -> NoReturn:
     except isolation.NotIsolatedError as error:
         _stop(EXIT_NOT_ISOLATED, str(error))
     _supervise(settings, agent_environ, api)
-
-
-def _start_api(settings: Settings, environ: Mapping[str, str]) -> HeadStart:
-    """Let the API import beside all that follows; it waits at its gate, and has read nothing yet."""
-    configuration = f"{settings.paths.code}/supervisord/components/api.conf"
-    return head_start.start("api", configuration, declared.agent_environ(environ, settings))
 
 
 def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
@@ -73,9 +70,9 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
 
 def _write_environs(settings: Settings, environ: Mapping[str, str], agent_environ: Mapping[str, str]) -> None:
     control = (settings.users.control_uid, settings.users.control_uid)
-    places.write_secret(settings.paths.environ, json.dumps(dict(environ)), control)
-    places.write_secret(settings.paths.public_environ, json.dumps(declared.without_secrets(environ)), (0, 0))
-    places.write_secret(settings.paths.agent_environ, json.dumps(dict(agent_environ)), (0, 0))
+    drafts.replace(settings.paths.environ, json.dumps(dict(environ)), mode=SECRET, owner=control)
+    drafts.replace(settings.paths.public_environ, json.dumps(declared.without_secrets(environ)), mode=SECRET, owner=ROOT)
+    drafts.replace(settings.paths.agent_environ, json.dumps(dict(agent_environ)), mode=SECRET, owner=ROOT)
 
 
 def _prepare_keys(settings: Settings) -> None:
@@ -101,7 +98,7 @@ def _run_hook(name: str, command: str | None, settings: Settings, agent_environ:
 
 
 def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: HeadStart) -> NoReturn:
-    api.go()
+    api.go(agent_environ)
     if told.read(settings.paths.isolation).root_withheld:  # sudo's own rules may be on a filesystem that is read-only
         landlock.forbid_new_rights()
     # What runs without an environment of its own gets the agent's: added services, and programs that they start.

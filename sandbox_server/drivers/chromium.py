@@ -16,6 +16,7 @@ from typing import Any
 
 from sandbox_server.browser_settings import Browser
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers import drafts
 from sandbox_server.drivers.process import Process, Processes
 
 COMMAND_TIMEOUT = 10.0
@@ -178,10 +179,8 @@ class Chromium:
     def write_policies(self) -> None:
         """Write the policy file; a running Chromium reads it by itself after a few seconds."""
         document = self.policies.document(self._place.downloads, self._browser.doh_templates, self._place.viewable)
-        fresh = f"{self._place.policies}.new"
         try:
-            Path(fresh).write_text(json.dumps(document, indent=1), encoding="utf-8")
-            os.rename(fresh, self._place.policies)
+            drafts.replace(self._place.policies, json.dumps(document, indent=1), mode=0o644)
         except OSError:
             log.exception("the browser runs without its policies")
 

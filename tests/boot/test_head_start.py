@@ -1,7 +1,9 @@
 """A program with a head start is what the supervisor would have started."""
 
+import json
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -34,7 +36,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     def begin(command: str) -> HeadStart:
         configuration = tmp_path / "early.conf"
         configuration.write_text(PROGRAM.format(command=command))
-        begun.append(head_start.start("early", str(configuration), {"PATH": "/usr/bin:/bin", "GIVEN": "yes"}))
+        begun.append(head_start.start("early", str(configuration)))
         return begun[-1]
 
     yield begin
@@ -45,15 +47,18 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 def output(early: HeadStart) -> list[str]:
     """What it wrote until it ended."""
-    early.process.wait(5)
+    early.process.wait(30)
     return os.read(early.pipes["stdout"] or -1, 65536).decode().splitlines()
 
 
-def test_it_has_the_command_the_environment_and_the_directory_of_the_configuration(begin: Begin) -> None:
-    early = begin("/bin/sh -c 'pwd; env; echo said >&2'")
-    said = output(early)
-    assert said[0] == "/"
-    assert {"GIVEN=yes", "OWN=a,b", "MORE=c", "said"} <= set(said)
+def test_it_has_the_command_and_the_directory_of_the_configuration(begin: Begin) -> None:
+    assert output(begin("/bin/sh -c 'pwd; echo said >&2'")) == ["/", "said"]
+
+
+def test_nothing_that_the_container_was_given_is_in_its_environment(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANDBOX_API_KEY", "secret")
+    early = begin("/usr/bin/env")
+    assert {line.partition("=")[0] for line in output(early)} == {"LANG", "OWN", "MORE", "SANDBOX_GATE"}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -65,18 +70,25 @@ def test_no_signal_to_boots_own_group_reaches_it(begin: Begin) -> None:
     early = begin("/bin/sleep 60")
     assert os.getpgid(early.process.pid) == early.process.pid
     early.process.kill()
-    assert early.process.wait(5) == -signal.SIGKILL
+    assert early.process.wait(30) == -signal.SIGKILL
 
 
-def test_it_learns_when_to_go(begin: Begin) -> None:
-    early = begin("""/usr/bin/python3 -c 'import os; print(os.read(int(os.environ["SANDBOX_GATE"]), 1))'""")
+GATED = """%s -c 'import os, json; from sandbox_server.gate import Gate; Gate.inherited().wait(); print(json.dumps(dict(os.environ)))'"""
+
+
+def test_it_waits_until_it_may_go_and_has_the_environment_of_the_supervisors_programs_then(begin: Begin) -> None:
+    early = begin(GATED % sys.executable)
     assert early.process.poll() is None
-    early.go()
-    assert output(early) == ["b'x'"]
+    early.go({"PATH": "/usr/bin", "GIVEN": "a\nb", "OWN": "not this"})
+    assert json.loads(output(early)[0]) == {"LANG": "C.UTF-8", "PATH": "/usr/bin", "GIVEN": "a\nb", "OWN": "a,b", "MORE": "c"}
 
 
 def test_to_let_one_go_that_has_ended_is_no_error(begin: Begin) -> None:
     early = begin("/bin/true")
-    early.process.wait(5)
-    early.go()
+    early.process.wait(30)
+    early.go({})
     assert early.gate.recv(1) == b""
+
+
+def test_the_programs_of_the_image_are_found() -> None:
+    assert os.path.isfile(head_start.configuration("api"))

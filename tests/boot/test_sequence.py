@@ -4,13 +4,18 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sandbox_server.boot import accounts, sequence
+from sandbox_server.boot.head_start import HeadStart
 from sandbox_server.boot.hooks import HookFailedError
 from sandbox_server.settings import Agent, Auth, Hooks, Logs, Paths, Settings
 from sandbox_server.variables import Secret
+
+NEVER = cast("HeadStart", None)
+"""A program that is not let go."""
 
 
 @pytest.fixture
@@ -79,6 +84,6 @@ def test_a_strict_hook_that_fails_stops_everything(settings: Settings, tmp_path:
 
 def test_bad_settings_stop_the_boot_before_anything_is_touched(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        sequence.boot({"USER_UID": "nobody", "PUBLIC_PORT": "0"})
+        sequence.boot({"USER_UID": "nobody", "PUBLIC_PORT": "0"}, NEVER)
     assert stopped.value.code == sequence.EXIT_BAD_SETTINGS
     assert [line.split()[0] for line in capsys.readouterr().err.splitlines()] == ["boot:", "USER_UID", "PUBLIC_PORT"]

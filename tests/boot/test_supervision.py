@@ -153,7 +153,7 @@ ADOPT = """
 import sys
 from sandbox_server.boot import head_start
 from sandbox_server.boot.supervision import supervise
-supervise(sys.argv[1], int(sys.argv[2]), head_start.start("early", sys.argv[1], {"PATH": "/usr/bin:/bin"}))
+supervise(sys.argv[1], int(sys.argv[2]), head_start.start("early", sys.argv[1]))
 """
 
 

@@ -42,9 +42,14 @@ def create_app(operations: Iterable[Operation], dispatcher: Dispatcher, lifespan
 
     Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
     """
-    routes: list[BaseRoute] = [_route(op, dispatcher) for op in sorted(operations, key=_specificity)]
+    routes, middleware = create_routes(operations, dispatcher), [Middleware(Drain)]
     handlers = {HTTPException: _framework_error}
-    return Starlette(routes=routes, middleware=[Middleware(Drain)], exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
+
+
+def create_routes(operations: Iterable[Operation], dispatcher: Dispatcher) -> list[BaseRoute]:
+    """The routes of such an application, in the order in which they are tried."""
+    return [_route(operation, dispatcher) for operation in sorted(operations, key=_specificity)]
 
 
 def _specificity(operation: Operation) -> tuple[int, str]:

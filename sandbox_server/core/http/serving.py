@@ -1,11 +1,9 @@
 """How a process of ours serves ASGI: on a Unix socket, behind the gateway."""
 
-import socket
-from collections.abc import Callable
 from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 SHUTDOWN_SECONDS = 3
 """How long open requests may take to end once the server is told to stop."""
@@ -15,20 +13,10 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """Largest WebSocket message that is taken."""
 
 
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._announce = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._announce()
-
-
-def serve_on(socket_path: str, app: Starlette, *, started: Callable[[], None] = lambda: None, **others: Any) -> None:
+def serve_on(socket_path: str, app: ASGIApp, **others: Any) -> None:
     """Serve until told to stop. The gateway logs requests and says who asks, so neither is done again here.
 
-    `started` is called once it listens. `others` are options of uvicorn that this process needs otherwise.
+    `others` are options of uvicorn that this process needs otherwise.
     """
     options: dict[str, Any] = {
         "loop": "uvloop",
@@ -42,4 +30,4 @@ def serve_on(socket_path: str, app: Starlette, *, started: Callable[[], None] = 
         "timeout_keep_alive": IDLE_SECONDS,
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
     }
-    _Server(uvicorn.Config(app, uds=socket_path, **(options | others)), started).run()
+    uvicorn.Server(uvicorn.Config(app, uds=socket_path, **(options | others))).run()

@@ -28,7 +28,7 @@ type Work[T] = Callable[[Display], T]
 class Connection:
     """A connection that is made when it is first needed, and made again when the X server was restarted.
 
-    `opened` runs on each new connection before anything else does, `event` for each event that arrives.
+    `opened` runs on each new connection before anything else does, `event` for each event that arrives, `lost` once it has ended.
     """
 
     def __init__(
@@ -37,10 +37,12 @@ class Connection:
         *,
         opened: Callable[[Display], None] | None = None,
         event: Callable[[Display, Any], None] | None = None,
+        lost: Callable[[], None] = lambda: None,
     ) -> None:
         self._name = name
         self._opened = opened
         self._event = event
+        self._lost = lost
         self._thread = ThreadPoolExecutor(1, "x11")
         self._display: Display | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -83,6 +85,8 @@ class Connection:
             self._drop()
         if self._display is None:
             self._display = self._open()
+            if self._event and self._loop:  # not before it is the current one, or the loop would take it for another
+                self._loop.call_soon_threadsafe(self._watch, self._display)
         return self._display
 
     def _open(self) -> Display:
@@ -90,8 +94,6 @@ class Connection:
         display.set_error_handler(_ignore)
         if self._opened:
             self._opened(display)
-        if self._event and self._loop:
-            self._loop.call_soon_threadsafe(self._watch, display)
         return display
 
     def _drop(self) -> None:
@@ -102,6 +104,7 @@ class Connection:
             self._loop.call_soon_threadsafe(self._unwatch, display)
         else:
             self._socket(display).close()
+        self._lost()
 
     def _interrupt(self) -> None:
         """End the connection under whoever waits for it."""

@@ -42,6 +42,11 @@ class Keyboard:
         self._keymap = None
         self.held.clear()
 
+    async def stroke(self, keysym: int) -> Stroke:
+        """How to type a keysym now; one without a key is given a spare one."""
+        [found] = await self._strokes([keysym])
+        return found
+
     async def press(self, keysym: int) -> None:
         """Press a key and hold it; one that is down stays down."""
         [stroke] = await self._strokes([keysym])

@@ -86,8 +86,18 @@ class Segment:
         finally:
             _libc.shmctl(number, _IPC_RMID, None)
 
+    @property
+    def address(self) -> int:
+        """Where the memory is in this process; 0 once it was given back."""
+        return self._address or 0
+
     def grab(self, x: int, y: int, width: int, height: int) -> bytes:
         """Copy a region of the screen: 4 bytes a pixel (blue, green, red, unused), rows from the top, nothing between them."""
+        self.take(x, y, width, height)
+        return ctypes.string_at(self.address, width * height * 4)
+
+    def take(self, x: int, y: int, width: int, height: int, offset: int = 0) -> None:
+        """Have the X server put a region of the screen, as `grab` gives it, into the memory, `offset` bytes from its start."""
         root = self._display.screen().root
         _GetImage(
             display=self._display.display,
@@ -100,9 +110,8 @@ class Segment:
             planes=ALL_PLANES,
             format=Z_PIXMAP,
             segment=self._id,
-            offset=0,
+            offset=offset,
         )
-        return ctypes.string_at(self._address or 0, width * height * 4)
 
     def close(self) -> None:
         """Give the memory back, on both sides."""

@@ -10,6 +10,7 @@ _GUARDED_ELSEWHERE = ("/v1", "/mcp", "/tickets", "/auth", "/metrics", "/llms.txt
 
 _PAGES: tuple[tuple[str, Scope], ...] = (
     ("/index.html", "view"),
+    ("/stream", "view"),
     ("/terminal", "shell"),
     ("/vnc", "view"),
     ("/websockify", "view"),

@@ -34,18 +34,26 @@ class Suspension:
     """Suspends the box when asked or when nothing happens, and resumes it for whoever needs it; an asynchronous context manager.
 
     `idle_seconds` 0 never suspends by itself. `busy` tells of work that goes on without a request, `messages` counts what came
-    past the API.
+    past the API. `running`: the box is a new one, which nobody has suspended yet.
     """
 
     tag = "suspension"
 
-    def __init__(self, box: BoxClient, *, idle_seconds: float, busy: Callable[[], bool], messages: Callable[[], Awaitable[int]]) -> None:
+    def __init__(
+        self,
+        box: BoxClient,
+        *,
+        idle_seconds: float,
+        busy: Callable[[], bool],
+        messages: Callable[[], Awaitable[int]],
+        running: bool = False,
+    ) -> None:
         self._box = box
         self._idle_seconds = idle_seconds
         self._busy = busy
         self._messages = messages
         self._counted = 0
-        self._suspended: bool | None = None if box.isolation.rung == "box" else False
+        self._suspended: bool | None = None if box.isolation.rung == "box" and not running else False
         """None: it may be, since before this process started."""
         self._calls = 0
         self._active_at = time.monotonic()

@@ -57,6 +57,13 @@ def made(
     return Suspension(keeper, idle_seconds=idle, busy=busy, messages=messages)
 
 
+async def test_a_new_box_is_not_asked_before_the_first_call_and_one_that_was_there_is(keeper: FakeBox) -> None:
+    await call(Suspension(keeper, idle_seconds=0, busy=lambda: False, messages=no_messages, running=True), WORK)
+    assert keeper.operations() == []
+    await call(made(keeper), WORK)
+    assert keeper.operations() == ["thaw"]
+
+
 async def test_a_suspended_box_is_resumed_for_whoever_needs_it_and_only_once(keeper: FakeBox) -> None:
     suspension = made(keeper)
     await suspension.suspend()

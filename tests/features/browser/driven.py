@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.app import page_features
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.operation import operations
 from sandbox_server.core.results import Call, Caller, Reply
+from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import Uploads
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.parts.screen import page_features
 from tests.drivers.browser.conftest import one_blank_tab
 
 
@@ -27,7 +28,7 @@ class Pages:
         self.hint: str | None = None
         self._operations = {
             f"{operation.spec.verb} {operation.spec.path.removeprefix('/v1/browser/')}": operation
-            for feature in page_features(session, uploads)
+            for feature in page_features(session, Elements(), uploads)
             for operation in operations(feature)
         }
 

@@ -1,0 +1,1 @@
+"""The parts of the product: which drivers and features it is made of, by noun. `sandbox_server.app` puts them together."""

@@ -1,0 +1,34 @@
+"""What runs code: Python in kernels, JavaScript in Node.js, and both by one operation."""
+
+from sandbox_server.drivers import system
+from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.nodes.nodes import Nodes
+from sandbox_server.drivers.nodes.script import Scripts
+from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
+from sandbox_server.features.code.feature import Code
+from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.jupyter.feature import Jupyter
+from sandbox_server.features.nodejs.feature import NodeJS, Room
+from sandbox_server.parts.shared import Part, Shared
+
+
+def part(shared: Shared) -> Part:
+    """Kernels and Node.js."""
+    settings, processes, files = shared.settings, shared.processes, shared.files
+    code, disabled, workspace = settings.code, settings.components.left_out, settings.agent.workspace
+    memory, output = code.memory_bytes or system.memory_bytes() * 3 // 4, code.output_bytes
+    has_kernels = "jupyter" not in disabled
+    kernels = Kernels(processes, folder=settings.paths.kernels, default=code.python, memory=memory, warm=code.warm, enabled=has_kernels)
+    python = KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
+    nodes = Nodes(processes, default=code.node, enabled="nodejs-repl" not in disabled)
+    javascript = NodeSessions(processes, nodes, workspace=workspace, limit=code.max_nodes, memory=memory)
+    scripts = Scripts(processes, files, workspace=workspace)
+    runners = PythonRunner(python, output), NodeRunner(scripts, javascript, output, memory), BashRunner(processes, output)
+    shared.activity.commands.extend((lambda: python.busy, lambda: javascript.busy))
+    features = (
+        Jupyter(python, output_bytes=output),
+        NodeJS(scripts, javascript, shared.toolbox, Room(output, memory)),
+        Code(kernels, nodes, *runners),
+    )
+    return Part(features, (kernels, python, javascript))

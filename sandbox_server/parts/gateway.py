@@ -1,0 +1,63 @@
+"""What the gateway asks: who is calling, and whether everything is ready."""
+
+from collections.abc import Iterator
+
+from sandbox_server.core.dispatch import require_scope, require_tool
+from sandbox_server.drivers import system
+from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
+from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.features.auth import Auth, Credentials
+from sandbox_server.features.health import Health
+from sandbox_server.parts.shared import Part, Shared
+from sandbox_server.settings import Settings
+
+
+def part(shared: Shared) -> Part:
+    """Who may come in, what they may do, and what is written down of it."""
+    health = Health(Components(component_sockets(shared.settings, shared.found)), shared.audit)
+    return Part((authentication(shared), health), guards=(shared.audit, require_scope, require_tool))
+
+
+def authentication(shared: Shared) -> Auth:
+    """What the gateway asks."""
+    settings = shared.settings
+    auth = settings.auth
+    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
+    tickets = Tickets(keyring.tickets)
+    tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
+    key = auth.api_key.reveal() if auth.api_key else None
+    credentials = Credentials(keyring, tokens, tickets, shared.shares, api_key=key, session_ttl=auth.session_ttl)
+    return Auth(credentials, tickets, shared.ports, auth)
+
+
+def _token_keys(settings: Settings) -> Iterator[KeySource]:
+    auth = settings.auth
+    if auth.jwks_url:
+        yield JwksUrl(auth.jwks_url)
+    if auth.jwks_file:
+        yield JwksFile(auth.jwks_file)
+    if auth.jwt_public_key:
+        yield StaticKey(auth.jwt_public_key.reveal())
+
+
+def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
+    """The sockets on which the components answer once they are ready, except those that were left out."""
+    paths = settings.paths
+    parts = {
+        "browser": {"browser": paths.socket("cdp")},
+        "desktop": {"desktop": settings.display.socket} | ({"desktop-bus": paths.bus} if system.has_name() else {}),
+        "mcp": {"mcp": paths.socket("mcp")},
+        "stream": {"stream": paths.socket("stream")},
+        "vnc": {"vnc": paths.vnc},
+    }
+    sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
+    if found.rung == "box":
+        sockets["box"] = paths.socket("box")
+    for component in parts.keys() - settings.components.left_out:
+        sockets |= parts[component]
+    return sockets

@@ -1,0 +1,85 @@
+"""What more than one part uses, and what a part is."""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox_server.core.audit import Audit
+from sandbox_server.core.dispatch import Guard
+from sandbox_server.core.operation import Feature
+from sandbox_server.drivers import isolation
+from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.credentials.shares import Shares
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.patience import RESTART_SECONDS
+from sandbox_server.drivers.ports import Ports
+from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.settings import Settings
+
+type Fact = Callable[[], bool]
+"""Something that holds at this moment, or not."""
+type Opened = tuple[AbstractAsyncContextManager[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the product: features, what has to be opened for them, in that order, and guards that every call passes."""
+
+    features: tuple[Feature, ...]
+    opened: Opened = ()
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What goes on without a request; every part says what of its own does."""
+
+    commands: list[Fact] = field(default_factory=list)
+    """Whether commands or code run."""
+    recordings: list[Fact] = field(default_factory=list)
+    """Whether something is recorded."""
+
+    def busy(self) -> bool:
+        """Whether any command or code runs."""
+        return _any(self.commands)
+
+    def active(self) -> bool:
+        """Whether anything goes on."""
+        return self.busy() or _any(self.recordings)
+
+
+def _any(facts: Iterable[Fact]) -> bool:
+    return any(fact() for fact in facts)
+
+
+class Shared:
+    """What more than one part uses; nothing is opened yet, and only what boot found out is read.
+
+    `new`: no process has served before this one since the container started.
+    """
+
+    def __init__(self, settings: Settings, *, new: bool = False) -> None:
+        self.settings = settings
+        self.new = new
+        self.found = isolation.read(settings.paths.isolation)
+        self.audit = Audit()
+        self.activity = Activity()
+        self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
+        self.files = Files(self.processes, home=settings.agent.home)
+        self.toolbox = Toolbox(self.processes)
+        self.owner = Owner(settings.paths.socket("cdp"))
+        self.ports = _agent_ports(settings)
+        self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
+        self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
+
+
+def _agent_ports(settings: Settings) -> Ports:
+    """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
+    users = settings.users
+    own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
+    return Ports({settings.gateway.port}, own_users)

@@ -1,0 +1,106 @@
+"""What an agent works with first: shells, commands and files, and the box that they are in."""
+
+from sandbox_server import __version__
+from sandbox_server.core.operation import Feature
+from sandbox_server.drivers.documents import Documents
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.shells.fenced import FencedShells
+from sandbox_server.drivers.shells.shells import Shells
+from sandbox_server.drivers.shells.store import ShellStore
+from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.watches.watches import Watches
+from sandbox_server.features.bash.feature import Bash
+from sandbox_server.features.box.archives import CheckpointArchives
+from sandbox_server.features.box.automatic import AutomaticCheckpoints
+from sandbox_server.features.box.capabilities import CapabilityReport
+from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.itself import BoxItself
+from sandbox_server.features.box.renewal import Renewal
+from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.file.archives import FileArchives
+from sandbox_server.features.file.changes import FileChanges
+from sandbox_server.features.file.content import FileContent
+from sandbox_server.features.file.editor import Editor
+from sandbox_server.features.file.listing import FileListing
+from sandbox_server.features.file.operations import FileOperations
+from sandbox_server.features.file.search import FileSearch
+from sandbox_server.features.file.transfer import FileTransfer
+from sandbox_server.features.file.uploads import Uploads
+from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.sandbox import Sandbox
+from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.watch import FileWatch
+from sandbox_server.parts.shared import Part, Shared
+from sandbox_server.settings import Settings
+
+
+def part(shared: Shared) -> Part:
+    """Shells, commands, files and the box; its guards see to it that the box is there, and is kept, for every call that needs that."""
+    settings, processes, files, paths = shared.settings, shared.processes, shared.files, shared.settings.paths
+    bash = Bash(
+        processes,
+        workspace=settings.agent.workspace,
+        max_sessions=settings.bash.max_sessions,
+        output_bytes=settings.bash.output_bytes,
+        spool=paths.spool,
+    )
+    watches, tmux = Watches(processes), Tmux(processes, paths.shells)
+    sessions = Sessions(
+        Shells(processes, files, tmux, paths.shells),
+        ShellStore(f"{paths.run}/shells.json"),
+        limit=settings.shell.max_sessions,
+        evict_after=settings.shell.evict_after,
+    )
+    shared.activity.commands.extend((lambda: bash.busy, lambda: sessions.busy))
+    box = box_part(shared, sessions)
+    features: tuple[Feature, ...] = (
+        Sandbox(shared.toolbox, settings.agent, __version__),
+        Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
+        bash,
+        Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
+        *file_features(files, processes, settings),
+        FileWatch(files, watches),
+        *box.features,
+    )
+    return Part(features, (bash, files, watches, tmux, sessions, *box.opened), box.guards)
+
+
+def box_part(shared: Shared, sessions: Sessions) -> Part:
+    """The box, its checkpoints, and when it stands still."""
+    box, settings, activity = shared.box, shared.settings.box, shared.activity
+    renewal = Renewal(box, sessions)
+    checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota)
+    when = settings.checkpoint_before if shared.found.rung == "box" else "never"
+    automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy)
+    messages = shared.owner.messages
+    suspension = Suspension(box, idle_seconds=settings.idle_suspend, busy=activity.active, messages=messages, running=shared.new)
+    features: tuple[Feature, ...] = (
+        checkpoints,
+        CheckpointArchives(box, quota=settings.checkpoint_quota, spool=shared.settings.paths.spool),
+        suspension,
+        BoxItself(box, renewal),
+        CapabilityReport(box.isolation),
+    )
+    return Part(features, (renewal, suspension), (suspension.guard, automatic.guard))
+
+
+def file_features(files: Files, processes: Processes, settings: Settings) -> tuple[Feature, ...]:
+    """Everything on the agent's files but watching them."""
+    workspace, limit = settings.agent.workspace, settings.files.max_upload_bytes
+    content, changes, listing = FileContent(files), FileChanges(files), FileListing(files)
+    search = FileSearch(files, Ripgrep(processes))
+    return (
+        content,
+        changes,
+        listing,
+        search,
+        FileArchives(files),
+        FileTransfer(files, workspace=workspace, max_bytes=limit),
+        Uploads(files, workspace=workspace, max_bytes=limit),
+        Editor(files, Documents(processes)),
+        FileOperations(content, search, listing, changes),
+    )

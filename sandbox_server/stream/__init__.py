@@ -1,0 +1,1 @@
+"""The screen as a stream: exact rects for what is still, films for what moves, to each viewer what it does not have."""

@@ -1,0 +1,132 @@
+"""The composition root of the streaming process."""
+
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from sandbox_server.core import logs
+from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
+from sandbox_server.core.http.app import call_of
+from sandbox_server.core.http.encode import failure_response
+from sandbox_server.core.http.serving import serve_on
+from sandbox_server.core.results import Caller
+from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.settings import Settings
+from sandbox_server.stream.encode import Encoders
+from sandbox_server.stream.hands import Hands
+from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.viewer import Viewer
+from sandbox_server.stream.wire import MAX_UP, BadMessage
+
+MAX_VIEWERS = 16
+"""Each keeps a copy of the screen: 33 MB of the largest."""
+PING_SECONDS = 20.0
+PONG_SECONDS = 20.0
+"""A viewer that does not answer for so long is gone, and lets go of what it held."""
+SHUTDOWN_SECONDS = 1
+UNSUPPORTED = 1003
+"""Close code for what is no message (RFC 6455, section 7.4.1)."""
+
+
+class _Carried:
+    """A WebSocket as what carries messages."""
+
+    def __init__(self, websocket: WebSocket) -> None:
+        self._websocket = websocket
+
+    async def send(self, message: bytes) -> None:
+        await self._websocket.send_bytes(message)
+
+    async def receive(self) -> bytes | None:
+        received = await self._websocket.receive()
+        if received["type"] == "websocket.disconnect":
+            return None
+        found: bytes | None = received.get("bytes")
+        if found is None:
+            raise BadMessage("messages are binary")
+        return found
+
+
+class Viewers:
+    """Lets viewers in."""
+
+    def __init__(self, desktop: Desktop, name: str) -> None:
+        self.desktop = desktop
+        self.screen = Screen(name)
+        self.encoders = Encoders()
+        self.hands = Connection(name)
+        self._watching = 0
+        self._sessions = itertools.count(1)
+
+    async def serve(self, websocket: WebSocket) -> None:
+        """One viewer, from its first message to its last."""
+        try:
+            caller = caller_of(websocket)
+            if self._watching >= MAX_VIEWERS:
+                raise ResourceExhausted(f"{MAX_VIEWERS} viewers watch already", retry_after=1)
+        except Failure as failure:
+            await websocket.send_denial_response(failure_response(failure))
+            return
+        self._watching += 1
+        try:
+            await websocket.accept()
+            await self._show(websocket, caller)
+        finally:
+            self._watching -= 1
+
+    async def _show(self, websocket: WebSocket, caller: Caller) -> None:
+        hands = Hands(self.desktop, self.hands)
+        viewer = Viewer(
+            _Carried(websocket), self.screen, hands, self.encoders, lambda: caller.may("control"), next(self._sessions) & 0xFFFFFFFF
+        )
+        try:
+            with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
+                await viewer.run()
+        except BadMessage as bad:
+            await websocket.close(UNSUPPORTED, str(bad))
+
+
+def caller_of(websocket: WebSocket) -> Caller:
+    """Who asks, as the gateway found out; raises Unauthenticated, and PermissionDenied without the scope `view`."""
+    caller = call_of(websocket).caller
+    if not caller.may("view"):
+        raise PermissionDenied("this needs the scope view", scope="view")
+    return caller
+
+
+def create(name: str) -> Starlette:
+    """Make the application for the display `name`."""
+    viewers = Viewers(Desktop(name), name)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with viewers.desktop, viewers.screen, viewers.hands, viewers.encoders:
+            yield
+
+    return Starlette(routes=[WebSocketRoute("/stream/socket", viewers.serve), Route("/healthz", healthy)], lifespan=lifespan)
+
+
+async def healthy(_: Request) -> Response:
+    """Say that this process serves, whatever the desktop does."""
+    return JSONResponse({"status": "ok"})
+
+
+def serve(settings: Settings) -> None:
+    """Serve viewers on the component's socket until told to stop."""
+    logs.configure(settings.logs.level)
+    serve_on(
+        settings.paths.socket("stream"),
+        create(settings.display.name),
+        ws_max_size=MAX_UP,
+        ws_per_message_deflate=False,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PONG_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )

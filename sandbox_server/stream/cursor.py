@@ -1,0 +1,23 @@
+"""The pointer's picture, which viewers draw themselves: it is not in the pixels, so that it follows the hand at once."""
+
+import struct
+from dataclasses import dataclass
+
+from sandbox_server.drivers.x11.connection import Display
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """What the pointer looks like: pixels of blue, green, red and alpha, which is multiplied in; and the one of them that points."""
+
+    width: int
+    height: int
+    hot: tuple[int, int]
+    pixels: bytes
+
+
+def cursor_of(display: Display) -> Cursor:
+    """Ask the X server for it."""
+    found = display.xfixes_get_cursor_image(display.screen().root)
+    pixels = struct.pack(f"<{len(found.cursor_image)}I", *found.cursor_image)
+    return Cursor(found.width, found.height, (found.xhot, found.yhot), pixels)

@@ -1,0 +1,58 @@
+"""A plan as messages: compressed by native code on threads of their own, several viewers' side by side."""
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from PIL import Image
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.pixels import Area
+from sandbox_server.stream.view import Plan
+from sandbox_server.stream.zstd import compress
+
+THREADS = 2
+QUALITY = 80
+"""Of the first look at a picture, which is sent exactly once it is still."""
+SOON_BYTES = 2048
+"""What is smaller is compressed at once: to hand it to a thread takes longer."""
+
+
+class Encoders:
+    """Compresses for all viewers."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(THREADS, "encode")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def messages(self, frame: int, plan: Plan) -> AsyncIterator[bytes]:
+        """The messages that bring a viewer what was planned, as they are ready; the last of them ends the frame."""
+        loop = asyncio.get_running_loop()
+        works = [loop.run_in_executor(self._threads, _exact, piece) for piece in plan.exact if len(piece) > SOON_BYTES]
+        works += [loop.run_in_executor(self._threads, _picture, area, pixels) for area, pixels in plan.pictures]
+        waiting = wire.moves(plan.moves) if plan.moves else b""
+        waiting += b"".join(_exact(piece) for piece in plan.exact if len(piece) <= SOON_BYTES)
+        for work in works:
+            if waiting:
+                yield wire.part(frame, waiting, last=False)
+            waiting = await work
+        yield wire.part(frame, waiting, last=True)
+
+
+def _exact(piece: bytes) -> bytes:
+    return wire.exact(compress(piece), len(piece))
+
+
+def _picture(area: Area, pixels: bytearray) -> bytes:
+    image = Image.frombuffer("RGB", area[2:], pixels, "raw", "BGRX", 0, 1)
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=QUALITY)
+    return wire.jpeg(area, out.getvalue())

@@ -1,0 +1,36 @@
+/* What the streaming process does to pixels. Called by ctypes, which lets go of the interpreter's lock meanwhile.
+ *
+ * A picture is `stride` pixels a row of 32 bits: blue, green, red from the lowest byte. In the screen's picture the highest byte means
+ * nothing. In a shadow, which is what a viewer has, it says how true the pixel is: 0, LOSSY or UNKNOWN.
+ */
+#ifndef TANDEM_PIXELS_H
+#define TANDEM_PIXELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define COLOUR 0x00FFFFFFu
+#define LOSSY 0x01000000u   /* the viewer has something like it */
+#define UNKNOWN 0x02000000u /* the viewer may have anything */
+#define TILE 32
+
+enum kind { CLEAN, SOLID, TEXT, PICTURE };
+enum form { ONE_COLOUR, PALETTE, PLANES };
+
+typedef struct {
+  uint16_t x, y, width, height;
+  uint32_t colour; /* of a SOLID rect */
+  uint32_t kind;
+} Rect;
+
+typedef struct {
+  uint16_t from_x, from_y, x, y, width, height;
+} Move;
+
+typedef struct {
+  const uint32_t *screen;
+  uint32_t *shadow;
+  int stride, width, height;
+} Pictures;
+
+#endif

@@ -1,0 +1,212 @@
+"""Pixels, by native code (`native/`): Python moves rects, and never looks at a pixel of one."""
+
+import ctypes
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+LIBRARY = "/usr/local/lib/tandem-pixels.so"
+"""`native/*.c`, as the image's build compiles them."""
+TILE = 32
+"""The grid on which changes are looked for, in pixels."""
+LOSSY = 0x01000000
+"""What the highest byte of a shadow's pixel says: the viewer has something like it."""
+MAX_SIDE = 8192
+"""Longest side of a screen, in pixels."""
+PIECE_BYTES = 1 << 18
+"""Most that exact rects take before they are compressed, so that a viewer can begin with one piece while the next is made."""
+_RECT_BYTES = 4 * 256 * 256 + 1024
+"""What the largest rect may take."""
+_MAX_RECTS = 8192
+_MAX_MOVES = 256
+
+type Area = tuple[int, int, int, int]
+"""x, y, width and height in pixels."""
+
+
+class Rect(ctypes.Structure):
+    """A rect of one kind, in pixels."""
+
+    _fields_ = (
+        ("x", ctypes.c_uint16),
+        ("y", ctypes.c_uint16),
+        ("width", ctypes.c_uint16),
+        ("height", ctypes.c_uint16),
+        ("colour", ctypes.c_uint32),
+        ("kind", ctypes.c_uint32),
+    )
+
+
+class Move(ctypes.Structure):
+    """Pixels that are found elsewhere now, as they are on the wire."""
+
+    _fields_ = tuple((name, ctypes.c_uint16) for name in ("from_x", "from_y", "x", "y", "width", "height"))
+
+
+class _Pictures(ctypes.Structure):
+    _fields_ = (
+        ("screen", ctypes.c_void_p),
+        ("shadow", ctypes.c_void_p),
+        ("stride", ctypes.c_int),
+        ("width", ctypes.c_int),
+        ("height", ctypes.c_int),
+    )
+
+
+@functools.cache
+def _native() -> ctypes.CDLL:
+    found = ctypes.CDLL(LIBRARY)
+    found.find_changes.argtypes = (
+        ctypes.c_void_p,
+        *[ctypes.c_int] * 4,
+        ctypes.c_uint32,
+        *[ctypes.c_void_p] * 2,
+        ctypes.c_int,
+        ctypes.c_void_p,
+    )
+    found.find_moves.argtypes = (ctypes.c_void_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_int)
+    found.pack.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    found.unpack.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
+    found.take.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32)
+    found.forget.argtypes = (ctypes.c_void_p, *[ctypes.c_int] * 4)
+    found.move.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+    found.cut.argtypes = found.paste.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    found.paste.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+    found.to_yuv.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A picture in memory: four bytes a pixel (blue, green, red, unused), rows from the top, nothing between them."""
+
+    address: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rects:
+    """Some of the rects in an array that native code wrote."""
+
+    memory: Any
+    start: int
+    count: int
+
+    def __iter__(self) -> Iterator[Rect]:
+        return iter(self.memory[self.start : self.start + self.count])
+
+    def __len__(self) -> int:
+        return self.count
+
+    def at(self, number: int = 0) -> int:
+        """Where the rect of that number is in memory."""
+        return ctypes.addressof(self.memory) + (self.start + number) * ctypes.sizeof(Rect)
+
+    @property
+    def pixels(self) -> int:
+        """How many pixels they have."""
+        return sum(rect.width * rect.height for rect in self)
+
+
+def rects_of(areas: Sequence[Area]) -> Rects:
+    """Rects that are the areas."""
+    return Rects((Rect * len(areas))(*[Rect(*area) for area in areas]), 0, len(areas))
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a viewer does not have: what is worth sending exactly, and what is like a photograph."""
+
+    exact: Rects
+    pictures: Rects
+
+
+class Shadow:
+    """What one viewer has of a screen of `width` x `height`: at first nothing is known of it."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width = width
+        self.height = height
+        self._memory = (ctypes.c_uint32 * (width * height))()
+        self._room = (ctypes.c_uint8 * (max(PIECE_BYTES, _RECT_BYTES)))()
+        self.forget((0, 0, width, height))
+
+    def changes(self, frame: Frame, area: Area, *, lossless: bool = False, skip: Any = None) -> Changes:
+        """What within the area differs from the frame; with `lossless` also what the viewer has something like.
+
+        `skip` marks tiles to leave out.
+        """
+        memory, exact = (Rect * _MAX_RECTS)(), ctypes.c_int()
+        mask = 0xFFFFFFFF if lossless else 0xFFFFFFFF ^ LOSSY
+        found = _native().find_changes(self._with(frame), *area, mask, skip, memory, _MAX_RECTS, ctypes.byref(exact))
+        return Changes(Rects(memory, 0, exact.value), Rects(memory, exact.value, found - exact.value))
+
+    def moves(self, frame: Frame, area: Area) -> bytes:
+        """What within the area only moved up or down, as `Move`s to be made in that order; they are made here, too."""
+        memory = (Move * _MAX_MOVES)()
+        both = self._with(frame)
+        found = _native().find_moves(both, *area, memory, _MAX_MOVES)
+        _native().move(both, memory, found)
+        return memoryview(memory).cast("B")[: found * ctypes.sizeof(Move)].tobytes()
+
+    def take(self, frame: Frame, rects: Rects, *, lossy: bool = False) -> None:
+        """Note that the viewer was sent these rects of the frame."""
+        _native().take(self._with(frame), rects.at(), len(rects), LOSSY if lossy else 0)
+
+    def forget(self, area: Area) -> None:
+        """Note that the viewer may have anything there."""
+        _native().forget(self._with(Frame(0, self.width, self.height)), *area)
+
+    def pack(self, frame: Frame, rects: Rects) -> Iterator[bytes]:
+        """The rects of the frame, exactly, in pieces of about PIECE_BYTES."""
+        done, length = 0, ctypes.c_size_t()
+        while done < len(rects):
+            done += _native().pack(
+                frame.address, frame.width, rects.at(done), len(rects) - done, self._room, len(self._room), ctypes.byref(length)
+            )
+            yield memoryview(self._room)[: length.value].tobytes()
+
+    def _with(self, frame: Frame) -> Any:
+        both = _Pictures(frame.address, ctypes.addressof(self._memory), self.width, self.width, self.height)
+        return ctypes.byref(both)
+
+
+def cut(frame: Frame, rect: Rect) -> bytearray:
+    """The pixels of a rect of the frame, without gaps between rows."""
+    out = bytearray(rect.width * rect.height * 4)
+    _native().cut(frame.address, frame.width, ctypes.byref(rect), (ctypes.c_uint8 * len(out)).from_buffer(out))
+    return out
+
+
+class Canvas:
+    """A picture that is put together from what was sent."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width = width
+        self.height = height
+        self.pixels = bytearray(width * height * 4)
+        self._memory = (ctypes.c_uint32 * (width * height)).from_buffer(self.pixels)
+
+    def unpack(self, packed: bytes) -> bool:
+        """Draw exact rects; whether that is what the bytes are. What came before a mistake in them is drawn."""
+        return bool(_native().unpack(packed, len(packed), self._memory, self.width, self.height))
+
+    def move(self, moves: bytes) -> bool:
+        """Make `Move`s; whether all of them lie within the picture, else none is made."""
+        count = len(moves) // ctypes.sizeof(Move)
+        memory = (Move * count).from_buffer_copy(moves)
+        if not all(self.holds(m.x, m.y, m.width, m.height) and self.holds(m.from_x, m.from_y, m.width, m.height) for m in memory):
+            return False
+        both = _Pictures(0, ctypes.addressof(self._memory), self.width, self.width, self.height)
+        _native().move(ctypes.byref(both), memory, count)
+        return True
+
+    def paste(self, area: Area, pixels: bytes) -> None:
+        """Put pixels, without gaps between rows, where they belong. The caller has seen to it that there are enough, and that they fit."""
+        _native().paste(pixels, ctypes.byref(Rect(*area)), self._memory, self.width)
+
+    def holds(self, x: int, y: int, width: int, height: int) -> bool:
+        """Whether the area lies within the picture."""
+        return width > 0 and height > 0 and x + width <= self.width and y + height <= self.height

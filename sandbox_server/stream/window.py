@@ -1,0 +1,110 @@
+"""How much may be on its way to a viewer: the rate that it takes, times the time there and back.
+
+Sans-io; times are seconds of one clock. The rate is what acks show was delivered, as in BBR (Cardwell and others, ACM Queue 14-5, 2016):
+a packet that is lost at random delays an ack and lowers no rate, a queue that grows is met by sending no more than was delivered.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+FIRST_BYTES = 64 * 1024
+"""What may be on its way before anything is known."""
+LEAST_BYTES = 24 * 1024
+FRAME_SECONDS = 1 / 30
+"""Beyond the time there and back, this much may be on its way, so that a viewer never waits for the next frame."""
+GAIN = 1.25
+"""More than was delivered may be sent, or it would never be found out that more can be."""
+MEMORY_SECONDS = 10.0
+"""How long the highest rate and the shortest time count."""
+MOST_FRAMES = 120
+"""A viewer that acknowledges nothing is not sent more frames than this, however small."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    frame: int
+    size: int
+    at: float
+    delivered: int
+    delivered_at: float
+    full: bool
+
+
+class Best:
+    """The best of the values that were seen in the last MEMORY_SECONDS."""
+
+    def __init__(self, *, largest: bool) -> None:
+        self._sign = 1 if largest else -1
+        self._seen: deque[tuple[float, float]] = deque()
+
+    def add(self, value: float, now: float) -> None:
+        """Note a value."""
+        while self._seen and (self._seen[-1][1] - value) * self._sign <= 0:
+            self._seen.pop()
+        self._seen.append((now, value))
+        while self._seen[0][0] < now - MEMORY_SECONDS:
+            self._seen.popleft()
+
+    @property
+    def value(self) -> float | None:
+        """The best; None before there is any."""
+        return self._seen[0][1] if self._seen else None
+
+
+class Window:
+    """What is on its way to one viewer."""
+
+    def __init__(self) -> None:
+        self._way: deque[_Sent] = deque()
+        self._bytes = 0
+        self._delivered = 0
+        self._delivered_at = 0.0
+        self._rates = Best(largest=True)
+        self._trips = Best(largest=False)
+        self.round_trip = 0.0
+        """Seconds from sending the latest frame that was acknowledged to its ack."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another frame may be sent now."""
+        return not self._way or (self._bytes < self.limit and len(self._way) < MOST_FRAMES)
+
+    @property
+    def limit(self) -> float:
+        """Bytes that may be on their way."""
+        rate = self.rate
+        if rate is None:
+            return FIRST_BYTES
+        return max(LEAST_BYTES, GAIN * rate * ((self._trips.value or 0.0) + FRAME_SECONDS))
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes a second that the viewer takes, at least; None before its first ack."""
+        return self._rates.value
+
+    def sent(self, frame: int, size: int, now: float) -> None:
+        """Note that a frame of `size` bytes was sent."""
+        if not self._way:
+            self._delivered_at = now
+        self._bytes += size
+        self._way.append(_Sent(frame, size, now, self._delivered, self._delivered_at, self._bytes >= self.limit))
+
+    def acked(self, frame: int, now: float) -> bool:
+        """Note that a frame, and with it all before it, is on the viewer's screen; whether such a frame was on its way."""
+        if not self._way or not self._way[0].frame <= frame <= self._way[-1].frame:
+            return False
+        while self._way and self._way[0].frame <= frame:
+            latest = self._way.popleft()
+            self._bytes -= latest.size
+            self._delivered += latest.size
+        self._delivered_at = now
+        self._learn(latest, now)
+        return True
+
+    def _learn(self, sent: _Sent, now: float) -> None:
+        self.round_trip = now - sent.at
+        self._trips.add(self.round_trip, now)
+        rate = (self._delivered - sent.delivered) / max(1e-4, now - sent.delivered_at)
+        known = self.rate
+        if sent.full or known is None or rate > known:  # where little was sent, little was delivered: that says nothing
+            self._rates.add(rate, now)

@@ -1,0 +1,233 @@
+"""The messages of the stream, as docs/stream-protocol.md describes them: bytes in, values out, and the other way round.
+
+Sans-io. Numbers are little-endian. One WebSocket message holds one message.
+"""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+VERSION = 1
+MAX_UP = 1 << 21
+"""Longest message of a viewer, in bytes: a clipboard of a million characters."""
+MAX_TEXT = 1 << 20
+"""Longest text, in bytes of UTF-8."""
+HOLDS_CONTROL = 1
+"""Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count."""
+
+HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP = range(1, 10)
+EXACT, MOVES, JPEG, FILM, FILM_ENDS = range(1, 6)
+LAST = 1
+"""Flag of the part that ends a frame."""
+KEY_FRAME = 1
+"""Flag of a film's picture that needs none before it."""
+
+
+class BadMessage(ValueError):
+    """The other side sent what is no message; the text says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The viewer's first message: what it can show."""
+
+    version: int
+    films: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """A frame is on the viewer's screen, `milliseconds` after its last part arrived."""
+
+    frame: int
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where the pointer is, and its buttons: 1 left, 2 middle, 4 right, 8 back, 16 forward."""
+
+    x: int
+    y: int
+    buttons: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """Turns of the wheel, in pixels; positive is right and down."""
+
+    dx: int
+    dy: int
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key went down or up."""
+
+    keysym: int
+    down: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text that an input method composed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Text for the desktop's clipboard."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """A question that is answered at once with the same number."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Whether anybody sees the viewer."""
+
+    visible: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The viewer has lost what it had."""
+
+
+type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Ping | Visible | Whole
+
+_UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
+    1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
+    2: (struct.Struct("<IH"), Ack),
+    3: (struct.Struct("<HHB"), Point),
+    4: (struct.Struct("<hh"), Wheel),
+    5: (struct.Struct("<IB"), lambda keysym, down: Key(keysym, down=bool(down))),
+    8: (struct.Struct("<I"), Ping),
+    9: (struct.Struct("<B"), lambda visible: Visible(bool(visible))),
+    10: (struct.Struct("<"), Whole),
+}
+_TEXTS: dict[int, Callable[[str], FromViewer]] = {6: Text, 7: Copied}
+
+
+def parse(message: bytes) -> FromViewer:
+    """Read a message of a viewer. Raises BadMessage."""
+    if not message or len(message) > MAX_UP:
+        raise BadMessage(f"a message has 1 to {MAX_UP} bytes")
+    number, body = message[0], message[1:]
+    if number in _TEXTS:
+        return _TEXTS[number](_text(body))
+    if number not in _UP:
+        raise BadMessage(f"there is no message {number}")
+    form, made = _UP[number]
+    if len(body) != form.size:
+        raise BadMessage(f"message {number} has {form.size} bytes after its number, not {len(body)}")
+    return made(*form.unpack(body))
+
+
+def _text(body: bytes) -> str:
+    if len(body) > MAX_TEXT:
+        raise BadMessage(f"a text has at most {MAX_TEXT} bytes")
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise BadMessage("a text is UTF-8") from None
+
+
+def said(message: FromViewer) -> bytes:
+    """What a viewer sends to say this."""
+    match message:
+        case Hello():
+            return struct.pack("<BBB", 1, message.version, message.films)
+        case Ack():
+            return struct.pack("<BIH", 2, message.frame, message.milliseconds)
+        case Point():
+            return struct.pack("<BHHB", 3, message.x, message.y, message.buttons)
+        case Wheel():
+            return struct.pack("<Bhh", 4, message.dx, message.dy)
+        case Key():
+            return struct.pack("<BIB", 5, message.keysym, message.down)
+        case Text() | Copied():
+            return bytes([6 if isinstance(message, Text) else 7]) + message.text.encode()
+        case Ping():
+            return struct.pack("<BI", 8, message.number)
+        case Visible():
+            return struct.pack("<BB", 9, message.visible)
+        case Whole():
+            return b"\x0a"
+
+
+def hello(session: int, rights: int, width: int, height: int) -> bytes:
+    """The server's first message."""
+    return struct.pack("<BBBIHH", HELLO, VERSION, rights, session, width, height)
+
+
+def size(width: int, height: int) -> bytes:
+    """The screen has another size now; the viewer has nothing of it."""
+    return struct.pack("<BHH", SIZE, width, height)
+
+
+def part(frame: int, operations: bytes, *, last: bool) -> bytes:
+    """Some operations of a frame."""
+    return struct.pack("<BBI", PART, LAST if last else 0, frame) + operations
+
+
+def exact(packed: bytes, length: int) -> bytes:
+    """Operation: exact rects, compressed; `length` is what they have uncompressed."""
+    return struct.pack("<BII", EXACT, length, len(packed)) + packed
+
+
+def moves(body: bytes) -> bytes:
+    """Operation: pixels that are elsewhere now; `body` holds `pixels.Move`s."""
+    return struct.pack("<BH", MOVES, len(body) // 12) + body
+
+
+def jpeg(area: tuple[int, int, int, int], body: bytes) -> bytes:
+    """Operation: a rect as a JPEG, to be repaid exactly later."""
+    return struct.pack("<BHHHHI", JPEG, *area, len(body)) + body
+
+
+def film(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
+    """Operation: the next picture of a film."""
+    return struct.pack("<BBBHHHHI", FILM, number, KEY_FRAME if key else 0, *area, len(body)) + body
+
+
+def film_ends(number: int) -> bytes:
+    """Operation: a film has no more pictures; what was under it follows exactly."""
+    return struct.pack("<BB", FILM_ENDS, number)
+
+
+def cursor(hot: tuple[int, int], extent: tuple[int, int], packed: bytes) -> bytes:
+    """The pointer looks like this: compressed pixels of blue, green, red and alpha, which is multiplied in."""
+    return struct.pack("<BHHHHI", CURSOR, *extent, *hot, len(packed)) + packed
+
+
+def pointer(x: int, y: int) -> bytes:
+    """Somebody else has put the pointer there."""
+    return struct.pack("<BHH", POINTER, x, y)
+
+
+def pong(number: int) -> bytes:
+    """The answer to a `Ping`."""
+    return struct.pack("<BI", PONG, number)
+
+
+def rights(held: int) -> bytes:
+    """What this viewer may do from now on."""
+    return struct.pack("<BB", RIGHTS, held)
+
+
+def clipboard(text: str) -> bytes:
+    """What was copied on the desktop."""
+    return bytes([CLIPBOARD]) + text.encode()
+
+
+def desktop(*, running: bool) -> bytes:
+    """Whether there is a desktop; while there is none, the picture is what it was last."""
+    return struct.pack("<BB", DESKTOP, running)

@@ -1,0 +1,158 @@
+// Exact rects: one colour, a palette, or three planes less what foretells them. docs/stream-protocol.md, "Exact rects".
+
+import { BadMessage } from "../wire.js";
+
+/**
+ * @typedef {import("../wire.js").Area} Area
+ * @typedef {{pixels: Uint32Array, width: number, height: number}} Target
+ */
+
+const HEAD = 9;
+const OPAQUE = 0xff000000;
+
+/**
+ * Draw rects into a picture.
+ * @param {Uint8Array} packed after decompression
+ * @param {Target} target
+ * @returns {Area[]} where; throws BadMessage
+ */
+export function drawExact(packed, target) {
+  const areas = [];
+  for (let at = 0; at < packed.length; ) {
+    const area = head(packed, at, target);
+    const draw = FORMS[packed[at + 8]];
+    if (!draw) throw new BadMessage("there is no such form of a rect");
+    at = draw(packed, at + HEAD, area, target);
+    areas.push(area);
+  }
+  return areas;
+}
+
+/**
+ * @param {Uint8Array} packed
+ * @param {number} at
+ * @param {Target} target
+ * @returns {Area}
+ */
+function head(packed, at, target) {
+  if (at + HEAD > packed.length) throw new BadMessage("a rect is cut off");
+  const [x, y, width, height] = [0, 2, 4, 6].map((offset) => packed[at + offset] | (packed[at + offset + 1] << 8));
+  if (!width || !height || x + width > target.width || y + height > target.height) throw new BadMessage("a rect is not within the picture");
+  return { x, y, width, height };
+}
+
+/** @type {((packed: Uint8Array, at: number, area: Area, target: Target) => number)[]} each gives where the next rect is */
+const FORMS = [oneColour, indexed, planes];
+
+/**
+ * @param {Uint8Array} packed
+ * @param {number} at
+ * @param {number} end
+ */
+function has(packed, at, end) {
+  if (end > packed.length) throw new BadMessage("a rect is cut off");
+  return at;
+}
+
+/**
+ * @param {Uint8Array} packed
+ * @param {number} at
+ */
+function colour(packed, at) {
+  return (OPAQUE | packed[at] | (packed[at + 1] << 8) | (packed[at + 2] << 16)) >>> 0;
+}
+
+/** @type {FORMS[0]} */
+function oneColour(packed, at, area, target) {
+  has(packed, at, at + 3);
+  const value = colour(packed, at);
+  for (let row = 0; row < area.height; row++) {
+    const to = (area.y + row) * target.width + area.x;
+    target.pixels.fill(value, to, to + area.width);
+  }
+  return at + 3;
+}
+
+/** @type {FORMS[0]} */
+function indexed(packed, at, area, target) {
+  has(packed, at, at + 1);
+  const most = packed[at];
+  const bits = most < 2 ? 1 : most < 4 ? 2 : most < 16 ? 4 : 8;
+  const rowBytes = Math.ceil((area.width * bits) / 8);
+  let from = at + 1 + 3 * (most + 1);
+  has(packed, at, from + rowBytes * area.height);
+  const colours = Uint32Array.from({ length: most + 1 }, (_, index) => colour(packed, at + 1 + 3 * index));
+  for (let row = 0; row < area.height; row++, from += rowBytes) {
+    spread(packed, from, bits, colours, target.pixels, (area.y + row) * target.width + area.x, area.width);
+  }
+  return from;
+}
+
+/**
+ * One row of indices as colours.
+ * @param {Uint8Array} packed
+ * @param {number} from
+ * @param {number} bits
+ * @param {Uint32Array} colours
+ * @param {Uint32Array} pixels
+ * @param {number} to
+ * @param {number} width
+ */
+function spread(packed, from, bits, colours, pixels, to, width) {
+  if (bits === 8) {
+    for (let x = 0; x < width; x++) pixels[to + x] = known(colours, packed[from + x]);
+    return;
+  }
+  const mask = (1 << bits) - 1;
+  for (let x = 0, bit = 0; x < width; x++, bit += bits) {
+    pixels[to + x] = known(colours, (packed[from + (bit >> 3)] >> (8 - bits - (bit & 7))) & mask);
+  }
+}
+
+/**
+ * @param {Uint32Array} colours
+ * @param {number} index
+ */
+function known(colours, index) {
+  if (index >= colours.length) throw new BadMessage("a colour is not in the palette");
+  return colours[index];
+}
+
+/** @type {FORMS[0]} */
+function planes(packed, at, area, target) {
+  const { width, height } = area;
+  const count = width * height;
+  has(packed, at, at + 3 * count);
+  const [green, red, blue] = [0, 1, 2].map((plane) => foretold(packed, at + plane * count, width, height));
+  for (let row = 0, from = 0; row < height; row++) {
+    let to = (area.y + row) * target.width + area.x;
+    for (let x = 0; x < width; x++, from++, to++) {
+      const g = green[from];
+      target.pixels[to] = (OPAQUE | ((red[from] + g) & 255) | (g << 8) | (((blue[from] + g) & 255) << 16)) >>> 0;
+    }
+  }
+  return at + 3 * count;
+}
+
+/**
+ * One plane: each value is what its neighbours foretell, the median of left, above and their gradient, and what is sent.
+ * @param {Uint8Array} packed
+ * @param {number} from
+ * @param {number} width
+ * @param {number} height
+ */
+function foretold(packed, from, width, height) {
+  const plane = new Uint8Array(width * height);
+  for (let row = 0, at = 0; row < height; row++) {
+    for (let x = 0; x < width; x++, at++) {
+      const left = x ? plane[at - 1] : row ? plane[at - width] : 0;
+      const above = row ? plane[at - width] : left;
+      const corner = x && row ? plane[at - width - 1] : above;
+      const low = left < above ? left : above;
+      const high = left < above ? above : left;
+      const gradient = left + above - corner;
+      plane[at] = packed[from + at] + (gradient < low ? low : gradient > high ? high : gradient);
+    }
+  }
+  return plane;
+}

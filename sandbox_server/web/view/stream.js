@@ -1,0 +1,32 @@
+// The page around the stream: how it goes, and what may be drawn over it.
+
+import "./tandem-view.js";
+
+/** @type {Record<string, [text: string, tone: string]>} */
+const STATES = { connecting: ["Connecting…", "waiting"], connected: ["Connected", "good"], lost: ["Connection lost, trying again", "waiting"] };
+
+/** @template {HTMLElement} T @param {string} selector @returns {T} */
+const find = (selector) => /** @type {T} */ (document.querySelector(selector));
+
+const view = /** @type {import("./tandem-view.js").TandemView} */ (find("tandem-view"));
+const asked = new URL(location.href).searchParams;
+if (["1", "true", "yes", "on"].includes(asked.get("view_only")?.toLowerCase() ?? "")) view.setAttribute("watch", "");
+
+view.addEventListener("state", (event) => {
+  const { state } = /** @type {CustomEvent} */ (event).detail;
+  const [text, tone] = STATES[state];
+  find("#connection").textContent = text;
+  find("#connection").className = `state ${tone}`;
+  document.body.dataset.state = state;
+});
+view.addEventListener("rights", () => {
+  find("#watching").hidden = view.control;
+  if (view.control) view.focus();
+});
+find("#whole").addEventListener("click", () => view.requestFullscreen());
+for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-shows]"))) {
+  button.addEventListener("click", () => {
+    const on = view.toggleAttribute(button.dataset.shows ?? "");
+    button.setAttribute("aria-pressed", String(on));
+  });
+}

@@ -1,0 +1,178 @@
+// <tandem-view>: the desktop, live, and used where that is allowed. What it takes and tells is in docs/stream-protocol.md, "The element".
+
+import { CodecMap } from "./codec-map.js";
+import { Input } from "./input.js";
+import { say } from "./wire.js";
+
+const STYLE = `
+  :host { display: block; position: relative; overflow: hidden; background: #101316; outline: none }
+  .screen { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%); touch-action: none }
+  canvas { position: absolute; inset: 0; width: 100%; height: 100% }
+  textarea { position: absolute; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; border: 0; padding: 0; resize: none }
+  pre { position: absolute; left: 0; top: 0; margin: 0; padding: .5em .75em; background: #000a; color: #fff; font: 12px/1.5 monospace; pointer-events: none }
+`;
+
+/** Its address, when none is given. */
+const ADDRESS = "/stream/socket";
+
+export class TandemView extends HTMLElement {
+  static observedAttributes = ["watch", "statistics", "codec-map"];
+  /** @type {Worker | undefined} */
+  #worker;
+  #size = { width: 1, height: 1 };
+  #control = false;
+  /** @type {Input | undefined} */
+  #input;
+  /** @type {CodecMap | undefined} */
+  #map;
+
+  constructor() {
+    super();
+    const root = this.attachShadow({ mode: "open" });
+    const style = document.createElement("style");
+    style.textContent = STYLE;
+    this.screen = document.createElement("div");
+    this.screen.className = "screen";
+    this.canvas = document.createElement("canvas");
+    this.field = document.createElement("textarea");
+    this.field.setAttribute("aria-label", "Keyboard of the desktop");
+    this.field.autocapitalize = "off";
+    this.field.spellcheck = false;
+    this.shown = document.createElement("pre");
+    this.screen.append(this.canvas, this.field);
+    root.append(style, this.screen, this.shown);
+    this.shown.hidden = true;
+  }
+
+  connectedCallback() {
+    if (this.#worker) return;
+    const address = new URL(this.getAttribute("src") ?? ADDRESS, location.href);
+    address.protocol = address.protocol.replace("http", "ws");
+    this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    this.#worker.onmessage = ({ data }) => this.#heard(data);
+    const canvas = this.canvas.transferControlToOffscreen();
+    this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
+    this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
+    this.resized = new ResizeObserver(() => this.#fit());
+    this.resized.observe(this);
+    document.addEventListener("visibilitychange", this.#seen);
+    this.#allow();
+    this.attributeChangedCallback("codec-map");
+    this.attributeChangedCallback("statistics");
+  }
+
+  disconnectedCallback() {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    this.resized?.disconnect();
+    document.removeEventListener("visibilitychange", this.#seen);
+    this.canvas.replaceWith((this.canvas = document.createElement("canvas")));
+  }
+
+  /** @param {string} name */
+  attributeChangedCallback(name) {
+    if (name === "watch") this.#allow();
+    else if (name === "statistics") this.shown.hidden = !this.hasAttribute("statistics");
+    else this.#showMap();
+  }
+
+  focus() {
+    this.field.focus({ preventScroll: true });
+  }
+
+  /** @param {string} text put on the desktop's clipboard */
+  paste(text) {
+    this.#send(say.copied(text));
+  }
+
+  /** @param {string} text typed on the desktop, key by key */
+  type(text) {
+    this.#send(say.text(text));
+  }
+
+  /** The size of the desktop's screen in pixels. */
+  get size() {
+    return { ...this.#size };
+  }
+
+  /** Whether this viewer's mouse and keyboard count. */
+  get control() {
+    return this.#control && !this.hasAttribute("watch");
+  }
+
+  #seen = () => this.#send(say.visible(!document.hidden));
+
+  /** @param {ArrayBuffer} message */
+  #send(message) {
+    this.#worker?.postMessage(message, [message]);
+  }
+
+  /** @param {any} message of the worker */
+  #heard(message) {
+    switch (message.kind) {
+      case "size":
+        this.#size = { width: message.width, height: message.height };
+        this.#fit();
+        break;
+      case "rights":
+        this.#control = message.control;
+        this.#allow();
+        break;
+      case "cursor":
+        return this.#point(message);
+      case "map":
+        return this.#map?.show(message.rects);
+      case "statistics":
+        this.#count(message);
+        break;
+      case "state":
+        if (message.state === "connected") this.#seen();
+    }
+    const { kind, ...detail } = message;
+    this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
+
+  #allow() {
+    if (!this.#input) return;
+    if (!this.control) this.#input.release();
+    this.#input.enabled = this.control;
+  }
+
+  /** The whole picture, as large as there is room; never larger than it is. */
+  #fit() {
+    const { width, height } = this.#size;
+    const scale = Math.min(1, this.clientWidth / width, this.clientHeight / height);
+    this.screen.style.width = `${width * scale}px`;
+    this.screen.style.height = `${height * scale}px`;
+    this.#map?.resize(this.#size);
+  }
+
+  /** @param {{width: number, height: number, hotX: number, hotY: number, pixels: Uint8Array}} cursor */
+  #point({ width, height, hotX, hotY, pixels }) {
+    const picture = document.createElement("canvas");
+    [picture.width, picture.height] = [width, height];
+    const image = new ImageData(width, height);
+    for (let at = 0; at < pixels.length; at += 4) {
+      const alpha = pixels[at + 3];
+      for (const [to, from] of [[0, 2], [1, 1], [2, 0]]) image.data[at + to] = alpha ? (pixels[at + from] * 255) / alpha : 0;
+      image.data[at + 3] = alpha;
+    }
+    picture.getContext("2d")?.putImageData(image, 0, 0);
+    this.screen.style.cursor = `url(${picture.toDataURL()}) ${hotX} ${hotY}, default`;
+  }
+
+  #showMap() {
+    const on = this.hasAttribute("codec-map");
+    this.#worker?.postMessage({ kind: "map", on });
+    this.#map?.remove();
+    this.#map = on ? new CodecMap(this.screen, this.#size) : undefined;
+  }
+
+  /** @param {{frames: number, bytes: number, roundTrip: number, decoding: number}} counted in the last second */
+  #count({ frames, bytes, roundTrip, decoding }) {
+    const [rate, trip, work] = [(bytes * 8) / 1000, roundTrip, decoding].map((value) => value.toFixed(value < 10 ? 1 : 0));
+    this.shown.textContent = `${frames} frames/s\n${rate} kbit/s\n${trip} ms there and back\n${work} ms to decode and draw`;
+  }
+}
+
+customElements.define("tandem-view", TandemView);

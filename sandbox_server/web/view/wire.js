@@ -1,0 +1,183 @@
+// The messages of the stream, as docs/stream-protocol.md describes them. No page, no socket: values in, values out.
+
+export const VERSION = 1;
+export const HOLDS_CONTROL = 1;
+const LAST = 1;
+const KEY_FRAME = 1;
+
+/**
+ * @typedef {{x: number, y: number, width: number, height: number}} Area in pixels
+ * @typedef {{kind: "exact", length: number, packed: Uint8Array}
+ *   | {kind: "moves", moves: DataView}
+ *   | {kind: "jpeg", area: Area, body: Uint8Array}
+ *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
+ *   | {kind: "film ends", number: number}} Operation
+ * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
+ *   | {kind: "size", width: number, height: number}
+ *   | {kind: "part", frame: number, last: boolean, operations: Operation[]}
+ *   | {kind: "cursor", width: number, height: number, hotX: number, hotY: number, packed: Uint8Array}
+ *   | {kind: "pointer", x: number, y: number}
+ *   | {kind: "pong", number: number}
+ *   | {kind: "rights", rights: number}
+ *   | {kind: "clipboard", text: string}
+ *   | {kind: "desktop", running: boolean}} Message
+ */
+
+/** What arrived is no message. */
+export class BadMessage extends Error {}
+
+class Reader {
+  /** @param {ArrayBuffer} buffer */
+  constructor(buffer) {
+    this.view = new DataView(buffer);
+    this.at = 0;
+  }
+
+  get left() {
+    return this.view.byteLength - this.at;
+  }
+
+  /** @param {number} count */
+  #take(count) {
+    if (this.left < count) throw new BadMessage("it is cut off");
+    this.at += count;
+    return this.at - count;
+  }
+
+  u8() {
+    return this.view.getUint8(this.#take(1));
+  }
+
+  u16() {
+    return this.view.getUint16(this.#take(2), true);
+  }
+
+  u32() {
+    return this.view.getUint32(this.#take(4), true);
+  }
+
+  area() {
+    return { x: this.u16(), y: this.u16(), width: this.u16(), height: this.u16() };
+  }
+
+  /** @param {number} count */
+  bytes(count) {
+    return new Uint8Array(this.view.buffer, this.#take(count), count);
+  }
+
+  /** @param {number} count */
+  part(count) {
+    return new DataView(this.view.buffer, this.#take(count), count);
+  }
+}
+
+/** @type {((reader: Reader) => Message)[]} by number, from 1 */
+const MESSAGES = [
+  (r) => ({ kind: "hello", version: r.u8(), rights: r.u8(), session: r.u32(), width: r.u16(), height: r.u16() }),
+  (r) => ({ kind: "size", width: r.u16(), height: r.u16() }),
+  (r) => part(r),
+  (r) => ({ kind: "cursor", width: r.u16(), height: r.u16(), hotX: r.u16(), hotY: r.u16(), packed: r.bytes(r.u32()) }),
+  (r) => ({ kind: "pointer", x: r.u16(), y: r.u16() }),
+  (r) => ({ kind: "pong", number: r.u32() }),
+  (r) => ({ kind: "rights", rights: r.u8() }),
+  (r) => ({ kind: "clipboard", text: new TextDecoder("utf-8", { fatal: true }).decode(r.bytes(r.left)) }),
+  (r) => ({ kind: "desktop", running: r.u8() === 1 }),
+];
+
+/** @type {((reader: Reader) => Operation)[]} by number, from 1 */
+const OPERATIONS = [
+  (r) => ({ kind: "exact", length: r.u32(), packed: r.bytes(r.u32()) }),
+  (r) => ({ kind: "moves", moves: r.part(r.u16() * 12) }),
+  (r) => ({ kind: "jpeg", area: r.area(), body: r.bytes(r.u32()) }),
+  (r) => ({ kind: "film", number: r.u8(), key: (r.u8() & KEY_FRAME) !== 0, area: r.area(), body: r.bytes(r.u32()) }),
+  (r) => ({ kind: "film ends", number: r.u8() }),
+];
+
+/**
+ * @param {Reader} reader
+ * @returns {Message}
+ */
+function part(reader) {
+  const last = (reader.u8() & LAST) !== 0;
+  const frame = reader.u32();
+  const operations = [];
+  while (reader.left) operations.push(one(OPERATIONS, reader, "operation"));
+  return { kind: "part", frame, last, operations };
+}
+
+/**
+ * @template T
+ * @param {((reader: Reader) => T)[]} known
+ * @param {Reader} reader
+ * @param {string} what
+ */
+function one(known, reader, what) {
+  const number = reader.u8();
+  const read = known[number - 1];
+  if (!read) throw new BadMessage(`there is no ${what} ${number}`);
+  return read(reader);
+}
+
+/**
+ * Read a message of the server.
+ * @param {ArrayBuffer} buffer
+ * @returns {Message} throws BadMessage
+ */
+export function parse(buffer) {
+  const reader = new Reader(buffer);
+  const message = one(MESSAGES, reader, "message");
+  if (reader.left) throw new BadMessage("it is too long");
+  return message;
+}
+
+/**
+ * @param {number} number
+ * @param {[size: 8 | 16 | 32, value: number][]} fields
+ */
+function built(number, ...fields) {
+  const view = new DataView(new ArrayBuffer(1 + fields.reduce((sum, [bits]) => sum + bits / 8, 0)));
+  view.setUint8(0, number);
+  let at = 1;
+  for (const [bits, value] of fields) {
+    if (bits === 8) view.setUint8(at, value);
+    else if (bits === 16) view.setUint16(at, value, true);
+    else view.setUint32(at, value, true);
+    at += bits / 8;
+  }
+  return view.buffer;
+}
+
+/**
+ * @param {number} number
+ * @param {string} text
+ */
+function worded(number, text) {
+  const body = new TextEncoder().encode(text);
+  const message = new Uint8Array(1 + body.length);
+  message[0] = number;
+  message.set(body, 1);
+  return message.buffer;
+}
+
+/** What a viewer says: each gives the bytes of one message. */
+export const say = {
+  /** @param {boolean} films whether it can show them */
+  hello: (films) => built(1, [8, VERSION], [8, films ? 1 : 0]),
+  /** @param {number} frame @param {number} milliseconds from its last part to the screen */
+  ack: (frame, milliseconds) => built(2, [32, frame], [16, Math.min(65535, Math.round(milliseconds))]),
+  /** @param {number} x @param {number} y @param {number} buttons */
+  point: (x, y, buttons) => built(3, [16, x], [16, y], [8, buttons]),
+  /** @param {number} dx @param {number} dy in pixels */
+  wheel: (dx, dy) => built(4, [16, dx], [16, dy]),
+  /** @param {number} keysym @param {boolean} down */
+  key: (keysym, down) => built(5, [32, keysym], [8, down ? 1 : 0]),
+  /** @param {string} text that an input method composed */
+  text: (text) => worded(6, text),
+  /** @param {string} text for the desktop's clipboard */
+  copied: (text) => worded(7, text),
+  /** @param {number} number */
+  ping: (number) => built(8, [32, number]),
+  /** @param {boolean} visible */
+  visible: (visible) => built(9, [8, visible ? 1 : 0]),
+  whole: () => built(10),
+};

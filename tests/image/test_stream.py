@@ -1,0 +1,108 @@
+"""The desktop as a stream, from outside: the screen bit for bit, who may act, who may not, and parts that die."""
+
+import asyncio
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+from PIL import Image
+from websockets.exceptions import InvalidStatus
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.client import StreamClient, connect
+from tests.image.container import until
+from tests.image.test_vnc import pointer, signed_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from tests.image.container import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def own(sandbox_with: "Callable[..., Sandbox]") -> "Sandbox":
+    """A container that these tests may shake."""
+    return sandbox_with()
+
+
+def viewing(sandbox: "Sandbox", headers: dict[str, str] | None = None) -> "AbstractAsyncContextManager[StreamClient]":
+    return connect(f"{sandbox.base_url.replace('http', 'ws')}/stream/socket", headers or sandbox.headers, films=False)
+
+
+def screenshot(sandbox: "Sandbox") -> bytes:
+    answer = sandbox.request("GET", "/v1/browser/screenshot?cursor=false&format=png")
+    return Image.open(io.BytesIO(answer.content)).convert("RGB").tobytes()
+
+
+def go(sandbox: "Sandbox", page: str) -> None:
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"data:text/html,{page}"})
+
+
+async def until_shown(sandbox: "Sandbox", desktop: StreamClient) -> None:
+    """Wait until what is seen is the screen, bit for bit, on a screen that has come to rest."""
+    async with asyncio.timeout(30):
+        while desktop.image().tobytes() != await asyncio.to_thread(screenshot, sandbox):
+            await desktop.still(0.2)
+
+
+async def test_what_is_seen_is_the_screen_bit_for_bit(own: "Sandbox") -> None:
+    async with viewing(own) as desktop:
+        await desktop.still()
+        go(own, "<h1>Bit for bit</h1><div style='height:400px;background:linear-gradient(45deg,red,gold,teal)'></div>")
+        await until_shown(own, desktop)
+        async with viewing(own) as late:
+            await until_shown(own, late)
+
+
+async def test_who_holds_control_acts_and_who_only_looks_does_not(own: "Sandbox") -> None:
+    watcher = signed_in(own, scopes=["view"])
+    async with viewing(own) as person, viewing(own, watcher) as looking:
+        await person.until(lambda picture: picture.rights == wire.HOLDS_CONTROL)
+        await looking.until(lambda picture: picture.frame)
+        assert looking.picture.rights == 0
+        await person.send(wire.Point(111, 122, 0))
+        await asyncio.to_thread(until, lambda: pointer(own) == (111, 122))
+        await looking.send(wire.Point(333, 344, 0))
+        await looking.send(wire.Ping(1))
+        await person.send(wire.Point(211, 222, 0))
+        await asyncio.to_thread(until, lambda: pointer(own) == (211, 222))
+
+
+async def test_nobody_is_let_in_without_the_scope_to_look(own: "Sandbox") -> None:
+    with pytest.raises(InvalidStatus, match="401"):
+        async with viewing(own, {"Origin": own.base_url}):
+            pass
+
+
+async def test_the_page_and_what_it_loads_are_there(own: "Sandbox") -> None:
+    assert "tandem-view" in own.request("GET", "/stream/").text
+    for path in ("view/worker.js", "view/decoders/exact.js", "vendor/fzstd.mjs"):
+        assert own.request("GET", f"/static/{path}").status_code == 200
+
+
+async def test_a_desktop_that_dies_comes_back_to_the_same_viewer(own: "Sandbox") -> None:
+    async with viewing(own) as desktop:
+        await desktop.still()
+        assert own.exec("kill", "-KILL", *own.exec("pgrep", "-x", "Xvfb").stdout.split()).code == 0
+        await desktop.until(lambda picture: not picture.running)
+        await desktop.until(lambda picture: picture.running)
+        await asyncio.to_thread(own.wait_ready)
+        await until_shown(own, desktop)
+
+
+async def test_the_process_that_dies_comes_back(own: "Sandbox") -> None:
+    async with viewing(own) as desktop:
+        await desktop.still(0.2)
+        pid = own.exec("pgrep", "-f", "sandbox_server stream").stdout.split()[0]
+        assert own.exec("kill", "-KILL", pid).code == 0
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                async with viewing(own) as again:
+                    await again.until(lambda picture: picture.frame)
+                    return
+            except InvalidStatus:
+                await asyncio.sleep(0)

@@ -1,0 +1,59 @@
+"""The client without a page: sees what the server shows, says what it is told to, acknowledges every frame."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from websockets.asyncio.server import ServerConnection, serve
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.client import connect
+from sandbox_server.stream.zstd import compress
+
+pytestmark = pytest.mark.anyio
+
+RED = b"\x00\x00\x00\x00\x08\x00\x08\x00\x00\xff\x00\x00"
+"""One rect of 8x8 pixels, of one colour."""
+
+
+class Server:
+    """Shows one frame to whoever says hello, and notes what is said."""
+
+    def __init__(self) -> None:
+        self.heard: list[wire.FromViewer] = []
+        self.address = ""
+
+    async def show(self, connection: ServerConnection) -> None:
+        async for message in connection:
+            assert isinstance(message, bytes)
+            self.heard.append(wire.parse(message))
+            if isinstance(self.heard[-1], wire.Hello):
+                await connection.send(wire.hello(1, wire.HOLDS_CONTROL, 8, 8))
+                await connection.send(wire.part(1, wire.exact(compress(RED), len(RED)), last=True))
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    server = Server()
+    async with serve(server.show, "127.0.0.1", 0, compression=None) as listening:
+        [socket] = listening.sockets
+        server.address = f"ws://127.0.0.1:{socket.getsockname()[1]}"
+        yield server
+
+
+async def test_what_is_shown_is_seen_and_acknowledged(server: Server) -> None:
+    async with connect(server.address) as desktop:
+        await desktop.still(0.01)
+        assert desktop.image().getpixel((3, 3)) == (255, 0, 0)
+        await desktop.send(wire.Point(1, 2, 0))
+        async with asyncio.timeout(30):
+            while len(server.heard) < 3:
+                await desktop.send(wire.Ping(0))
+                await asyncio.sleep(0)
+    assert server.heard[:3] == [wire.Hello(1, films=True), wire.Ack(1, 0), wire.Point(1, 2, 0)]
+
+
+async def test_what_does_not_come_is_waited_for_no_longer_than_told(server: Server) -> None:
+    async with connect(server.address) as desktop:
+        with pytest.raises(TimeoutError):
+            await desktop.until(lambda picture: picture.frame > 1, timeout=0.05)

@@ -1,0 +1,48 @@
+"""A plan as messages: one for what is little, several for much, and the last ends the frame."""
+
+import pytest
+from PIL import Image
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.encode import Encoders
+from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.view import Plan, View
+from tests.stream.screens import framed, page, with_photograph
+
+pytestmark = pytest.mark.anyio
+
+SIZE = (640, 480)
+
+
+async def messages(plan: Plan) -> list[bytes]:
+    async with Encoders() as encoders:
+        return [message async for message in encoders.messages(3, plan)]
+
+
+async def test_what_was_planned_arrives() -> None:
+    image = page(SIZE)
+    view, picture = View(), ViewerPicture()
+    picture.take(wire.hello(1, 0, *SIZE))
+    ended = [picture.take(message) for message in await messages(view.plan(framed(image), 0.0))]
+    assert ended == [None] * (len(ended) - 1) + [3]
+    assert picture.image().tobytes() == image.tobytes()
+
+
+async def test_little_is_one_message() -> None:
+    view, image = View(), page(SIZE)
+    view.plan(framed(image), 0.0)
+    image.paste("red", (10, 10, 13, 13))
+    view.drawn([(10, 10, 3, 3)])
+    [message] = await messages(view.plan(framed(image), 0.1))
+    assert len(message) < 60
+
+
+async def test_a_photograph_is_a_jpeg_that_looks_like_it() -> None:
+    view, picture, image = View(), ViewerPicture(), with_photograph(SIZE, (64, 64, 256, 192))
+    picture.take(wire.hello(1, 0, *SIZE))
+    for message in await messages(view.plan(framed(image), 0.0)):
+        picture.take(message)
+    assert picture.counts.operations["jpeg"]
+    box = (64, 64, 320, 256)
+    sent, is_ = picture.image().crop(box).resize((1, 1), Image.Resampling.BOX), image.crop(box).resize((1, 1), Image.Resampling.BOX)
+    assert max(abs(a - b) for a, b in zip(sent.tobytes(), is_.tobytes(), strict=True)) < 4

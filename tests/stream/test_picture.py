@@ -1,0 +1,118 @@
+"""What a viewer puts together: the golden frames, and nothing that a server sends does harm."""
+
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.wire import BadMessage
+from sandbox_server.stream.zstd import compress
+
+VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text("utf-8"))
+HELLO = wire.hello(1, 0, 32, 24)
+
+
+def jpeg(size: tuple[int, int]) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, "red").save(out, "JPEG")
+    return out.getvalue()
+
+
+def test_the_golden_messages_show_the_golden_frames() -> None:
+    picture = ViewerPicture()
+    for shown in VECTORS["shown"]:
+        picture.take(bytes.fromhex(shown["message"]))
+        assert hashlib.sha256(picture.image().tobytes()).hexdigest() == shown["sha256"]
+    assert picture.frame == len(VECTORS["shown"]) - 1
+
+
+def test_the_golden_frames_have_every_form_of_a_rect_and_a_move() -> None:
+    picture = ViewerPicture()
+    for shown in VECTORS["shown"]:
+        picture.take(bytes.fromhex(shown["message"]))
+    assert {"exact", "moves"} <= set(picture.counts.operations)
+
+
+def test_a_photograph_is_drawn_where_it_belongs() -> None:
+    picture = ViewerPicture()
+    picture.take(HELLO)
+    assert picture.take(wire.part(1, wire.jpeg((8, 4, 16, 8), jpeg((16, 8))), last=True)) == 1
+    red = picture.image().getpixel((12, 8))
+    assert isinstance(red, tuple)
+    assert red[0] > 200
+    assert picture.image().getpixel((7, 8)) == (0, 0, 0)
+
+
+def test_what_is_no_pixel_is_kept_too() -> None:
+    picture = ViewerPicture()
+    messages = [HELLO, wire.rights(1), wire.clipboard("copied"), wire.pointer(3, 4), wire.desktop(running=False), wire.pong(1)]
+    for message in [*messages, wire.cursor((1, 2), (2, 2), compress(bytes(16)))]:
+        assert picture.take(message) is None
+    assert (picture.rights, picture.copied, picture.pointer, picture.running, picture.cursor) == (
+        1,
+        "copied",
+        (3, 4),
+        False,
+        (1, 2, bytes(16)),
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"",
+        b"\xff",
+        wire.size(0, 10),
+        wire.size(60000, 10),
+        wire.size(1, 1) + b"!",
+        wire.part(1, b"\xff", last=True),
+        wire.part(1, wire.exact(compress(b"x" * 9), 9), last=True),
+        wire.part(1, wire.exact(b"rubbish", 9), last=True),
+        wire.part(1, wire.exact(b"", 1 << 31), last=True),
+        wire.part(1, wire.moves(bytes([0, 0, 0, 0, 31, 0, 0, 0, 2, 0, 1, 0])), last=True),
+        wire.part(1, wire.jpeg((0, 0, 16, 8), b"rubbish"), last=True),
+        wire.part(1, wire.jpeg((0, 0, 16, 8), jpeg((8, 8))), last=True),
+        wire.part(1, wire.jpeg((20, 0, 16, 8), jpeg((16, 8))), last=True),
+        wire.part(1, wire.film(0, (0, 0, 16, 16), b"\x00\x00\x00\x01\x67rubbish", key=True), last=True),
+        b"\x08\xff\xfe",
+    ],
+)
+def test_what_is_wrong_is_refused(message: bytes) -> None:
+    picture = ViewerPicture()
+    picture.take(HELLO)
+    with pytest.raises(BadMessage):
+        picture.take(message)
+
+
+@settings(deadline=None, database=None)
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_message_or_refused(message: bytes) -> None:
+    picture = ViewerPicture()
+    picture.take(HELLO)
+    try:
+        picture.take(message)
+    except BadMessage:
+        return
+    assert message[0] in range(1, 10)
+
+
+@settings(deadline=None, database=None, max_examples=50)
+@given(st.data())
+def test_golden_messages_that_were_damaged_do_no_harm(data: st.DataObject) -> None:
+    picture = ViewerPicture()
+    for shown in VECTORS["shown"]:
+        message = bytearray.fromhex(shown["message"])
+        message[data.draw(st.integers(0, len(message) - 1))] = data.draw(st.integers(0, 255))
+        if message[0] in (wire.HELLO, wire.SIZE):
+            message[-4:] = bytes([96, 0, 80, 0])
+        try:
+            picture.take(bytes(message))
+        except BadMessage:
+            continue

@@ -1,0 +1,144 @@
+"""What native code does to pixels: what is sent is put together again as it was, and no more is sent than differs."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from sandbox_server.stream.pixels import Area, Canvas, Frame, Rects, Shadow, cut, rects_of
+from tests.stream.screens import framed, page, photograph, with_photograph
+
+SIZE = (400, 300)
+WHOLE = (0, 0, *SIZE)
+
+
+def together(rects: Rects, more: Rects) -> Rects:
+    return Rects(rects.memory, 0, len(rects) + len(more))
+
+
+def sent(shadow: Shadow, canvas: Canvas, frame: Frame, area: Area = WHOLE) -> int:
+    """Bring the canvas up to date as a viewer is; how many bytes that takes before they are compressed."""
+    assert canvas.move(shadow.moves(frame, area))
+    changes = shadow.changes(frame, area)
+    rects = together(changes.exact, changes.pictures)
+    pieces = list(shadow.pack(frame, rects))
+    shadow.take(frame, rects)
+    assert all(canvas.unpack(piece) for piece in pieces)
+    return sum(map(len, pieces))
+
+
+def shown(canvas: Canvas) -> Image.Image:
+    return Image.frombytes("RGB", (canvas.width, canvas.height), bytes(canvas.pixels), "raw", "BGRX", 0, 1)
+
+
+@pytest.mark.parametrize("image", [page(SIZE), photograph(SIZE), with_photograph(SIZE, (50, 60, 111, 97)), Image.new("RGB", SIZE, "teal")])
+def test_what_is_sent_exactly_arrives_bit_for_bit(image: Image.Image) -> None:
+    canvas = Canvas(*SIZE)
+    sent(Shadow(*SIZE), canvas, framed(image))
+    assert shown(canvas).tobytes() == image.tobytes()
+
+
+def test_nothing_is_sent_twice() -> None:
+    shadow, frame = Shadow(*SIZE), framed(page(SIZE))
+    sent(shadow, Canvas(*SIZE), frame)
+    assert sent(shadow, Canvas(*SIZE), frame) == 0
+
+
+def test_one_typed_character_is_one_small_rect() -> None:
+    shadow, canvas, image = Shadow(*SIZE), Canvas(*SIZE), page(SIZE)
+    sent(shadow, canvas, framed(image))
+    ImageDraw.Draw(image).text((205, 133), "x", fill="red")
+    changes = shadow.changes(framed(image), WHOLE)
+    [rect] = changes.exact
+    assert rect.width <= 10
+    assert rect.height <= 12
+
+
+@pytest.mark.parametrize("by", [3, 48, -48, 107])
+def test_a_page_that_scrolls_is_moved_and_only_what_is_new_is_sent(by: int) -> None:
+    shadow, canvas = Shadow(*SIZE), Canvas(*SIZE)
+    whole = sent(shadow, canvas, framed(page(SIZE, scrolled=200)))
+    image = page(SIZE, scrolled=200 + by)
+    residual = sent(shadow, canvas, framed(image))
+    assert shown(canvas).tobytes() == image.tobytes()
+    assert residual < whole * (abs(by) + 32) / SIZE[1]
+
+
+def test_what_did_not_move_is_not_moved() -> None:
+    shadow = Shadow(*SIZE)
+    sent(shadow, Canvas(*SIZE), framed(page(SIZE)))
+    assert shadow.moves(framed(page(SIZE, seed=2)), WHOLE) == b""
+
+
+def test_a_photograph_is_told_from_text() -> None:
+    changes = Shadow(*SIZE).changes(framed(with_photograph(SIZE, (64, 64, 160, 128))), WHOLE)
+    assert changes.pictures.pixels == 160 * 128
+    assert changes.exact.pixels >= SIZE[0] * SIZE[1] - 160 * 128
+
+
+def test_what_a_viewer_has_something_like_is_only_sent_again_when_it_is_to_be_exact() -> None:
+    shadow, frame = Shadow(*SIZE), framed(photograph(SIZE))
+    shadow.take(frame, rects_of([WHOLE]), lossy=True)
+    assert not shadow.changes(frame, WHOLE).pictures
+    assert shadow.changes(frame, WHOLE, lossless=True).pictures.pixels == SIZE[0] * SIZE[1]
+
+
+def test_what_is_forgotten_is_sent_again() -> None:
+    shadow, frame = Shadow(*SIZE), framed(page(SIZE))
+    sent(shadow, Canvas(*SIZE), frame)
+    shadow.forget((64, 64, 64, 32))
+    changes = shadow.changes(frame, WHOLE)
+    assert together(changes.exact, changes.pictures).pixels == 64 * 32
+
+
+def test_a_cut_has_the_pixels_of_its_rect() -> None:
+    image = photograph(SIZE)
+    [rect] = rects_of([(13, 17, 41, 23)])
+    found = Image.frombytes("RGB", (41, 23), bytes(cut(framed(image), rect)), "raw", "BGRX", 0, 1)
+    assert found.tobytes() == image.crop((13, 17, 54, 40)).tobytes()
+
+
+@settings(deadline=None, database=None, max_examples=60)
+@given(st.binary(max_size=400))
+def test_bytes_that_are_no_rects_are_refused_and_write_nowhere_else(rubbish: bytes) -> None:
+    canvas = Canvas(64, 48)
+    canvas.unpack(rubbish)
+    assert len(canvas.pixels) == 64 * 48 * 4
+
+
+@settings(deadline=None, database=None, max_examples=60)
+@given(st.data())
+def test_rects_that_were_damaged_on_the_way_do_no_harm(data: st.DataObject) -> None:
+    size = (96, 64)
+    shadow, frame = Shadow(*size), framed(with_photograph(size, (32, 32, 32, 32)))
+    changes = shadow.changes(frame, (0, 0, *size))
+    [packed] = shadow.pack(frame, together(changes.exact, changes.pictures))
+    damaged = bytearray(packed)
+    for _ in range(data.draw(st.integers(1, 8))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    Canvas(*size).unpack(bytes(damaged[: data.draw(st.integers(0, len(damaged)))]))
+
+
+@settings(deadline=None, database=None, max_examples=60)
+@given(st.lists(st.integers(0, 65535), min_size=6, max_size=6))
+def test_a_move_is_made_only_within_the_picture(numbers: list[int]) -> None:
+    canvas = Canvas(80, 60)
+    from_x, from_y, x, y, width, height = numbers
+    inside = all((width, height)) and max(from_x, x) + width <= 80 and max(from_y, y) + height <= 60
+    assert canvas.move(b"".join(number.to_bytes(2, "little") for number in numbers)) == inside
+
+
+@settings(deadline=None, database=None, max_examples=15)
+@given(st.integers(0, 2**32))
+def test_any_change_of_any_screen_arrives(seed: int) -> None:
+    chance = random.Random(seed)
+    size = (chance.randint(1, 200), chance.randint(1, 200))
+    shadow, canvas, image = Shadow(*size), Canvas(*size), page(size, seed=seed)
+    for step in range(4):
+        change = page(size, scrolled=chance.randint(0, 60), seed=seed) if step % 2 else photograph(size, seed % 1000)
+        at = chance.randint(0, size[0] - 1), chance.randint(0, size[1] - 1)
+        image.paste(change.crop((*at, *size)), at)
+        sent(shadow, canvas, framed(image), (0, 0, *size))
+        assert shown(canvas).tobytes() == image.tobytes()

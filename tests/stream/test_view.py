@@ -1,0 +1,93 @@
+"""What a viewer is sent: all that it lacks, photographs at first only nearly, and exactly once they are still."""
+
+from PIL import Image
+
+from sandbox_server.stream.pixels import Canvas
+from sandbox_server.stream.view import MAX_AREAS, REPAY_SECONDS, Areas, Plan, View, around
+from tests.stream.screens import framed, page, photograph, with_photograph
+
+SIZE = (400, 300)
+WHOLE = (0, 0, *SIZE)
+
+
+def apply(plan: Plan, canvas: Canvas) -> None:
+    """Do with a plan what a viewer does with its messages; photographs are drawn as they are."""
+    assert canvas.move(plan.moves)
+    assert all(canvas.unpack(piece) for piece in plan.exact)
+    for area, pixels in plan.pictures:
+        canvas.paste(area, bytes(pixels))
+
+
+def shown(canvas: Canvas) -> bytes:
+    return Image.frombytes("RGB", SIZE, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes()
+
+
+def test_who_has_nothing_is_sent_everything_and_then_nothing() -> None:
+    view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
+    plan = view.plan(framed(image), 0.0)
+    apply(plan, canvas)
+    assert plan.size == SIZE
+    assert shown(canvas) == image.tobytes()
+    assert not view.plan(framed(image), 0.1)
+    assert not view.is_behind
+
+
+def test_only_where_it_was_drawn_is_looked() -> None:
+    view = View()
+    view.plan(framed(page(SIZE)), 0.0)
+    view.drawn([(0, 0, 64, 64)])
+    assert view.is_behind
+    plan = view.plan(framed(page(SIZE, seed=2)), 0.1)
+    assert 0 < sum(map(len, plan.exact)) < 64 * 64 * 4
+
+
+def test_a_photograph_is_sent_nearly_and_repaid_when_it_is_still() -> None:
+    view, image = View(), with_photograph(SIZE, (64, 64, 192, 128))
+    plan = view.plan(framed(image), 5.0)
+    assert sum(width * height for (_, _, width, height), _ in plan.pictures) == 192 * 128
+    assert view.repay_at == 5.0 + REPAY_SECONDS
+    canvas = Canvas(*SIZE)
+    while view.repay_at is not None:
+        apply(view.repay(framed(image)), canvas)
+    box = (64, 64, 256, 192)
+    assert Image.frombytes("RGB", SIZE, shown(canvas)).crop(box).tobytes() == image.crop(box).tobytes()
+
+
+def test_what_moved_is_not_sent_again() -> None:
+    view, canvas = View(), Canvas(*SIZE)
+    apply(view.plan(framed(page(SIZE)), 0.0), canvas)
+    view.drawn([WHOLE])
+    scrolled = page(SIZE, scrolled=32)
+    plan = view.plan(framed(scrolled), 0.1)
+    apply(plan, canvas)
+    assert plan.moves
+    assert shown(canvas) == scrolled.tobytes()
+
+
+def test_a_screen_of_another_size_is_sent_whole() -> None:
+    view = View()
+    view.plan(framed(photograph(SIZE)), 0.0)
+    plan = view.plan(framed(page((320, 200))), 0.1)
+    assert plan.size == (320, 200)
+    assert view.repay_at is None
+
+
+def test_who_has_lost_everything_is_sent_it_again() -> None:
+    view = View()
+    view.plan(framed(page(SIZE)), 0.0)
+    view.restart()
+    assert view.plan(framed(page(SIZE)), 0.1).size == SIZE
+
+
+def test_areas_outside_of_the_screen_are_no_matter() -> None:
+    view = View()
+    view.plan(framed(page(SIZE)), 0.0)
+    view.drawn([(-50, -50, 20, 20), (390, 290, 500, 500), (1000, 0, 10, 10)])
+    assert not view.plan(framed(page(SIZE)), 0.1)
+
+
+def test_many_areas_become_the_one_around_them() -> None:
+    areas = Areas()
+    areas.add([(number * 10, number, 5, 5) for number in range(MAX_AREAS + 1)])
+    assert areas.clear() == [(0, 0, MAX_AREAS * 10 + 5, MAX_AREAS + 5)]
+    assert around([(4, 4, 2, 2), (0, 5, 1, 9)]) == (0, 4, 6, 10)

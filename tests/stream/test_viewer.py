@@ -1,0 +1,155 @@
+"""One viewer: frames as it takes them, input if that counts, and nothing pressed after it has gone."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from PIL import Image
+
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.stream import wire
+from sandbox_server.stream.encode import Encoders
+from sandbox_server.stream.hands import Hands
+from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.viewer import Viewer
+from sandbox_server.stream.wire import BadMessage
+from tests.conftest import until
+from tests.drivers.x11.conftest import Program, XServer
+from tests.stream.conftest import SIZE, Painter, shot
+from tests.stream.screens import page, photograph
+
+pytestmark = [
+    pytest.mark.anyio,
+    # Xlib leaves the socket to the garbage collector where it could not connect.
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+class Seat:
+    """A viewer's end: what it says goes in, what it is sent is put together. `acks`: whether it acknowledges frames."""
+
+    def __init__(self, *, acks: bool = True) -> None:
+        self.picture = ViewerPicture()
+        self.said: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.frames = 0
+        self._acks = acks
+        self._changed = asyncio.Condition()
+
+    async def send(self, message: bytes) -> None:
+        ended = self.picture.take(message)
+        if ended is not None:
+            self.frames += 1
+            if self._acks:
+                self.say(wire.Ack(ended, 1))
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def receive(self) -> bytes | None:
+        return await self.said.get()
+
+    def say(self, message: wire.FromViewer) -> None:
+        self.said.put_nowait(wire.said(message))
+
+    async def until(self, true: Callable[[], object]) -> None:
+        async with asyncio.timeout(30), self._changed:
+            await self._changed.wait_for(true)
+
+
+@asynccontextmanager
+async def watching(desktop: Desktop, name: str, seat: Seat, *, acts: bool = True) -> AsyncIterator[asyncio.Task[None]]:
+    async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
+        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, lambda: acts, 1)
+        running = tasks.start(viewer.run())
+        seat.say(wire.Hello(wire.VERSION, films=False))
+        yield running
+
+
+@pytest.mark.parametrize("image", [page(SIZE), photograph(SIZE)], ids=["text", "photograph"])
+async def test_a_still_picture_is_the_screen_bit_for_bit(desktop: Desktop, painter: Painter, xserver: XServer, image: Image.Image) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat):
+        await seat.until(lambda: seat.frames)
+        painter.paint(image)
+        real = await shot(desktop.screen)
+        await seat.until(lambda: seat.picture.image().tobytes() == real)
+
+
+async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat = Seat()
+    async with Screen(xserver.name) as screen, Connection(xserver.name) as connection, Encoders() as encoders, Tasks() as tasks:
+        tasks.start(Viewer(seat, screen, Hands(desktop, connection), encoders, lambda: True, 1).run())
+        seat.say(wire.Ping(1))
+        await seat.until(lambda: True)
+        assert seat.picture.canvas.width == 0
+
+
+async def test_who_acknowledges_nothing_is_sent_no_more_and_then_the_latest(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat = Seat(acks=False)
+    async with watching(desktop, xserver.name, seat):
+        await seat.until(lambda: seat.frames == 1)
+        painter.paint(photograph(SIZE))
+        await seat.until(lambda: seat.frames == 2)
+        image = page(SIZE, seed=9)
+        painter.paint(image)
+        for number in range(3):  # each is answered after whatever was sent before
+            seat.say(wire.Ping(number))
+        assert seat.frames == 2
+        real = await shot(desktop.screen)
+        seat.say(wire.Ack(2, 1))
+        await seat.until(lambda: seat.picture.image().tobytes() == real)
+
+
+async def test_input_arrives_and_is_let_go_when_the_viewer_vanishes(
+    desktop: Desktop, painter: Painter, program: Program, xserver: XServer
+) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat) as running:
+        await seat.until(lambda: seat.picture.rights == wire.HOLDS_CONTROL)
+        seat.say(wire.Key(ord("k"), down=True))
+        await asyncio.to_thread(until_is, program, ["down"])
+        seat.said.put_nowait(None)
+        async with asyncio.timeout(30):
+            await running
+        await asyncio.to_thread(until_is, program, ["down", "up"])
+
+
+def until_is(program: Program, kinds: list[str]) -> None:
+    until(lambda: program.kinds()[: len(kinds)] == kinds)
+
+
+async def test_a_watcher_moves_nothing(desktop: Desktop, painter: Painter, program: Program, xserver: XServer) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat, acts=False) as running:
+        await seat.until(lambda: seat.frames)
+        assert seat.picture.rights == 0
+        for message in (wire.Key(ord("k"), down=True), wire.Point(9, 9, 1), wire.Wheel(0, 500), wire.Text("x"), wire.Copied("y")):
+            seat.say(message)
+        seat.said.put_nowait(None)
+        async with asyncio.timeout(30):
+            await running
+        assert program.events == []
+        assert await desktop.clipboard.read() == ""
+
+
+async def test_what_is_no_message_ends_the_viewer(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat) as running:
+        seat.said.put_nowait(b"\xff")
+        with pytest.raises(BadMessage):
+            await asyncio.wait_for(running, 30)
+
+
+async def test_an_x_server_that_comes_back_is_shown_to_the_same_viewer(desktop: Desktop, xserver: XServer) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat):
+        await seat.until(lambda: seat.frames)
+        xserver.kill()
+        await seat.until(lambda: not seat.picture.running)
+        xserver.start(xserver.name)
+        await seat.until(lambda: seat.picture.running)
+        real = await shot(desktop.screen)
+        await seat.until(lambda: seat.picture.image().tobytes() == real)

@@ -1,0 +1,68 @@
+"""The messages: what is said is understood, and what is no message is refused whatever it is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.wire import (
+    Ack,
+    BadMessage,
+    Copied,
+    FromViewer,
+    Hello,
+    Key,
+    Ping,
+    Point,
+    Text,
+    Visible,
+    Wheel,
+    Whole,
+    parse,
+    said,
+)
+
+SAID: list[FromViewer] = [
+    Hello(1, films=True),
+    Ack(4_000_000_000, 17),
+    Point(1279, 1023, 5),
+    Wheel(-120, 240),
+    Key(0x1000041, down=True),
+    Text("日本語"),
+    Copied("text\nof two lines"),
+    Ping(7),
+    Visible(visible=False),
+    Whole(),
+]
+VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("message", SAID, ids=lambda message: type(message).__name__)
+def test_what_a_viewer_says_is_understood(message: FromViewer) -> None:
+    assert parse(said(message)) == message
+
+
+def test_every_message_has_its_golden_bytes() -> None:
+    assert {type(message).__name__: said(message).hex() for message in SAID} == VECTORS["said"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"", b"\x00", b"\x63", b"\x03\x01", said(Ping(1)) + b"!", b"\x06\xff\xfe", b"\x07" + bytes(wire.MAX_TEXT + 1), bytes(wire.MAX_UP + 1)],
+)
+def test_what_is_no_message_is_refused(message: bytes) -> None:
+    with pytest.raises(BadMessage):
+        parse(message)
+
+
+@settings(deadline=None, database=None)
+@given(st.binary(max_size=40))
+def test_bytes_are_either_a_message_or_refused(message: bytes) -> None:
+    try:
+        parsed = parse(message)
+    except BadMessage:
+        return
+    assert parse(said(parsed)) == parsed

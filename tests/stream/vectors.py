@@ -1,0 +1,48 @@
+"""Writes `vectors.json`, from which the decoders in Python and JavaScript are held to the same bytes: python -m tests.stream.vectors"""
+
+import hashlib
+import json
+from pathlib import Path
+
+from PIL import Image
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.pixels import Rects, Shadow
+from sandbox_server.stream.zstd import compress
+from tests.stream.screens import framed, page, with_photograph
+from tests.stream.test_wire import SAID
+
+SIZE = (96, 80)
+WHOLE = (0, 0, *SIZE)
+
+
+def frame(number: int, shadow: Shadow, image: Image.Image) -> bytes:
+    """One frame, in one part."""
+    shown = framed(image)
+    moves = shadow.moves(shown, WHOLE)
+    changes = shadow.changes(shown, WHOLE)
+    rects = Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures))
+    operations = wire.moves(moves) if moves else b""
+    for piece in shadow.pack(shown, rects):
+        operations += wire.exact(compress(piece), len(piece))
+    shadow.take(shown, rects)
+    return wire.part(number, operations, last=True)
+
+
+def scenes() -> list[tuple[bytes, Image.Image]]:
+    """Messages, and what is seen after each."""
+    shadow = Shadow(*SIZE)
+    images = [page(SIZE), page(SIZE, scrolled=9), with_photograph(SIZE, (30, 20, 40, 33)), Image.new("RGB", SIZE, "navy")]
+    first = (wire.hello(7, wire.HOLDS_CONTROL, *SIZE), Image.new("RGB", SIZE, "black"))
+    return [first, *[(frame(number, shadow, image), image) for number, image in enumerate(images, 1)]]
+
+
+def write() -> None:
+    """Write the file anew."""
+    shown = [{"message": message.hex(), "sha256": hashlib.sha256(image.tobytes()).hexdigest()} for message, image in scenes()]
+    vectors = {"said": {type(message).__name__: wire.said(message).hex() for message in SAID}, "size": SIZE, "shown": shown}
+    Path(__file__).with_name("vectors.json").write_text(json.dumps(vectors, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    write()
