@@ -1,4 +1,4 @@
-"""What an agent takes up for some work: skills, the tools of other MCP servers, the conversion of documents, and the ports of its programs."""
+"""What an agent takes up for some work: skills, tools of other MCP servers, the conversion of documents; and the ports of its programs."""
 
 from sandbox_server.drivers.hub import Hub
 from sandbox_server.drivers.json_file import JsonFile
