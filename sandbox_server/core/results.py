@@ -6,6 +6,8 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from sandbox_server.core.allow_list import AllowList
+
 type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
 """What a caller may do. A token without scopes has them all."""
 
@@ -34,6 +36,8 @@ class Caller:
 
     name: str
     scopes: frozenset[str] = ALL_SCOPES
+    tools: AllowList = None
+    """The tools that it may use, where its token names some: then it may do nothing else."""
     person: bool = False
     """Whether a person sits at the other end: a signed-in browser, or a token that says so."""
 

@@ -12,6 +12,7 @@ from sandbox_server.core.operation import Feature
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.patience import RESTART_SECONDS
@@ -76,6 +77,7 @@ class Shared:
         has_browser = "browser" not in settings.components.left_out
         self.control = control_of(JsonFile(settings.paths.control), settings.control, self.owner if has_browser else None)
         self.ports = _agent_ports(settings)
+        self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
 
 

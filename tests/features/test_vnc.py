@@ -33,7 +33,7 @@ class Page:
     """A viewer's end of the socket."""
 
     def __init__(self, *scopes: str, name: str = "person", person: bool = True) -> None:
-        self.call = Call(Caller(name, frozenset(scopes), person), "request")
+        self.call = Call(Caller(name, frozenset(scopes), person=person), "request")
         self.seen = bytearray()
         self._sent: asyncio.Queue[str | bytes | None] = asyncio.Queue()
         self._arrived = asyncio.Event()

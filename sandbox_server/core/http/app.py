@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
+from sandbox_server.core.allow_list import read_header
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, Unauthenticated
 from sandbox_server.core.http.content import content_response
@@ -30,6 +31,7 @@ CALLER_HEADER = "x-sandbox-caller"
 ACTOR_HEADER = "x-sandbox-actor"
 SCOPES_HEADER = "x-sandbox-scopes"
 SURFACE_HEADER = "x-sandbox-surface"
+TOOLS_HEADER = "x-sandbox-tools"
 
 type Endpoint = Callable[[Request], Awaitable[Response]]
 type Stamp = Callable[[], Mapping[str, str]]
@@ -144,8 +146,8 @@ def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
     name = headers.get(CALLER_HEADER)
     if not name and not public:
         raise Unauthenticated("the request did not come through the gateway")
-    scopes, person = frozenset(headers.get(SCOPES_HEADER, "").split()), headers.get(ACTOR_HEADER) == "person"
-    caller = Caller(name, scopes, person) if name else _NOBODY
+    scopes, tools = frozenset(headers.get(SCOPES_HEADER, "").split()), read_header(headers.get(TOOLS_HEADER))
+    caller = Caller(name, scopes, tools, person=headers.get(ACTOR_HEADER) == "person") if name else _NOBODY
     surface = headers.get(SURFACE_HEADER)
     return Call(
         caller=caller,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
+from sandbox_server.core.allow_list import header_of
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.ports import Ports
@@ -86,8 +87,8 @@ class Auth:
         if not 0 < ttl <= max(MAX_TICKET_SECONDS, self._settings.ticket_ttl):
             raise InvalidArgument(f"ttl must be over 0 and at most {MAX_TICKET_SECONDS:g} seconds")
         expires = call.headers.get("x-sandbox-expires")
-        person = None if request.actor is None else request.actor == "person"
-        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, float(expires) if expires else None, person)
+        person, ends = None if request.actor is None else request.actor == "person", float(expires) if expires else None
+        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person)
         ticket = await asyncio.to_thread(self._tickets.create, grant, ttl)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
@@ -132,7 +133,8 @@ class Auth:
             raise PermissionDenied(
                 "a preview may not share the address at which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
             )
-        grant = Grant(bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}, expires=identity.grant.expires)
+        bearer, scopes = bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}
+        grant = replace(identity.grant, caller=bearer, scopes=scopes, prefix="/", port=original.port)
         ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
@@ -164,6 +166,7 @@ class Auth:
             "X-Sandbox-Caller": identity.grant.caller,
             "X-Sandbox-Scopes": " ".join(sorted(identity.grant.scopes)),
             "X-Sandbox-Actor": "person" if identity.person else "agent",
+            "X-Sandbox-Tools": header_of(identity.grant.tools),
             "X-Sandbox-Expires": "" if expires is None else f"{expires:.0f}",
             "X-Sandbox-Forward-Uri": original.uri_without(self._credentials.is_secret),
             "X-Sandbox-Forward-Cookie": cookies.without_ours(original.headers.get("cookie", "")),
@@ -200,6 +203,10 @@ def _check_path(identity: Identity, original: Original) -> None:
         return
     if original.path == "/tickets" and identity.grant.prefix != "/":
         raise PermissionDenied("a ticket that is bound to a path cannot make others")
+    if identity.grant.port is not None and identity.grant.port != original.port:
+        raise PermissionDenied(f"this link is for port {identity.grant.port}, and for nothing else")
     scope = scope_for(original.path) if original.port is None else "code"
     if scope is not None and scope not in identity.grant.scopes:
         raise PermissionDenied(f"this needs the scope '{scope}'")
+    if scope is not None and identity.grant.tools is not None:
+        raise PermissionDenied("this token is for the tools that it names, and for nothing else")
