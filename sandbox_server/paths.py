@@ -46,6 +46,11 @@ class Paths:
         return f"{self.agent_run}/kernels"
 
     @property
+    def control(self) -> str:
+        """Who has control, for the next process that has to know."""
+        return f"{self.run}/control.json"
+
+    @property
     def tabs(self) -> str:
         """The addresses of the browser's tabs, for the next process that owns it."""
         return f"{self.run}/tabs.json"

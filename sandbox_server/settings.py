@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 from sandbox_server.auth_settings import Auth as Auth
 from sandbox_server.browser_settings import Browser
 from sandbox_server.code_settings import Code
+from sandbox_server.control_settings import Control
 from sandbox_server.desktop_settings import Display as Display
 from sandbox_server.hub_settings import Hub
 from sandbox_server.network_settings import Fetching
@@ -292,6 +293,7 @@ class Settings:
     skills: Skills = field(default_factory=Skills)
     hub: Hub = field(default_factory=Hub)
     display: Display = field(default_factory=Display)
+    control: Control = field(default_factory=Control)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
     box: Box = field(default_factory=Box)

@@ -14,6 +14,7 @@ SETTINGS = tuple(
         "settings",
         "auth_settings",
         "browser_settings",
+        "control_settings",
         "desktop_settings",
         "hub_settings",
         "network_settings",

@@ -15,10 +15,12 @@ from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.inside import Inside
 from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.pages import Pages, answered
+from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
+from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers import isolation
@@ -62,6 +64,7 @@ def create(settings: Settings) -> Starlette:
         partial(_thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation))),
         eager=settings.browser.start == "eager",
         homepage=settings.browser.homepage or "about:blank",
+        rules=Rules(_kept_holding(paths.control)),
     )
 
     @asynccontextmanager
@@ -79,6 +82,14 @@ async def _thaw(box: BoxClient) -> None:
     if box.isolation.rung == "box":
         with suppress(Failure):  # its keeper is starting anew, and the box with it
             await box.ask("thaw")
+
+
+def _kept_holding(path: str) -> Holding:
+    """Who had control when the API wrote it down last: this process may start while a person has it."""
+    try:
+        return Holding.loads(JsonFile(path).read())
+    except (OSError, TypeError, ValueError, KeyError):
+        return Holding()
 
 
 def _display(settings: Settings) -> str:
@@ -106,6 +117,7 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
     yield Route("/browser/page-size", answered(inside.page_size))
     yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
     yield Route("/browser/proxy", answered(inside.use_proxy), methods=["PUT"])
+    yield Route("/browser/control", answered(inside.control), methods=["PUT"])
     yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)
 

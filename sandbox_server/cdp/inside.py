@@ -12,6 +12,7 @@ from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.policies import take_proxy
 from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.strip import Strip
+from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
 from sandbox_server.drivers.chromium import Chromium
@@ -70,6 +71,15 @@ class Inside:
         if running := self._browser.running:
             await take_proxy(running, proxied=address is not None)
         return await self.status(request)
+
+    async def control(self, request: Request) -> Response:
+        """Learn who may act on pages, besides the API."""
+        try:
+            holding = Holding.loads(orjson.loads(await request.body()))
+        except (ValueError, TypeError, KeyError) as error:
+            raise InvalidArgument(f"this is not who has control: {error}") from error
+        self._browser.hold(holding)
+        return JSONResponse({})
 
     async def status(self, _: Request) -> Response:
         """How the browser runs, and how many messages its clients have sent; asking starts no browser."""

@@ -12,12 +12,15 @@ from sandbox_server.core.operation import Feature
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.features.control.parts import control_of
 from sandbox_server.settings import Settings
 
 type Fact = Callable[[], bool]
@@ -72,7 +75,10 @@ class Shared:
         self.files = Files(self.processes, home=settings.agent.home)
         self.toolbox = Toolbox(self.processes)
         self.owner = Owner(settings.paths.socket("cdp"))
+        has_browser = "browser" not in settings.components.left_out
+        self.control = control_of(JsonFile(settings.paths.control), settings.control, self.owner if has_browser else None)
         self.ports = _agent_ports(settings)
+        self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
 
 
