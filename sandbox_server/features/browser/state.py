@@ -89,7 +89,7 @@ class BrowserState:
         left = [f"Of {origin} were left out: {each.left}." for origin, each in found.items() if each.left]
         return Reply(StateMoved(path=request.path, cookies=len(cookies), origins=len(origins)), hint=" ".join(left) or None)
 
-    @operation("POST /v1/browser/state/load", scope="browser", operation_id="load")
+    @operation("POST /v1/browser/state/load", scope="browser", operation_id="load", acts="cdp")
     async def load(self, request: LoadStateRequest) -> StateMoved:
         """Set what is in a file, beside what is there; pages see it when they are loaded next."""
         state = _state(await load_json(self._files, request.path), request.path)
