@@ -29,6 +29,10 @@ def exactly(devtools: Devtools, url: str) -> list[Exchange]:
     return [exchange for exchange in of(devtools, url) if exchange.exact == {"request", "response"}]
 
 
+async def with_body(devtools: Devtools, url: str) -> Exchange:
+    return (await eventually(lambda: [exchange for exchange in of(devtools, url) if exchange.body]))[0]
+
+
 async def go(tab: Tab, url: str) -> None:
     await asyncio.to_thread(tab.go, url)
 
@@ -51,9 +55,7 @@ async def test_requests_are_logged_with_what_went_over_the_wire(devtools: Devtoo
 async def test_answers_that_are_text_are_kept(devtools: Devtools, tab: Tab, site: str) -> None:
     await go(tab, f"{site}/page")
     await run(tab, f"fetch('{site}/echo').then(r => r.text())")
-    page, echo = [
-        (await eventually(lambda url=url: [one for one in of(devtools, url) if one.body]))[0] for url in (f"{site}/page", f"{site}/echo")
-    ]
+    page, echo = await with_body(devtools, f"{site}/page"), await with_body(devtools, f"{site}/echo")
     assert page.body == "<!doctype html><title>/page</title><p>/page"
     assert "host" in json.loads(echo.body or "")
 
