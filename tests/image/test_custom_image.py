@@ -1,5 +1,6 @@
 """The worked example of an image of one's own: what it adds is there, and behind the same sign-in. `scripts/build example` builds it."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 
@@ -31,7 +32,7 @@ def test_its_operation_is_called_in_every_way(custom: Sandbox) -> None:
     body = {"version": "1.4.2", "change": "minor"}
     assert custom.request("POST", "/v1/release/next", json=body).json()["data"] == {"version": "1.5.0"}
     assert custom.request("POST", "/v1/release/next", json={"version": "one"}).status_code == 400
-    assert custom.run("sandbox", "release", "next_version", "--version", "1.4.2").stdout == '{"version":"1.4.3"}\n'
+    assert json.loads(custom.run("sandbox", "release", "next_version", "--version", "1.4.2").stdout) == {"version": "1.4.3"}
     assert called(custom, "release_next", body) == {"version": "1.5.0"}
 
 
