@@ -34,6 +34,8 @@ class Claims:
     """Seconds since the epoch; None if the token has no `exp`."""
     tools: tuple[str, ...] | None = None
     """The patterns of its `tools` (a string of words, or a list); None if it has none."""
+    person: bool = False
+    """Whether its `actor` is `person`: an agent's, unless the issuer says so."""
 
 
 class Tokens:
@@ -92,7 +94,8 @@ def claims_of(payload: Mapping[str, Any]) -> Claims:
     words = granted.split() if isinstance(granted, str) else granted if isinstance(granted, list) else []
     scopes = None if granted is None else frozenset(map(str, words))
     subject, expires = payload.get("sub"), payload.get("exp")
-    return Claims(None if subject is None else str(subject), scopes, None if expires is None else float(expires), _tools(payload))
+    name, ends = None if subject is None else str(subject), None if expires is None else float(expires)
+    return Claims(name, scopes, ends, _tools(payload), person=payload.get("actor") == "person")
 
 
 def _tools(payload: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -36,6 +36,11 @@ class Identity:
     grant: Grant
     via: Via
 
+    @property
+    def person(self) -> bool:
+        """Whether a person asks: as the credential says, or who uses a browser that is signed in."""
+        return self.via == "session" if self.grant.person is None else self.grant.person
+
 
 NOBODY = Identity(Grant("nobody", frozenset()), "nothing")
 ANYONE = Identity(Grant("anyone", ALL_SCOPES), "nothing")
@@ -83,7 +88,8 @@ class Credentials:
     def session_of(self, identity: Identity) -> tuple[Grant, str]:
         """Begin a browser's session: what it may do until when, and the cookie's value."""
         ends = self._now() + self._session_ttl
-        grant = replace(identity.grant, expires=ends if identity.grant.expires is None else min(ends, identity.grant.expires))
+        expires = ends if identity.grant.expires is None else min(ends, identity.grant.expires)
+        grant = replace(identity.grant, expires=expires, person=identity.grant.person is not False)
         return grant, self._seal.seal(grant)
 
     def is_secret(self, name: str, value: str) -> bool:
@@ -106,7 +112,8 @@ class Credentials:
             return Identity(holder, "bearer")
         claims = await self._tokens.verify(bearer)
         scopes = ALL_SCOPES if claims.scopes is None else claims.scopes & ALL_SCOPES
-        return Identity(Grant(_name_of(claims.subject), scopes, expires=claims.expires, tools=claims.tools), "bearer")
+        grant = Grant(_name_of(claims.subject), scopes, expires=claims.expires, tools=claims.tools, person=claims.person)
+        return Identity(grant, "bearer")
 
     def _by_key(self, original: Original) -> Identity | None:
         if holder := self._holder(original.headers.get("x-aio-api-key", "")):
@@ -136,6 +143,11 @@ class Credentials:
         """What the browser's cookies allow, wherever."""
         opened = (self._seal.open(value, self._now()) for value in cookies.sealed_in(original.headers.get("cookie", "")))
         return [grant for grant in opened if grant and self._holds(grant)]
+
+    def visitor(self, original: Original) -> Identity:
+        """Who asks where everybody may enter: by the name that a page's browser was given, else anyone."""
+        named = (grant for grant in self.sessions(original) if grant.caller.startswith(f"{ANYONE.grant.caller}#"))
+        return next((Identity(grant, "nothing") for grant in named), ANYONE)
 
     def _by_session(self, original: Original) -> Identity | None:
         return next((Identity(grant, "session") for grant in self.sessions(original) if grant.covers(original.path)), None)
