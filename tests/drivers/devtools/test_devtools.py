@@ -30,7 +30,8 @@ def exactly(devtools: Devtools, url: str) -> list[Exchange]:
 
 
 async def with_body(devtools: Devtools, url: str) -> Exchange:
-    return (await eventually(lambda: [exchange for exchange in of(devtools, url) if exchange.body]))[0]
+    found: list[Exchange] = await eventually(lambda: [exchange for exchange in of(devtools, url) if exchange.body])
+    return found[0]
 
 
 async def go(tab: Tab, url: str) -> None:
