@@ -128,6 +128,8 @@ class Processes:
     def __init__(self, socket_path: str, patience: float = 0.0) -> None:
         self._socket_path = socket_path
         self._patience = patience
+        self.environment: Mapping[str, str] = {}
+        """What processes get beside the environment that the container started with; it may be replaced."""
 
     async def start(
         self,
@@ -165,7 +167,7 @@ class Processes:
             "argv": list(argv),
             "user": user,
             "cwd": cwd,
-            "env": dict(env or {}),
+            "env": {**self.environment, **(env or {})},
             "fds": list(given),
             "on_disconnect": on_disconnect,
             "on_exit": on_exit,
