@@ -6,9 +6,9 @@ input, a socket. A request has an `id`, which its answers repeat:
 
 - `{"op": "open", "kernel"}`: make a folder and a connection file for a kernel; `done` with `file`.
 - `{"op": "connect", "kernel", "file", "pid"}`: wait until the kernel answers; `done`.
-- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with what the kernel replied. Of
-  the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves no trace
-  in `In`.
+- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with what the kernel
+  replied. Of the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves
+  no trace in `In`.
 - `{"op": "sweep", "kernel"}`: end the copies of the kernel that what ran last has forked; `done` with how many are `left`.
 - `{"op": "close", "kernel"}`: forget the kernel and its folder; no answer.
 
