@@ -13,10 +13,9 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
-from sandbox_server.stream.pixels import Frame
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.view import Plan, View
-from sandbox_server.stream.window import Window
+from sandbox_server.stream.window import FilmRate, Window
 from sandbox_server.stream.zstd import compress
 
 FRAME_SECONDS = 1 / 60
@@ -45,6 +44,7 @@ class Viewer:
         self._session = session
         self._view = View()
         self._window = Window()
+        self._rate = FilmRate()
         self._news = asyncio.Event()
         self._visible = True
         self._greeted = False
@@ -83,9 +83,11 @@ class Viewer:
             case wire.Hello():
                 if message.version != wire.VERSION:
                     raise wire.BadMessage(f"this server speaks version {wire.VERSION}")
-                self._greeted = True
+                self._greeted, self._view.films = True, message.films
             case wire.Ack():
-                self._window.acked(message.frame, time.monotonic())
+                now = time.monotonic()
+                if self._window.acked(message.frame, now, shown_after=message.milliseconds / 1000):
+                    self._rate.learn(self._window, now)
             case wire.Ping():
                 await self._socket.send(wire.pong(message.number))
             case wire.Visible():
@@ -118,28 +120,23 @@ class Viewer:
             await self._tell()
             if self._may_look and self._has_news(begun):
                 with suppress(Unavailable):
-                    await self._send(await self._screen.look(lambda frame: self._plan(frame, time.monotonic())))
+                    await self._send(await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic())))
 
     @property
     def _may_look(self) -> bool:
         return self._visible and self._screen.running and self._window.is_open
 
     def _has_news(self, now: float) -> bool:
-        due = self._view.repay_at
+        due = self._view.due_at
         return self._screen.is_ahead or self._view.is_behind or (due is not None and due <= now)
 
     async def _wait(self, begun: float) -> None:
-        """Until there is news, or a picture has been still for long enough to be repaid; but not right after the frame before."""
-        repay = self._view.repay_at if self._may_look else None
+        """Until there is news, or something is due although there is none; but not right after the frame before."""
+        due = self._view.due_at if self._may_look else None
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if repay is None else max(0.0, repay - time.monotonic())):
+            async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
                 await self._news.wait()
         await asyncio.sleep(max(0.0, begun + FRAME_SECONDS - time.monotonic()))
-
-    def _plan(self, frame: Frame, now: float) -> Plan:
-        plan = self._view.plan(frame, now)
-        due = self._view.repay_at
-        return plan or (self._view.repay(frame) if due is not None and due <= now else plan)
 
     async def _tell(self) -> None:
         """What is no pixel."""
@@ -156,8 +153,9 @@ class Viewer:
         if not plan:
             return
         self._frame = (self._frame + 1) & 0xFFFFFFFF
-        started, size = time.monotonic(), 0
-        async for message in self._encoders.messages(self._frame, plan):
+        started, size = 0.0, 0
+        async for message in self._encoders.messages(self._frame, plan, self._rate.bits):
+            started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)
         self._window.sent(self._frame, size, started)

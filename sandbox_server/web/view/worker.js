@@ -189,8 +189,7 @@ class Engine {
         this.#note("film", [operation.area]);
         break;
       case "film ends":
-        this.#films.get(operation.number)?.close();
-        this.#films.delete(operation.number);
+        this.#endFilm(operation.number);
     }
   }
 
@@ -201,9 +200,16 @@ class Engine {
     return film;
   }
 
+  /** @param {number} number of a film; the picture is seen again where it was */
+  #endFilm(number) {
+    const film = this.#films.get(number);
+    if (film?.area.width) this.#picture.changed.push(film.area);
+    film?.close();
+    this.#films.delete(number);
+  }
+
   #endFilms() {
-    for (const film of this.#films.values()) film.close();
-    this.#films.clear();
+    for (const number of [...this.#films.keys()]) this.#endFilm(number);
   }
 
   /**
