@@ -43,6 +43,7 @@ class FilmWriter:
             "bufsize": str(int(rate * BUFFER_SECONDS)),
             "x264-params": _PARAMETERS,
         }
+        self._codec.open()  # what is set before that, these options replace
         self._started = time.monotonic()
         self._last = -1
 

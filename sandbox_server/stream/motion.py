@@ -1,7 +1,7 @@
 """What really moves: rects that keep changing although nothing in them scrolled. They are worth a film.
 
-Each tile is warmed by each change and cools with time: at 30 changes a second it is hot within a third of a second, at 10 within one and a half;
-a caret that blinks or a hand that types never makes it so.
+Each tile is warmed by each change and cools with time: at 30 changes a second it is hot within a third of a second, at 10 within one and
+a half; a caret that blinks or a hand that types never makes it so.
 """
 
 import ctypes

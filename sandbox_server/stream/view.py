@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sandbox_server.stream.films import FilmWriter
-from sandbox_server.stream.motion import Motion, Place
+from sandbox_server.stream.motion import Motion
 from sandbox_server.stream.pixels import Area, Frame, Rect, Rects, Shadow, around, cut
 
 REPAY_SECONDS = 0.3
