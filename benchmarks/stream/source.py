@@ -56,6 +56,7 @@ class Scene:
 
 def run(scene: Scene, draw: Callable[[int], None], rate: float, seconds: float) -> None:
     """Draw picture after picture at a rate, and say how many were drawn."""
+    ready()
     start, number = time.monotonic(), 0
     while (now := time.monotonic()) < start + seconds:
         number += 1
@@ -65,8 +66,15 @@ def run(scene: Scene, draw: Callable[[int], None], rate: float, seconds: float) 
     sys.stdout.write(f"{number / (now - start):.2f}\n")
 
 
+def ready() -> None:
+    """Say that the scene begins."""
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+
+
 def click(scene: Scene, seconds: float) -> None:
     """Change the target's colour at each click."""
+    ready()
     end, lit = time.monotonic() + seconds, False
     while time.monotonic() < end:
         if not scene.display.pending_events():
@@ -82,8 +90,6 @@ def main() -> None:
     """Draw the scene that is asked for."""
     kind, seconds = sys.argv[1], float(sys.argv[2])
     scene = Scene()
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
     if kind == "film":
         pictures = [scene.pixmap(scenes.film(number)) for number in range(scenes.FILM_FRAMES)]
         run(scene, lambda n: scene.show(pictures[n % scenes.FILM_FRAMES], scenes.FILM), scenes.FILM_RATE, seconds)
@@ -98,6 +104,7 @@ def main() -> None:
     elif kind == "click":
         click(scene, seconds)
     else:
+        ready()
         time.sleep(seconds)
 
 

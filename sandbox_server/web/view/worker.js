@@ -13,6 +13,8 @@ const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 4000;
 const PING_MS = 1000;
 const MAX_CHANGED = 24;
+const LITTLE_BYTES = 1024;
+const HOLD_MS = 300;
 
 /** @param {object} message @param {Transferable[]} [moved] */
 const tell = (message, moved = []) => postMessage(message, { transfer: moved });
@@ -28,7 +30,8 @@ class Engine {
   #delay = FIRST_DELAY_MS;
   #order = Promise.resolve();
   #showsFilms = false;
-  #arrived = 0;
+  #unacknowledged = 0;
+  #held = 0;
   #pings = new Map();
   #ping = 0;
   #mapped = false;
@@ -93,6 +96,7 @@ class Engine {
   #received(socket, data) {
     const arrived = performance.now();
     this.statistics.bytes += data.byteLength;
+    this.#unacknowledged += data.byteLength;
     const message = parse(data);
     if (message.kind !== "part") return this.#other(socket, message);
     const begun = message.operations.map((operation) => (operation.kind === "jpeg" ? decodeJpeg(operation.body) : undefined));
@@ -158,14 +162,29 @@ class Engine {
   async #part(socket, { frame, last, operations }, begun, arrived) {
     if (socket !== this.#socket) return;
     for (const [index, operation] of operations.entries()) await this.#do(operation, begun[index]);
-    this.#arrived = arrived;
     if (!last) return;
     this.#draw();
-    this.send(say.ack(frame, performance.now() - this.#arrived));
+    this.#acknowledge(frame, arrived);
     this.statistics.frames++;
     this.statistics.decoding = performance.now() - arrived;
     if (this.#mapped) tell({ kind: "map", rects: this.#map });
     this.#map = [];
+  }
+
+  /**
+   * At once where much is on its way; a little later where little is, so that typing costs one small packet a key.
+   * @param {number} frame
+   * @param {number} arrived
+   */
+  #acknowledge(frame, arrived) {
+    const socket = this.#socket;
+    clearTimeout(this.#held);
+    const now = () => {
+      this.#unacknowledged = 0;
+      if (socket === this.#socket) this.send(say.ack(frame, performance.now() - arrived));
+    };
+    if (this.#unacknowledged > LITTLE_BYTES) now();
+    else this.#held = setTimeout(now, HOLD_MS);
   }
 
   /**
