@@ -49,6 +49,10 @@ class Box:
 
     def call(self, verb: str, path: str, body: Any = None) -> Any:
         """Call the API as one client does, and give the JSON that it answers. Raises RuntimeError if that is no success."""
+        return json.loads(self.fetch(verb, path, body))
+
+    def fetch(self, verb: str, path: str, body: Any = None) -> bytes:
+        """Call the API, and give the bytes that it answers. Raises RuntimeError if that is no success."""
         if self._connection is None:
             self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
@@ -57,7 +61,7 @@ class Box:
         answer = response.read()
         if response.status != 200:
             raise RuntimeError(f"{verb} {path}: {response.status} {answer[:200]!r}")
-        return json.loads(answer)
+        return answer
 
     def wait(self, path: str, interval: float = 0.05, body: Any = None) -> None:
         """Return once a GET, or a POST where there is a body, is answered well."""

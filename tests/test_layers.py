@@ -14,10 +14,12 @@ SETTINGS = tuple(
         "settings",
         "auth_settings",
         "browser_settings",
+        "control_settings",
         "desktop_settings",
         "hub_settings",
         "network_settings",
         "paths",
+        "proxy_settings",
         "variables",
     )
 )

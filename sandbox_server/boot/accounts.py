@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from sandbox_server.drivers import drafts
 from sandbox_server.settings import Agent
 
 IMAGE_USER = "gem"
@@ -65,10 +66,7 @@ def allow_root(agent: Agent, sudoers: Path) -> None:
     rule = f"{agent.user} ALL=(ALL:ALL) NOPASSWD: ALL\n"
     if sudoers.exists() and sudoers.read_text(encoding="ascii") == rule:  # as in the image, whose files may be read-only
         return
-    draft = sudoers.with_suffix(".new")  # sudo skips names with a dot
-    draft.write_text(rule, encoding="ascii")
-    draft.chmod(0o440)
-    draft.replace(sudoers)
+    drafts.replace(sudoers, rule, mode=0o440)  # sudo skips names with a dot, such as the draft's
 
 
 def withdraw_root(sudoers: Path = SUDOERS) -> None:

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 from sandbox_server.boot import places
+from sandbox_server.drivers import drafts
 from sandbox_server.settings import Settings
 
 COOKIE_BYTES = 16
@@ -30,18 +31,11 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     places.own(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
 
 
-def write_authority(file: Path, display: str, owner: places.Owner) -> None:
+def write_authority(file: Path, display: str, owner: drafts.Owner) -> None:
     """Write a new cookie for X clients; the user and the group of `owner` can read it."""
     cookie = secrets.token_bytes(COOKIE_BYTES)
     entries = (_entry(_LOCAL, socket.gethostname(), display, cookie), _entry(_WILD, "", display, cookie), _entry(_WILD, "", "", cookie))
-    draft = file.with_suffix(".new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o440)
-    with open(descriptor, "wb") as written:
-        written.write(b"".join(entries))
-        if os.geteuid() == 0:
-            os.fchown(descriptor, *owner)
-    draft.replace(file)
+    drafts.replace(file, b"".join(entries), mode=0o440, owner=owner)
 
 
 def _entry(family: int, address: str, display: str, cookie: bytes) -> bytes:

@@ -3,14 +3,11 @@
 import os
 import stat
 import subprocess
-from pathlib import Path
 
+from sandbox_server.drivers.drafts import Owner
 from sandbox_server.settings import Settings
 
 SKELETON = "/etc/skel"
-
-type Owner = tuple[int, int]
-"""User id and group id."""
 
 
 def prepare(settings: Settings) -> None:
@@ -74,15 +71,3 @@ def _chmod(directory: int, mode: int) -> None:
     except PermissionError:
         if os.geteuid() == 0:
             raise
-
-
-def write_secret(path: str, text: str, owner: Owner) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    draft = Path(f"{path}.new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o400)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        if os.geteuid() == 0:
-            os.fchown(descriptor, *owner)
-    draft.replace(path)

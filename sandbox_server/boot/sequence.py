@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server import settings as declared
-from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places
+from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places, proxy
 from sandbox_server.boot.head_start import HeadStart
+from sandbox_server.drivers import drafts
 from sandbox_server.drivers import isolation as told
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.credentials.keyring import Keyring
@@ -19,6 +20,9 @@ from sandbox_server.settings import BadSettings, Settings
 EXIT_BAD_SETTINGS = 2
 EXIT_HOOK_FAILED = 3
 EXIT_NOT_ISOLATED = 4
+SECRET = 0o400
+"""Mode of a file that its owner alone reads."""
+ROOT = (0, 0)
 
 
 def boot(environ: Mapping[str, str], api: HeadStart) -> NoReturn:
@@ -56,6 +60,7 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     places.prepare_workspace(settings)
     _prepare_keys(settings)
     desktop.prepare(settings)
+    proxy.prepare(settings)
     Path(settings.paths.announcement).touch()
     components.link(settings, with_box=chosen.rung == "box")
     _run_hook("RUN_HOOK_PRE_SERVICES", settings.hooks.pre_services, settings, agent_environ)
@@ -66,9 +71,9 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
 
 def _write_environs(settings: Settings, environ: Mapping[str, str], agent_environ: Mapping[str, str]) -> None:
     control = (settings.users.control_uid, settings.users.control_uid)
-    places.write_secret(settings.paths.environ, json.dumps(dict(environ)), control)
-    places.write_secret(settings.paths.public_environ, json.dumps(declared.without_secrets(environ)), (0, 0))
-    places.write_secret(settings.paths.agent_environ, json.dumps(dict(agent_environ)), (0, 0))
+    drafts.replace(settings.paths.environ, json.dumps(dict(environ)), mode=SECRET, owner=control)
+    drafts.replace(settings.paths.public_environ, json.dumps(declared.without_secrets(environ)), mode=SECRET, owner=ROOT)
+    drafts.replace(settings.paths.agent_environ, json.dumps(dict(agent_environ)), mode=SECRET, owner=ROOT)
 
 
 def _prepare_keys(settings: Settings) -> None:

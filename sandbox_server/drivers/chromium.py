@@ -16,6 +16,7 @@ from typing import Any
 
 from sandbox_server.browser_settings import Browser
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers import drafts
 from sandbox_server.drivers.process import Process, Processes
 
 COMMAND_TIMEOUT = 10.0
@@ -62,6 +63,8 @@ class Policies:
     allowed_urls: tuple[str, ...] = ()
     file_dialogs: bool | None = None
     """None leaves the choice to Chromium."""
+    proxy: str | None = None
+    """Host and port of the proxy for everything but loopback and link-local addresses."""
 
     def document(self, downloads: str, doh_templates: str | None, viewable: Sequence[str]) -> dict[str, Any]:
         """The policy file (https://chromeenterprise.google/policies).
@@ -83,6 +86,8 @@ class Policies:
         }
         if self.file_dialogs is not None:
             policies["AllowFileSelectionDialogs"] = self.file_dialogs
+        if self.proxy:
+            policies["ProxySettings"] = {"ProxyMode": "fixed_servers", "ProxyServer": self.proxy}
         if doh_templates:
             policies |= {"DnsOverHttpsMode": "automatic", "DnsOverHttpsTemplates": doh_templates}
         return policies
@@ -142,7 +147,7 @@ class Chromium:
         self.sandboxed = True
 
     def change(self, *, language: str | None = None, **policies: Any) -> None:
-        """Change what the next start uses: the language and fields of `Policies`."""
+        """Change what the next start, or the next writing of the policies, uses: the language and fields of `Policies`."""
         self.policies = replace(self.policies, **policies)
         self.language = language or self.language
 
@@ -178,10 +183,8 @@ class Chromium:
     def write_policies(self) -> None:
         """Write the policy file; a running Chromium reads it by itself after a few seconds."""
         document = self.policies.document(self._place.downloads, self._browser.doh_templates, self._place.viewable)
-        fresh = f"{self._place.policies}.new"
         try:
-            Path(fresh).write_text(json.dumps(document, indent=1), encoding="utf-8")
-            os.rename(fresh, self._place.policies)
+            drafts.replace(self._place.policies, json.dumps(document, indent=1), mode=0o644)
         except OSError:
             log.exception("the browser runs without its policies")
 

@@ -1,9 +1,10 @@
 """State that outlives a process: one JSON value in a file."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
+
+from sandbox_server.drivers import drafts
 
 
 class JsonFile:
@@ -21,8 +22,4 @@ class JsonFile:
 
     def write(self, value: object) -> None:
         """Replace it in one step."""
-        draft = self._path.with_suffix(".new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump(value, file)
-        draft.replace(self._path)
+        drafts.replace(self._path, json.dumps(value))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot.places import fill_home, own, prepare, prepare_workspace, write_secret
+from sandbox_server.boot.places import fill_home, own, prepare, prepare_workspace
 from sandbox_server.settings import Agent, Logs, Paths, Settings
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
@@ -98,11 +98,3 @@ def test_a_link_in_place_of_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError):
         own(str(tmp_path / "link"), 0o700, AGENT)
     assert owner(tmp_path / "target") == (0, 0)
-
-
-def test_a_secret_is_its_owners_alone_and_replaces_what_was_there(tmp_path: Path) -> None:
-    file = tmp_path / "secret"
-    write_secret(str(file), "one", CONTROL)
-    write_secret(str(file), "two", CONTROL)
-    assert (file.read_text(), owner(file), mode(file)) == ("two", CONTROL, 0o400)
-    assert [path.name for path in tmp_path.iterdir()] == ["secret"]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Match
@@ -13,23 +14,42 @@ class Growing:
 
     def __init__(self, app: Starlette) -> None:
         self._app = app
-        self._next: ASGIApp = self._wait_first
+        self._next: ASGIApp = self._begin
         self._whole = asyncio.Event()
+        self._requests = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     def complete(self, routes: Sequence[BaseRoute]) -> None:
         """Answer with these, the first ones among them, from now on."""
         self._app.router.routes[:] = routes
-        self._next = self._app
         self._whole.set()
+
+    async def quiet(self, seconds: float) -> None:
+        """Return in a moment when no request is being answered, after some seconds at the latest. To be asked once, in the end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._quiet.wait()
+        self._next = self._app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         await self._next(scope, receive, send)
 
-    async def _wait_first(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan" and not self._answers(scope):
-            await self._whole.wait()
-        await self._app(scope, receive, send)
+    async def _begin(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        self._requests += 1
+        self._quiet.clear()
+        try:
+            if not self._whole.is_set() and not self._answers(scope):
+                await self._whole.wait()
+            await self._app(scope, receive, send)
+        finally:
+            self._requests -= 1
+            if not self._requests:
+                self._quiet.set()
 
     def _answers(self, scope: Scope) -> bool:
         return any(route.matches(scope)[0] is Match.FULL for route in self._app.routes)

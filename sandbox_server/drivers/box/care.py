@@ -1,11 +1,11 @@
 """Caring for the box: making it, ending it, and what may be done to it in between, each in milliseconds."""
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from sandbox_server.drivers import drafts
 from sandbox_server.drivers.box import processes as box_processes
 from sandbox_server.drivers.box.box import Box, BoxError, Tree, create, start_time
 from sandbox_server.drivers.box.layers import remove
@@ -81,9 +81,7 @@ class BoxCare:
 
     def _write_record(self, box: Box) -> None:
         parts = [[part.path, part.lower] if isinstance(part, Layered) else [part.path] for part in self._parts]
-        with open(f"{self._record}.new", "w", encoding="utf-8") as file:
-            json.dump({"init": box.init, "start": start_time(box.init), "parts": parts}, file)
-        os.rename(f"{self._record}.new", self._record)
+        drafts.replace(self._record, json.dumps({"init": box.init, "start": start_time(box.init), "parts": parts}))
 
     def forget(self) -> None:
         """Give up a box that has ended."""

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from sandbox_server.drivers import drafts
 from sandbox_server.drivers.box.plan import Layered, copy_owner
 from sandbox_server.drivers.box.reserve import Reserve
 
@@ -256,17 +257,7 @@ class BoxStore:
         return os.path.join(self.folder, *names)
 
     def _write(self, name: str, content: object) -> None:
-        draft = self._path(f"{name}.new")
-        with open(draft, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(draft, self._path(name))
-        directory = os.open(os.path.dirname(self._path(name)), os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        drafts.replace(self._path(name), json.dumps(content), durable=True)
 
 
 def _walk(folder: str) -> Iterator[str]:

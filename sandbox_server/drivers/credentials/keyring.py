@@ -2,8 +2,9 @@
 
 import os
 import secrets
-from contextlib import suppress
 from pathlib import Path
+
+from sandbox_server.drivers import drafts
 
 _BYTES = 32
 
@@ -29,10 +30,11 @@ class Keyring:
         if with_api_key:
             self._keep("api-key", control)
         token = secrets.token_urlsafe(_BYTES)
-        _write(self._run / "agent-token", token, 0o600, control)
-        _write(self._agent_run / "token", token, 0o640, (os.geteuid(), agent[1]))
+        drafts.replace(self._run / "agent-token", f"{token}\n", owner=control)
+        drafts.replace(self._agent_run / "token", f"{token}\n", mode=0o640, owner=(os.geteuid(), agent[1]))
         Path(self.tickets).mkdir(mode=0o700, exist_ok=True)
-        _chown(self.tickets, control)
+        if os.geteuid() == 0:
+            os.chown(self.tickets, *control)
 
     def read(self, name: str) -> str | None:
         """The secret `session-key`, `api-key` or `agent-token`; None if boot made none."""
@@ -43,22 +45,4 @@ class Keyring:
 
     def _keep(self, name: str, owner: tuple[int, int]) -> None:
         if self.read(name) is None:
-            _write(self._run / name, secrets.token_urlsafe(_BYTES), 0o600, owner)
-
-
-def _write(file: Path, secret: str, mode: int, owner: tuple[int, int]) -> None:
-    """Replace the file whole; it is never readable by anyone else, not even for a moment."""
-    draft = file.with_name(f".{file.name}.new")
-    with suppress(FileNotFoundError):
-        draft.unlink()
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as stream:
-        stream.write(f"{secret}\n")
-    _chown(draft, owner)
-    draft.chmod(mode)
-    draft.rename(file)
-
-
-def _chown(path: str | Path, owner: tuple[int, int]) -> None:
-    if os.geteuid() == 0:
-        os.chown(path, *owner)
+            drafts.replace(self._run / name, f"{secrets.token_urlsafe(_BYTES)}\n", owner=owner)

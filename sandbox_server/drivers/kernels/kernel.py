@@ -66,7 +66,7 @@ class Kernel:
         """Wait until it answers. Raises KernelEnded, and Unavailable where the relay fails."""
         number = await self._relay.current()
         if number != self._connected_by:
-            await self._unless_it_ends(self._relay.ask("connect", kernel=self._key, file=self._file))
+            await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
             self._connected_by = number
 
     async def execute(self, code: str, bounds: Bounds, on_output: OnOutput) -> Line:
@@ -89,6 +89,12 @@ class Kernel:
     async def interrupt(self) -> None:
         """Raise KeyboardInterrupt in what it runs, and interrupt its own processes."""
         await self._process.kill(signal.SIGINT)
+
+    async def sweep(self) -> bool:
+        """End the copies of itself that what ran last has forked; False where some are left, or nobody can tell."""
+        with suppress(Failure, KernelEnded):
+            return (await self._unless_it_ends(self._relay.prepare("sweep", kernel=self._key))).get("left") == 0
+        return False
 
     async def close(self) -> None:
         """End it at once, with all of its process group."""

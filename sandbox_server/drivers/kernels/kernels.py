@@ -26,6 +26,9 @@ PROBE_SECONDS = 20.0
 WARM_AFTER = 1.5
 """Seconds after the server's start in which nothing is kept ready: the desktop and the browser start then."""
 
+HASTEN_AFTER = 0.5
+"""Seconds that a caller waits for a kernel that is only starting, at the lowest priority, before another is started for him."""
+
 _FIND = """
 for packages in "$1"/*/; do
   version=$(basename "$packages")
@@ -119,17 +122,39 @@ class Kernels:
         """
         python = await self._known(name)
         default = await self.pythons.get(self.default)
-        if self._warm and python == default:
-            ready, self._ready = self._ready or self._keep_ready(python), None
-            try:
-                kernel = await ready
-                if kernel.exit is None:
-                    return kernel
-            except (Failure, KernelEnded):
-                _log.warning("the kernel that was kept ready is gone", exc_info=True)
-            finally:
-                self._keep_ready_again(python)
+        if self._warm and python == default and (kernel := await self._take_ready(python)):
+            return kernel
         return await self._start(python)
+
+    async def _take_ready(self, python: Python) -> Kernel | None:
+        """Give the kernel that is kept ready, or one that is ready sooner; None where that has ended."""
+        ready, self._ready = self._ready, None
+        try:
+            if ready and not ready.done():
+                ready = await self._hasten(ready, python)
+            kernel = await ready if ready else None
+            return kernel if kernel and kernel.exit is None else None
+        except (Failure, KernelEnded):
+            _log.warning("the kernel that was kept ready is gone", exc_info=True)
+            return None
+        finally:
+            self._ready = self._ready or self._keep_ready(python)
+
+    async def _hasten(self, ready: asyncio.Task[Kernel], python: Python) -> asyncio.Task[Kernel]:
+        """Wait for a kernel that gives way to everything else, but not for long: on a busy machine another is ready sooner."""
+        started = [ready]
+        try:
+            if not (await asyncio.wait(started, timeout=HASTEN_AFTER))[0]:
+                started.append(self._tasks.start(self._start(python), name="starting a kernel at once"))
+                await asyncio.wait(started, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self._ready, *others = started
+            for other in others:
+                other.cancel()
+            raise
+        first = next(task for task in started if task.done())
+        self._ready = next((task for task in started if task is not first), None)
+        return first
 
     async def _known(self, name: str) -> Python:
         if not self._enabled:
@@ -144,18 +169,16 @@ class Kernels:
     def _keep_ready(self, python: Python) -> asyncio.Task[Kernel]:
         return self._tasks.start(self._start(python, background=True), name="starting a kernel")
 
-    def _keep_ready_again(self, python: Python) -> None:
-        if self._ready is None:
-            self._ready = self._keep_ready(python)
-
     async def _start(self, python: Python, *, background: bool = False) -> Kernel:
         relay, tail, key = await self.relayed(), Tail(), secrets.token_hex(6)
-        file = str((await relay.ask("open", kernel=key))["file"])
+        file = str((await relay.prepare("open", kernel=key))["file"])
         said = PipeReader(tail.take)
         argv = [python.program, SCRIPT, python.packages, file]
         env = {"TANDEM_WARM": "1"} if background else {}
         try:
-            process = await self._processes.start(argv, env=env, stdout=said.theirs, stderr=said.theirs, limits=self._limits)
+            process = await self._processes.start(
+                argv, env=env, stdout=said.theirs, stderr=said.theirs, on_exit="kill", limits=self._limits
+            )
         except (NotFound, PermissionDenied) as error:
             said.close()
             raise Unavailable(f"{python.name} cannot be started: {error.message}") from error

@@ -7,6 +7,7 @@ has installed itself goes before them.
 import os
 import sys
 import threading
+from collections.abc import Callable
 
 LOW_PRIORITY = 19
 
@@ -35,7 +36,20 @@ def run(connection_file: str) -> None:
     options = ["-f", connection_file, "--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
     app = IPKernelApp.instance()
     app.initialize(options)
+    app.shell.events.register("post_execute", _leave_to(os.getpid()))
     app.start()
+
+
+def _leave_to(kernel: int) -> Callable[[], None]:
+    """End a copy of the kernel, which code has forked, when that code is over: it would take what is meant for the kernel."""
+
+    def leave() -> None:
+        if os.getpid() != kernel:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
+
+    return leave
 
 
 def _load() -> None:

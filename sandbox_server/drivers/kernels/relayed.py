@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -16,6 +16,10 @@ from sandbox_server.drivers.process import Processes, put_down
 
 SCRIPT = str(Path(__file__).with_name("relay.py"))
 RETRY_AFTER = 1.0
+OOM_SCORE = 200
+"""Well below that of all that the agent runs: the relay serves every session, so none of its memory's hogs takes it along."""
+TRIES = 3
+"""For what may be asked twice, where the relay ended before it answered."""
 
 type OnOutput = Callable[[Line], None]
 
@@ -57,6 +61,10 @@ class _Conversation:
             question.answer.set_exception(Unavailable(f"the kernel does not answer: {str(line.get('reason'))[:1000]}"))
 
 
+class RelayEnded(Unavailable):
+    """The relay ended before it had answered."""
+
+
 class Relayed:
     """Asks the relay; an asynchronous context manager, which ends it.
 
@@ -84,10 +92,21 @@ class Relayed:
         """Which relay it is, by number: a kernel has to be connected once through each. Raises Unavailable where none can start."""
         return (await self._running()).number
 
+    async def prepare(self, op: str, **fields: object) -> Line:
+        """Ask for what can be asked twice, and ask again where the relay ended before it answered.
+
+        Raises Unavailable as `ask` does, and ResourceExhausted where no relay can be started for want of processes.
+        """
+        for _ in range(TRIES - 1):
+            with suppress(RelayEnded):
+                return await self.ask(op, None, **fields)
+        return await self.ask(op, None, **fields)
+
     async def ask(self, op: str, on_output: OnOutput | None = None, **fields: object) -> Line:
         """Ask and give the answer; `on_output` hears what comes before it.
 
-        Raises Unavailable where the relay cannot do it, or ended before it answered.
+        Raises Unavailable where the relay cannot do it, and RelayEnded where that ended before it answered; the next one who asks starts
+        another.
         """
         conversation, number = await self._running(), next(self._numbers)
         question = conversation.questions[number] = _Question(asyncio.get_running_loop().create_future(), on_output)
@@ -109,7 +128,7 @@ class Relayed:
     async def _start(self) -> _Conversation:
         await self._opened.aclose()
         lines = await self._opened.enter_async_context(Lines())
-        process = await self._processes.start(self._argv, cwd="/", stdin=lines.theirs)
+        process = await self._processes.start(self._argv, cwd="/", stdin=lines.theirs, oom_score=OOM_SCORE)
         self._opened.push_async_callback(put_down, process)
         lines.release()
         conversation = _Conversation(lines, next(self._numbers))
@@ -117,5 +136,5 @@ class Relayed:
         return conversation
 
 
-def _gone() -> Unavailable:
-    return Unavailable("the relay to the kernels ended", retry_after=RETRY_AFTER)
+def _gone() -> RelayEnded:
+    return RelayEnded("the relay to the kernels ended", retry_after=RETRY_AFTER)

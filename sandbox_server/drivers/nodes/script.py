@@ -68,6 +68,7 @@ class Scripts:
                         stdout=stdout.theirs,
                         stderr=stderr.theirs,
                         pipe=(told.theirs, told.theirs),
+                        on_exit="kill",
                         limits={"data": limits.memory, "core": 0},
                     )
                     for end in (stdout, stderr, given, told):

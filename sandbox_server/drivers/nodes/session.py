@@ -58,6 +58,7 @@ class Running:
             stdout=self._stdout.theirs,
             stderr=self._stderr.theirs,
             pipe=(self.lines.theirs, self.lines.theirs),
+            on_exit="kill",
             limits={"data": memory, "core": 0},
         )
         self._opened.push_async_callback(put_down, self._process)

@@ -10,6 +10,7 @@ from typing import Any
 
 import av
 from av.video import VideoStream
+from av.video.reformatter import VideoReformatter
 from PIL import Image
 
 SOUND_RATE = 48000
@@ -61,6 +62,7 @@ class Film:
         self._container = av.open(self._output, "w", format="mp4", options=dict(_MOVIE))
         self._video = self._add_video(fps, {"crf": str(crf), "preset": "veryfast", "tune": "zerolatency"})
         self._audio = self._container.add_stream("aac", rate=SOUND_RATE, layout="stereo") if sound else None
+        self._scaler = VideoReformatter()  # PyAV's own of this thread would be freed in a forked child, without its threads: that hangs
         self._last: Image.Image | None = None
         self._written = self._key = float("-inf")
         self._samples = 0
@@ -106,7 +108,7 @@ class Film:
 
     def _write(self, picture: Image.Image, at: float) -> None:
         frame = _frame(picture if picture.mode == "RGB" else picture.convert("RGB"))
-        frame = frame.reformat(width=self._size[0], height=self._size[1], format="yuv420p")
+        frame = self._scaler.reformat(frame, width=self._size[0], height=self._size[1], format="yuv420p")
         frame.pts, frame.time_base = round(at * _TICKS), Fraction(1, _TICKS)
         if at - self._key >= _KEY_SECONDS:
             frame.pict_type, self._key = av.video.frame.PictureType.I, at

@@ -68,7 +68,7 @@ class BrowserState:
         await save_json(self._files, request.path, {"cookies": cookies, "origins": origins})
         return StateMoved(path=request.path, cookies=len(cookies), origins=len(origins))
 
-    @operation("POST /v1/browser/state/load", scope="browser", operation_id="load")
+    @operation("POST /v1/browser/state/load", scope="browser", operation_id="load", acts="cdp")
     async def load(self, request: LoadStateRequest) -> StateMoved:
         """Set the cookies and the local storage of a file, beside what is there; pages see them when they are loaded next."""
         state = _state(await load_json(self._files, request.path), request.path)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
+from sandbox_server.drivers import drafts
 from sandbox_server.features.observe.guardrail import Guardrail
 from sandbox_server.features.observe.sampler import Sampler
 from sandbox_server.features.observe.wire import ObservationEvent, ObservationLiveSnapshot, ObserveStartRequest
@@ -102,9 +103,7 @@ class Observation:
             self._written += sum(map(len, lines))
             return
         self._lines = (self._lines + lines)[-GUARDRAIL_SAMPLES:]
-        with open(f"{self.path}.new", "w", encoding="utf-8") as file:
-            file.writelines(self._lines)
-        os.replace(f"{self.path}.new", self.path)
+        drafts.replace(self.path, "".join(self._lines))
 
 
 def _line(name: str, model: ObservationLiveSnapshot | ObservationEvent) -> str:

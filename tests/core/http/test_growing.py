@@ -63,3 +63,28 @@ async def test_the_first_routes_stay(growing: Growing) -> None:
     growing.complete([EARLY, LATE])
 
     assert [await status(growing, "GET", path) for path in ("/early", "/late")] == [200, 200]
+
+
+async def test_it_is_quiet_once_nothing_is_being_answered(growing: Growing) -> None:
+    asked = asyncio.create_task(status(growing, "GET", "/late"))
+    await asyncio.sleep(0)
+    quiet = asyncio.create_task(growing.quiet(30))
+    await asyncio.sleep(0)
+    assert not quiet.done()
+
+    growing.complete([EARLY, LATE])
+    await quiet
+
+    assert await asked == 200
+    assert await status(growing, "GET", "/early") == 200
+
+
+async def test_a_request_that_lasts_is_not_waited_for_without_end(growing: Growing) -> None:
+    asked = asyncio.create_task(status(growing, "GET", "/late"))
+    await asyncio.sleep(0)
+
+    await growing.quiet(0.01)
+
+    assert not asked.done()
+    growing.complete([EARLY, LATE])
+    assert await asked == 200

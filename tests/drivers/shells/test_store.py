@@ -87,7 +87,7 @@ def test_a_write_that_breaks_off_leaves_the_file_as_it_was(file: Path) -> None:
 
 
 def test_a_draft_that_was_left_behind_does_no_harm(file: Path) -> None:
-    file.with_suffix(".new").write_text("x" * 10_000)
+    file.with_name(f".{file.name}.new").write_text("x" * 10_000)
     ShellStore(str(file)).write([SESSION], [])
     assert json.loads(file.read_text())["sessions"][0]["id"] == "main"
     assert list(file.parent.iterdir()) == [file]

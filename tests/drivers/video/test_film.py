@@ -3,6 +3,8 @@
 import math
 import os
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,3 +94,32 @@ def test_a_full_disk_is_said() -> None:
     with pytest.raises(OSError, match="No space left"):
         make(Film(full, (64, 48), fps=10, crf=20, sound=False))
     os.close(full)
+
+
+FORKED = """
+import os, threading
+from PIL import Image
+from sandbox_server.drivers.video.film import Film
+
+made, over = threading.Event(), threading.Event()
+
+def make() -> None:
+    film = Film(os.open(os.devnull, os.O_WRONLY), (640, 480), fps=10, crf=20, sound=False)
+    film.show(Image.new("RGB", (1280, 960)), 0.0)
+    made.set()
+    over.wait()
+
+thread = threading.Thread(target=make)
+thread.start()
+made.wait()
+child = os.fork()
+if child == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+over.set()
+"""
+
+
+def test_a_process_that_makes_a_film_can_be_forked() -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout == "7\n"

@@ -26,11 +26,11 @@ def test_a_report_is_the_session_and_then_its_lines(reports: Reports, tmp_path: 
 
 def test_reports_outlive_the_server_and_what_broke_off_does_not(reports: Reports, tmp_path: Path) -> None:
     report = reports.write({"session_id": "s"}, f"{tmp_path}/samples", "why")
-    (tmp_path / "reports/half.jsonl.new").touch()
+    (tmp_path / "reports/.half.jsonl.gz.new").touch()
     again = Reports(f"{tmp_path}/reports")
     again.prepare()
     assert again.all() == [report]
-    assert not (tmp_path / "reports/half.jsonl.new").exists()
+    assert not (tmp_path / "reports/.half.jsonl.gz.new").exists()
 
 
 def test_a_deleted_report_is_gone_with_its_file(reports: Reports, tmp_path: Path) -> None:
