@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 
 PORT = 7800
 QUEUE_BYTES = 64 * 1024
@@ -70,12 +71,12 @@ def main() -> None:
     while True:
         now = time.monotonic()
         wait = min(way.due[0][0] - now if way.due else COUNT_SECONDS, COUNT_SECONDS)
-        ready, _, _ = select.select([device, wire], [], [], max(0.0, wait))
+        ready, _, _ = select.select([device, wire.fileno()], [], [], max(0.0, wait))
         now = time.monotonic()
         if device in ready:
             for packet in pending(lambda: os.read(device, 2048)):
                 way.take(packet, now)
-        if wire in ready:
+        if wire.fileno() in ready:
             for packet in pending(lambda: wire.recv(2048)):
                 received += len(packet)
                 os.write(device, packet)
@@ -88,7 +89,7 @@ def main() -> None:
             os.rename("/tmp/net.json.new", "/tmp/net.json")
 
 
-def pending(read):  # type: ignore[no-untyped-def] # of either kind of descriptor
+def pending(read: Callable[[], bytes]) -> Iterator[bytes]:
     """What can be read now, up to a bounded number of packets."""
     for _ in range(64):
         try:

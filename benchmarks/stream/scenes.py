@@ -42,7 +42,9 @@ def film(number: int) -> Image.Image:
     """A picture of a film: a photograph that turns and comes nearer."""
     turn = number % FILM_FRAMES
     near = min(turn, FILM_FRAMES - turn)
-    turned = _photograph().rotate(near * 0.8, Image.Resampling.BILINEAR).crop((300 + near * 4, 240 + near * 3, 1140 - near * 4, 870 - near * 3))
+    turned = (
+        _photograph().rotate(near * 0.8, Image.Resampling.BILINEAR).crop((300 + near * 4, 240 + near * 3, 1140 - near * 4, 870 - near * 3))
+    )
     return turned.resize(FILM[2:], Image.Resampling.BILINEAR)
 
 

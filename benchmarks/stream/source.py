@@ -100,7 +100,12 @@ def main() -> None:
         slides = [scene.pixmap(scenes.slide(number)) for number in range(6)]
         run(scene, lambda n: scene.show(slides[n % 6], scenes.PAGE), scenes.SLIDE_RATE, seconds)
     elif kind == "type":
-        run(scene, lambda n: scene.window.draw_text(scene.gc, 200 + n * 8 % 800, 300 + n // 100 * 20, b"etaoin"[n % 6 : n % 6 + 1]), 8, seconds)
+        run(
+            scene,
+            lambda n: scene.window.draw_text(scene.gc, 200 + n * 8 % 800, 300 + n // 100 * 20, b"etaoin"[n % 6 : n % 6 + 1]),
+            8,
+            seconds,
+        )
     elif kind == "click":
         click(scene, seconds)
     else:

@@ -3,6 +3,7 @@
 Runs in a container beside the product. Reads commands as JSON lines, answers each with one: open, close, click, follow, picture.
 """
 
+import itertools
 import json
 import mmap
 import os
@@ -65,8 +66,15 @@ class Watch:
         """Open a page and wait until the desktop is seen on it."""
         profile = f"/tmp/profile-{random.randrange(1 << 30)}"
         argv = ["chromium", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--kiosk", "--no-first-run", "--disable-sync"]
-        argv += [f"--window-size={WIDTH},{HEIGHT}", "--window-position=0,0", f"--unsafely-treat-insecure-origin-as-secure={origin}", "--test-type"]
-        self.browser = subprocess.Popen([*argv, url], env=os.environ | {"DISPLAY": DISPLAY}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        argv += [
+            f"--window-size={WIDTH},{HEIGHT}",
+            "--window-position=0,0",
+            f"--unsafely-treat-insecure-origin-as-secure={origin}",
+            "--test-type",
+        ]
+        self.browser = subprocess.Popen(
+            [*argv, url], env=os.environ | {"DISPLAY": DISPLAY}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         start = time.monotonic()
         while (found := self.screen.find()) is None:
             if time.monotonic() > start + OPEN_SECONDS:
@@ -119,10 +127,15 @@ class Watch:
             time.sleep(POLL_SECONDS)
         for number, shown in keep:
             likeness.append(ssim(luma(np.asarray(scenes.film(number))), luma(shown[:, :, ::-1])))
-        gaps = [b[0] - a[0] for a, b in zip(seen, seen[1:], strict=False)]
+        gaps = [b[0] - a[0] for a, b in itertools.pairwise(seen)]
         shown = (seen[-1][1] - seen[0][1]) % 65536 if len(seen) > 1 else 0
         late = sum(gap > 1.5 / rate for gap in gaps) / len(gaps) if gaps else 1.0
-        result = {"late": late, "fps": len(seen) / seconds, "missed": 1 - len(gaps) / shown if shown else 1.0, "longest": max(gaps, default=seconds)}
+        result = {
+            "late": late,
+            "fps": len(seen) / seconds,
+            "missed": 1 - len(gaps) / shown if shown else 1.0,
+            "longest": max(gaps, default=seconds),
+        }
         return result | ({"ssim": float(np.median(likeness))} if likeness else {})
 
     def picture(self, path: str) -> dict[str, Any]:

@@ -2,24 +2,27 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands
+from sandbox_server.stream.hands import Hands, means_to_act
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.seat import Lease
 from sandbox_server.stream.view import Plan, View
 from sandbox_server.stream.window import FilmRate, Window
 from sandbox_server.stream.zstd import compress
 
 FRAME_SECONDS = 1 / 60
-"""Between the beginnings of two frames, at least: screens show no more."""
+"""Between the beginnings of two frames, at least, for who drives: screens show no more."""
+WATCH_SECONDS = 1 / 15
+"""For a person who only watches: the processor is the agent's then."""
 
 
 class Socket(Protocol):
@@ -33,14 +36,17 @@ class Socket(Protocol):
 
 
 class Viewer:
-    """One viewer of the screen. `may_act` says, whenever something is to be done to the desktop, whether that counts."""
+    """One viewer of the screen, whose input counts if `caller` may act and the lease lets it."""
 
-    def __init__(self, socket: Socket, screen: Screen, hands: Hands, encoders: Encoders, may_act: Callable[[], bool], session: int) -> None:
+    def __init__(
+        self, socket: Socket, screen: Screen, hands: Hands, encoders: Encoders, caller: Caller, lease: Lease, session: int
+    ) -> None:
         self._socket = socket
         self._screen = screen
         self._hands = hands
         self._encoders = encoders
-        self._may_act = may_act
+        self._caller = caller
+        self._lease = lease
         self._session = session
         self._view = View()
         self._window = Window()
@@ -51,6 +57,7 @@ class Viewer:
         self._frame = 0
         self._cursor: Cursor | None = None
         self._running = True
+        self._rights = 0
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -66,6 +73,7 @@ class Viewer:
             await self._screen.join(self)
             async with Tasks() as tasks:
                 ends = {tasks.start(self._listen(), name="viewer to desktop"), tasks.start(self._show(), name="desktop to viewer")}
+                tasks.start(self._lease.follow(self.wake), name="follow the lease")
                 ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for end in ended:
                     end.result()
@@ -99,10 +107,14 @@ class Viewer:
         self._news.set()
 
     async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
-        if not self._may_act():
+        if not self._caller.may("control"):
             return
+        counts = await self._lease.drive() if means_to_act(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
-            await self._hands.do(what)
+            if counts:
+                await self._hands.do(what)
+            elif self._hands.holds:
+                await self._hands.let_go()
 
     async def _start_over(self) -> None:
         with suppress(Unavailable):
@@ -136,16 +148,32 @@ class Viewer:
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
                 await self._news.wait()
-        await asyncio.sleep(max(0.0, begun + FRAME_SECONDS - time.monotonic()))
+        least = WATCH_SECONDS if self._caller.person and not self._lease.drives else FRAME_SECONDS
+        await asyncio.sleep(max(0.0, begun + least - time.monotonic()))
 
     async def _tell(self) -> None:
         """What is no pixel."""
+        await self._keep_to_lease()
         if self._screen.running != self._running:
             self._running = self._screen.running
             await self._socket.send(wire.desktop(running=self._running))
         if self._screen.cursor is not None and self._screen.cursor != self._cursor:
             self._cursor = shown = self._screen.cursor
             await self._socket.send(wire.cursor(shown.hot, (shown.width, shown.height), compress(shown.pixels)))
+
+    @property
+    def _held_rights(self) -> int:
+        if not self._caller.may("control"):
+            return 0
+        return wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
+
+    async def _keep_to_lease(self) -> None:
+        if not self._lease.drives and self._hands.holds:
+            with suppress(Unavailable):
+                await self._hands.let_go()
+        if self._frame and self._rights != self._held_rights:
+            self._rights = self._held_rights
+            await self._socket.send(wire.rights(self._rights))
 
     async def _send(self, plan: Plan) -> None:
         if plan.size:
@@ -164,5 +192,5 @@ class Viewer:
         if self._frame:
             await self._socket.send(wire.size(width, height))
         else:
-            rights = wire.HOLDS_CONTROL if self._may_act() else 0
-            await self._socket.send(wire.hello(self._session, rights, width, height))
+            self._rights = self._held_rights
+            await self._socket.send(wire.hello(self._session, self._rights, width, height))

@@ -4,14 +4,15 @@ import { decompress } from "/static/vendor/fzstd.mjs";
 import { Film, showsFilms } from "./decoders/film.js";
 import { decodeJpeg, pixelsOf } from "./decoders/jpeg.js";
 import { Picture } from "./picture.js";
-import { HOLDS_CONTROL, VERSION, parse, say } from "./wire.js";
+import { DRIVES, MAY_ACT, VERSION, parse, say } from "./wire.js";
 
 /** @typedef {import("./wire.js").Area} Area */
 /** @typedef {import("./wire.js").Operation} Operation */
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 4000;
-const PING_MS = 1000;
+const COUNT_MS = 1000;
+const PING_EVERY = 5;
 const MAX_CHANGED = 24;
 const LITTLE_BYTES = 1024;
 const HOLD_MS = 300;
@@ -34,6 +35,7 @@ class Engine {
   #held = 0;
   #pings = new Map();
   #ping = 0;
+  #measured = 0;
   #mapped = false;
   /** @type {{kind: string, area: Area}[]} */
   #map = [];
@@ -47,7 +49,7 @@ class Engine {
     this.address = address;
     this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false, desynchronized: true }));
     this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0 };
-    setInterval(() => this.#measure(), PING_MS);
+    setInterval(() => this.#measure(), COUNT_MS);
   }
 
   async start() {
@@ -119,7 +121,7 @@ class Engine {
         this.#delay = FIRST_DELAY_MS;
         this.#order = this.#order.then(() => this.#resize(message.width, message.height));
         tell({ kind: "state", state: "connected" });
-        tell({ kind: "rights", control: (message.rights & HOLDS_CONTROL) !== 0 });
+        tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
         break;
       case "size":
         this.#order = this.#order.then(() => this.#resize(message.width, message.height));
@@ -132,7 +134,7 @@ class Engine {
         this.#pings.delete(message.number);
         break;
       case "rights":
-        tell({ kind: "rights", control: (message.rights & HOLDS_CONTROL) !== 0 });
+        tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
         break;
       default:
         tell(message);
@@ -248,9 +250,11 @@ class Engine {
   }
 
   #measure() {
-    this.#pings.clear();
-    this.#pings.set(++this.#ping, performance.now());
-    this.send(say.ping(this.#ping));
+    if (this.#measured++ % PING_EVERY === 0) {
+      this.#pings.clear();
+      this.#pings.set(++this.#ping, performance.now());
+      this.send(say.ping(this.#ping));
+    }
     tell({ kind: "statistics", ...this.statistics });
     this.statistics.frames = this.statistics.bytes = 0;
   }
