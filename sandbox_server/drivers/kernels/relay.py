@@ -263,13 +263,8 @@ class Relay:
         return {**told, "dropped": run.dropped, "complete": run.idle.is_set()}
 
     async def _show(self, request: Message, _: Send) -> Message:
-        with open(request["file"], encoding="utf-8") as file:
-            described = json.load(file)
         os.makedirs(os.path.join(self._folder, KNOWN), 0o700, exist_ok=True)
-        draft = os.path.join(self._folder, request["kernel"], "shown.json")
-        with open(draft, "w", encoding="utf-8") as file:
-            json.dump({**described, "kernel_name": request["name"]}, file)
-        os.rename(draft, self._shown(request["kernel"]))
+        _add_name(request["file"], request["name"], self._shown(request["kernel"]))
         return {}
 
     def _shown(self, kernel: str) -> str:
@@ -286,6 +281,16 @@ class Relay:
             os.unlink(self._shown(request["kernel"]))
         shutil.rmtree(os.path.join(self._folder, request["kernel"]), ignore_errors=True)
         return {}
+
+
+def _add_name(connection_file: str, name: str, shown: str) -> None:
+    """Write a connection file with the kernel's name, as a manager of external kernels expects it, where that finds it whole."""
+    with open(connection_file, encoding="utf-8") as file:
+        described = json.load(file)
+    draft = f"{connection_file}.named"
+    with open(draft, "w", encoding="utf-8") as file:
+        json.dump({**described, "kernel_name": name}, file)
+    os.rename(draft, shown)
 
 
 async def serve(folder: str, sock: socket.socket) -> None:
