@@ -136,16 +136,26 @@ class Editors:
         self._running[editor.name] = process, output
         try:
             async with asyncio.timeout(START_SECONDS):
-                while not await _answers(editor.port):
-                    if process.exit:
-                        text = said.bytes().decode("utf-8", "replace").strip()[-1000:]
-                        raise Unavailable(f"{editor.title} ended at its start: {text}", name=editor.name)
-                    await asyncio.sleep(KNOCK_SECONDS)
+                answered = await _answering(process, editor.port)
         except TimeoutError:
+            await self.stop(editor.name)
             raise DeadlineExceeded(f"{editor.title} did not answer within {START_SECONDS:g} s", name=editor.name) from None
         except BaseException:
             await self.stop(editor.name)
             raise
+        if not answered:
+            await output.settle()
+            text = said.bytes().decode("utf-8", "replace").strip()[-1000:]
+            raise Unavailable(f"{editor.title} ended at its start: {text}", name=editor.name)
+
+
+async def _answering(process: Process, port: int) -> bool:
+    """Wait until something answers on the port; False where the process has ended before."""
+    while not await _answers(port):
+        if process.exit:
+            return False
+        await asyncio.sleep(KNOCK_SECONDS)
+    return True
 
 
 async def _answers(port: int) -> bool:
