@@ -45,7 +45,7 @@ export class Ports {
     share.title = "Copy a link that shows this port to anybody for an hour";
     share.addEventListener("click", () => this.#share(row, share, port));
     row.append(link, share);
-    if (process) row.append(Object.assign(document.createElement("small"), { textContent: process.command }));
+    if (process) row.append(Object.assign(document.createElement("small"), { textContent: process.command, title: process.command }));
     return row;
   }
 
