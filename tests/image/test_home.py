@@ -22,13 +22,12 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def home(browser: Browser, sandbox: Sandbox, width: int, height: int) -> Iterator[Page]:
-    """The home page of somebody who signed in; what is wrong on it fails the test."""
+    """The home page of somebody who signed in; an error of its scripts fails the test."""
     context = browser.new_context(viewport={"width": width, "height": height})
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     page.goto(f"{sandbox.base_url}/?api_key={sandbox.api_key}")
     expect(page.locator("#readiness")).to_have_text("Ready", timeout=PATIENCE_MS)
     yield page
