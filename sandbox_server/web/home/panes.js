@@ -75,10 +75,22 @@ class Pane {
     this.frame = document.createElement("iframe");
     this.frame.title = this.card.querySelector("h3")?.textContent ?? "";
     this.frame.allow = "clipboard-read; clipboard-write; fullscreen; autoplay";
-    this.frame.src = this.place.address;
+    this.frame.src = this.#left() ?? this.place.address;
     this.frame.addEventListener("load", () => this.frame?.contentDocument?.documentElement.classList.add("framed"));
     this.card.querySelector("header")?.after(this.frame);
     this.#arrange();
+  }
+
+  /** Note where in its page one was, the terminal's session above all, for the same tab after a reload. */
+  leave() {
+    const at = this.frame?.contentWindow?.location;
+    if (at) sessionStorage.setItem(`${KEY}.${this.name}`, at.pathname + at.search);
+    else sessionStorage.removeItem(`${KEY}.${this.name}`);
+  }
+
+  #left() {
+    const left = sessionStorage.getItem(`${KEY}.${this.name}`);
+    return left?.startsWith(this.place.address) ? left : null;
   }
 
   /** Put its page away. */
@@ -139,6 +151,7 @@ export class Panes {
     const cards = /** @type {HTMLElement[]} */ ([...grid.children]);
     const made = cards.map((card) => new Pane(card, PLACES[card.dataset.pane ?? ""], () => this.#remember()));
     this.byName = Object.fromEntries(made.map((pane) => [pane.name, pane]));
+    addEventListener("pagehide", () => made.forEach((pane) => pane.leave()));
     for (const each of this.layouts) {
       each.addEventListener("click", () => (this.#arrange(each.dataset.layout ?? "grid"), this.#remember()));
     }
