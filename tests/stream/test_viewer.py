@@ -194,3 +194,36 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         lease.set(drives=False)
         await asyncio.to_thread(until_is, program, ["down", "up"])
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
+
+
+async def test_who_watches_sees_the_pointer_move(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=Place(drives=False)):
+        await seat.until(lambda: seat.picture.pointer is not None)
+        await desktop.pointer.move(123, 234)
+        await seat.until(lambda: seat.picture.pointer == (123, 234))
+
+
+async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat, guest = Seat(), Seat()
+    async with watching(desktop, xserver.name, seat), watching(desktop, xserver.name, guest, caller=GUEST):
+        for each in (seat, guest):
+            await each.until(lambda each=each: each.frames)
+        await desktop.clipboard.write("copied on the desktop")
+        await seat.until(lambda: seat.picture.copied == "copied on the desktop")
+        assert guest.picture.copied is None
+
+
+async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    slow, quick = Seat(acks=False), Seat()
+    name = xserver.name
+    async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
+        for each in (slow, quick):
+            tasks.start(Viewer(each, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
+            each.say(wire.Hello(wire.VERSION, films=False))
+            await each.until(lambda each=each: each.frames)
+        for number in range(5):
+            painter.paint(photograph(SIZE, number))
+            real = await shot(desktop.screen)
+            await quick.until(lambda real=real: quick.picture.image().tobytes() == real)
+        assert slow.frames < quick.frames
