@@ -139,7 +139,7 @@ def test_the_proxy_is_back_after_it_was_killed(proxied: Sandbox) -> None:
 
     assert killed.code == 0, killed.stderr
     until(lambda: "behind the upstream" in curl(proxied, SITE), 30, proxied.logs)
-    assert proxied.request("GET", "/v1/proxy/health").json()["data"]["healthy"]
+    until(lambda: proxied.request("GET", "/v1/proxy/health").json()["data"]["healthy"], 30, proxied.logs)
 
 
 def test_its_ports_are_no_previews(proxied: Sandbox) -> None:
