@@ -35,6 +35,8 @@ LIMITS = {
     "as": resource.RLIMIT_AS,
     "data": resource.RLIMIT_DATA,
     "core": resource.RLIMIT_CORE,
+    "fsize": resource.RLIMIT_FSIZE,
+    "cpu": resource.RLIMIT_CPU,
 }
 _DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
 # Python ignores SIGPIPE and SIGXFSZ, and a supervisor may ignore others; exec would hand that on.
@@ -80,6 +82,7 @@ class Program:
     fds: tuple[int, ...]
     limits: Mapping[str, int]
     fence: Fence | None = None
+    oom_score: int = OOM_SCORE
 
 
 class Place(Protocol):
@@ -115,7 +118,7 @@ def run_program(program: Program, account: Account, place: Place | None, report:
     """Become the program; why it could not goes as JSON into `report`, which exec closes."""
     subject = "process"
     try:
-        _leave_the_spawner(program.limits)
+        _leave_the_spawner(program.limits, program.oom_score)
         report, *sources = (_out_of_the_way(fd) for fd in (report, *program.fds))
         for fd in program.fds[:STANDARD]:
             _let_open(fd, account)
@@ -163,14 +166,14 @@ def own_pid(pid: int) -> int:
     return pid
 
 
-def _leave_the_spawner(limits: Mapping[str, int]) -> None:
+def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE) -> None:
     os.setsid()
     signal.set_wakeup_fd(-1)
     for number in (*_IGNORED, signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.umask(UMASK)
-    _offer_to_the_oom_killer()
+    _offer_to_the_oom_killer(oom_score)
     resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
     for name, value in limits.items():
         resource.setrlimit(LIMITS[name], (value, value))
@@ -187,10 +190,10 @@ def _let_open(fd: int, account: Account) -> None:
         os.fchown(fd, account.uid, account.gid)
 
 
-def _offer_to_the_oom_killer() -> None:
+def _offer_to_the_oom_killer(score: int) -> None:
     with suppress(OSError):
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
-        os.write(fd, b"%d" % OOM_SCORE)
+        os.write(fd, b"%d" % score)
         os.close(fd)
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sandbox_server.drivers import child
@@ -34,6 +35,8 @@ class Spawned:
     culprit: Culprit | None = None
     """Who it is, for the keeper of the box; None outside the box."""
     failed: bool = False
+    ends_group: bool = False
+    """What it leaves of its process group is killed."""
 
     def describe(self, account: Account, program: Program | None = None) -> None:
         """Note who it is: what runs in the box for an account."""
@@ -50,6 +53,9 @@ class Spawned:
 
     def reap(self, seat: Seat | None) -> int:
         """Wait for the process, which has ended, and tell the keeper of the box how; gives its status."""
+        if self.ends_group:
+            with suppress(OSError):  # nobody is left; while it is not reaped, no other group has its number
+                os.killpg(self.pid, signal.SIGKILL)
         written = bytes_written(self.pid) if self.culprit else 0
         _, status, used = os.wait4(self.pid, 0)
         if seat and self.culprit:

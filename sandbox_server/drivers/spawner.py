@@ -4,8 +4,8 @@ A small root daemon of the standard library. A client asks for one process per c
 from it how the process started and how it ended; closing the connection ends the process. See `wire_fds` for the
 messages and `process` for the client.
 
-Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "limits", "isolation"}`, or `{"worker": true, "user"}` for a file
-worker, whose socket comes with the reply.
+Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score"}`, or
+`{"worker": true, "user"}` for a file worker, whose socket comes with the reply.
 Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
 A client may send `{"kill": signal, "group": bool}` at any time between.
 """
@@ -202,6 +202,7 @@ class Spawner:
             enter = partial(child.run_worker, self._serve_files, own, account, place)
         else:
             connection.kept = request.get("on_disconnect", "kill") == "keep"
+            connection.ends_group = request.get("on_exit", "keep") == "kill"
             program = self._program(request, account, fds)
             if place:
                 connection.describe(account, program)
@@ -244,6 +245,7 @@ class Spawner:
             fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
             limits={**({} if request.get("user") == "desktop" else self._limits), **{name: int(value) for name, value in limits.items()}},
             fence=fence,
+            oom_score=min(1000, max(0, int(request.get("oom_score", child.OOM_SCORE)))),
         )
 
     def _fence(self, request: Message, account: Account, cwd: str) -> Fence | None:

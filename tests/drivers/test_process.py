@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -94,6 +94,22 @@ def is_running(pid: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
+
+
+async def test_what_a_process_leaves_of_its_group_is_killed_where_that_is_asked_for(processes: Processes, until: Until) -> None:
+    readable, writable = os.pipe()
+    cases: list[tuple[Literal["keep", "kill"], bool]] = [("keep", True), ("kill", False)]
+    for on_exit, lives in cases:
+        process = await processes.start(["sh", "-c", "sleep 60 & echo $!"], stdout=writable, on_exit=on_exit)
+        left = int(os.read(readable, 100))
+        assert await process.wait() == Exit(0, None)
+        if lives:
+            assert is_running(left)
+            os.kill(left, signal.SIGKILL)
+        else:
+            await asyncio.to_thread(until, lambda pid=left: not is_running(pid))
+    os.close(readable)
+    os.close(writable)
 
 
 async def test_killing_a_process_that_has_ended_does_nothing(processes: Processes) -> None:

@@ -95,6 +95,8 @@ def test_broken_pipes_end_a_process_as_they_would_under_a_shell(spawner: "Spawne
 def test_a_process_leads_its_own_session_and_is_the_first_to_go_when_memory_runs_out(spawner: "SpawnerDaemon") -> None:
     seen = report(spawner)
     assert (seen["leads"], seen["oom"]) == (True, 500)
+    assert report(spawner, oom_score=200)["oom"] == 200
+    assert report(spawner, oom_score=-1000)["oom"] == 0
 
 
 def test_a_process_starts_in_the_workspace_or_where_it_is_told(spawner: "SpawnerDaemon") -> None:

@@ -16,12 +16,25 @@ while True:
         pass
 """
 
+HOGS = """
+import os
+for _ in range(6):  # half a gigabyte each, together more than there is
+    if os.fork() == 0:
+        hog = []
+        try:
+            while True:
+                hog.append(bytearray(1 << 24))
+        finally:
+            os._exit(1)
+print("ends:", len([os.wait() for _ in range(6)]))
+"""
+
 
 @pytest.fixture(scope="module")
 def own(sandbox_with: Callable[..., Sandbox]) -> Sandbox:
-    """A container with a box, where code may start 200 processes, address half a gigabyte and put out 64 KiB."""
-    env = {"BOX_MAX_PROCESSES": "200", "CODE_MEMORY_BYTES": str(512 << 20), "CODE_OUTPUT_BYTES": "65536"}
-    return sandbox_with(env=env, args=["--memory=2g", "--security-opt=systempaths=unconfined"])
+    """A container with a box, where 100 processes may run, and code may have half a gigabyte and put out 64 KiB."""
+    env = {"BOX_MAX_PROCESSES": "100", "CODE_MEMORY_BYTES": str(512 << 20), "CODE_OUTPUT_BYTES": "65536"}
+    return sandbox_with(env=env, args=["--memory=2g", "--memory-swap=2g", "--security-opt=systempaths=unconfined"])
 
 
 def run(sandbox: Sandbox, code: str, **fields: Any) -> dict[str, Any]:
@@ -34,6 +47,12 @@ def run(sandbox: Sandbox, code: str, **fields: Any) -> dict[str, Any]:
 def text(result: dict[str, Any]) -> str:
     """Everything it wrote."""
     return "".join(output["text"] or "" for output in result["outputs"])
+
+
+def culprits(sandbox: Sandbox) -> list[str]:
+    """The sessions that met a limit."""
+    incidents = sandbox.request("GET", "/v1/box").json()["data"]["incidents"]
+    return [incident["culprit"]["session"] for incident in incidents if incident["culprit"]]
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"])
@@ -67,7 +86,38 @@ def test_a_fork_bomb_leaves_the_server_answering_and_is_over_with_its_timeout(ow
 
     assert result["status"] == "timeout"
     assert own.answers()
+    until(lambda: "jupyter:s" in culprits(own), 30, lambda: str(culprits(own)))
     assert run(own, "2")["status"] == "ok"
+
+
+def test_a_fork_bomb_that_outlives_its_kernel_is_over_with_it(own: Sandbox) -> None:
+    result = run(own, f"import os\nif os.fork(): os._exit(3)\n{FORK_BOMB}", session_id="bomb")
+    after = run(own, "1 + 1", session_id="bomb")
+    own.request("DELETE", "/v1/jupyter/sessions/bomb")
+
+    assert (result["status"], result["exit_code"], after["status"]) == ("error", 3, "ok")
+
+
+def test_a_relay_that_is_killed_is_replaced_and_no_variable_is_lost(own: Sandbox) -> None:
+    run(own, "x = 41")
+    killed = own.run("pkill", "-KILL", "-f", "[k]ernels/relay.py")
+    result = run(own, "x + 1")
+
+    assert killed.code == 0
+    assert (result["outputs"][0]["data"], result["hint"]) == ({"text/plain": "42"}, None)
+
+
+def test_who_uses_up_the_memory_is_ended_and_nobody_else(own: Sandbox) -> None:
+    relay = "pgrep -f [k]ernels/relay.py"
+    run(own, "x = 41")
+    before = own.run("bash", "-c", relay)
+    result = run(own, HOGS, timeout=120, session_id="hogs")
+    own.request("DELETE", "/v1/jupyter/sessions/hogs")
+
+    assert result["status"] == "ok"
+    assert "ends: 6" in text(result)
+    assert run(own, "x + 1")["outputs"][0]["data"] == {"text/plain": "42"}
+    assert own.run("bash", "-c", relay) == before
 
 
 def test_a_memory_hog_is_an_error_of_its_own(own: Sandbox) -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
 from sandbox_server.drivers.kernels.outputs import Output, merge, read
+from sandbox_server.drivers.kernels.relayed import RelayEnded
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.process import Exit
 
@@ -32,6 +33,8 @@ class Execution:
         """Bytes of output over the limit, of which nothing is kept."""
         self.notes: list[str] = []
         """What a caller should know, in sentences."""
+        self.begun = asyncio.Event()
+        """The kernel has begun with it, or it is over."""
         self._change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -60,7 +63,7 @@ class Execution:
 
     async def run(self, kernel: Kernel, bounds: Bounds, timeout: float) -> None:
         """Run in a kernel; after `timeout` seconds it is interrupted, and its kernel ended if that does not help."""
-        running = asyncio.ensure_future(kernel.execute(self.code, bounds, self._take))
+        running = asyncio.ensure_future(kernel.execute(self.code, bounds, self._take, self.begun.set))
         late = not (await asyncio.wait([running], timeout=timeout))[0]
         try:
             if late:
@@ -68,6 +71,9 @@ class Execution:
             self._end(await running, late=late)
         except KernelEnded as death:
             self._die(death.exit, late=late)
+        except RelayEnded as failure:
+            self.notes.append("what this put out from then on is lost; it may run on, and what it knows is there for the next execution")
+            self.fail(type(failure).__name__, failure.message)
         except Failure as failure:
             self.fail(type(failure).__name__, failure.message)
         finally:
@@ -80,7 +86,7 @@ class Execution:
 
     async def _hurry(self, kernel: Kernel, running: asyncio.Future[Line]) -> None:
         await kernel.interrupt()
-        if not (await asyncio.wait([running], timeout=INTERRUPT_GRACE))[0]:
+        if not (await asyncio.wait([running], timeout=INTERRUPT_GRACE))[0] or not await kernel.sweep():
             self.notes.append("the code did not react to an interrupt, so its kernel was ended, and its variables with it")
             await kernel.close()
 
@@ -118,6 +124,7 @@ class Execution:
 
     def _become(self, status: Status) -> None:
         self.status = status
+        self.begun.set()
         self._notify()
 
     def _notify(self) -> None:

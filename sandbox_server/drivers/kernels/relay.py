@@ -5,10 +5,11 @@ server would rather not have: so this process, of the agent's own, stands betwee
 input, a socket. A request has an `id`, which its answers repeat:
 
 - `{"op": "open", "kernel"}`: make a folder and a connection file for a kernel; `done` with `file`.
-- `{"op": "connect", "kernel", "file"}`: wait until the kernel answers; `done`.
-- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `output` for each output, then `done` with what the kernel replied. Of
-  the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves no trace
-  in `In`.
+- `{"op": "connect", "kernel", "file", "pid"}`: wait until the kernel answers; `done`.
+- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with what the kernel
+  replied. Of the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves
+  no trace in `In`.
+- `{"op": "sweep", "kernel"}`: end the copies of the kernel that what ran last has forked; `done` with how many are `left`.
 - `{"op": "close", "kernel"}`: forget the kernel and its folder; no answer.
 
 `failed` instead of `done` gives a `reason`.
@@ -28,8 +29,13 @@ Message = dict[str, Any]
 Send = Callable[[Message], None]
 
 MAX_LINE = 64 << 20
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
+"""Where this package is."""
 KNOCK_SECONDS = 0.05
-"""How often a kernel that starts is asked whether it is there."""
+"""After how long a kernel that starts is asked again whether it is there; twice as long each time, and at most `MOST_KNOCK_SECONDS`."""
+MOST_KNOCK_SECONDS = 1.0
+RUNNING_SCORE = 700
+"""What a kernel offers the out-of-memory killer while it runs code, and for good what that code starts: those that idle stay longer."""
 STRAGGLING_SECONDS = 2.0
 """How long after the reply outputs may still come, before they count as lost."""
 NOTHING_FITS = 256
@@ -56,6 +62,8 @@ class Run:
         if kind == "status":
             if content.get("execution_state") == "idle":
                 self.idle.set()
+        elif kind == "execute_input":
+            self._answer({"event": "begun"})
         elif kind == "stream":
             self._write(str(content.get("name")), str(content.get("text", "")))
         elif kind in ("display_data", "execute_result", "update_display_data", "error", "clear_output"):
@@ -89,35 +97,51 @@ class Run:
         self._answer({"event": "output", "output": output})
 
 
+async def knock(ask: Callable[[], "asyncio.Future[Message]"], heard: asyncio.Event) -> None:
+    """Ask again and again until there was an answer, to whichever, and `heard` is set: a busy machine gives answers late."""
+    answered, patience = asyncio.Event(), KNOCK_SECONDS
+    while not (answered.is_set() and heard.is_set()):
+        ask().add_done_callback(lambda _: answered.set())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await answered.wait()
+                await heard.wait()
+        patience = min(2 * patience, MOST_KNOCK_SECONDS)
+
+
 class Link:
     """The conversation with one kernel."""
 
-    def __init__(self, connection_file: str) -> None:
+    def __init__(self, connection_file: str, pid: int) -> None:
         from jupyter_client.asynchronous.client import AsyncKernelClient
+
+        from sandbox_server.drivers.kernels.copies import Copies
 
         self._client = AsyncKernelClient(connection_file=connection_file)
         self._client.load_connection_file()
         self._client.start_channels(stdin=False, hb=False, control=False)
+        self.copies = Copies(pid)
+        self._answered = False
+        self._badness = f"/proc/{pid}/oom_score_adj"
         self._current: Run | None = None
         self._replies: dict[str, asyncio.Future[Message]] = {}
         self._heard = asyncio.Event()
         self._tasks = [asyncio.create_task(self._follow_output()), asyncio.create_task(self._follow_replies())]
 
     async def ready(self) -> None:
-        """Wait until the kernel answers and its outputs arrive here."""
-        while True:
-            asked = self._expect(self._client.kernel_info())
-            with suppress(TimeoutError):
-                async with asyncio.timeout(KNOCK_SECONDS):
-                    await asked
-                    await self._heard.wait()
-                    return
+        """Wait until the kernel has answered once, and its outputs arrive here."""
+        if self._answered:
+            return
+        await knock(lambda: self._ask("kernel_info_request", {}), self._heard)
+        self._answered = True
 
     async def execute(self, code: str, run: Run, *, silent: bool) -> Message:
         """Run code and give the kernel's reply."""
-        self._current = run
+        self._current, before = run, self._offer(RUNNING_SCORE)
+        self.copies.begin()
         try:
-            reply = await self._expect(self._client.execute(code, silent=silent, allow_stdin=False))
+            content = {"code": code, "silent": silent, "store_history": not silent, "user_expressions": {}, "allow_stdin": False}
+            reply = await self._ask("execute_request", {**content, "stop_on_error": True})
             run.show_page(reply)
             with suppress(TimeoutError):
                 async with asyncio.timeout(STRAGGLING_SECONDS):
@@ -125,6 +149,7 @@ class Link:
             return reply
         finally:
             self._current = None
+            self._offer(before)
 
     def close(self) -> None:
         """Hang up."""
@@ -132,20 +157,45 @@ class Link:
             task.cancel()
         self._client.stop_channels()
 
-    def _expect(self, message_id: str) -> "asyncio.Future[Message]":
-        reply = self._replies[message_id] = asyncio.get_running_loop().create_future()
-        reply.add_done_callback(lambda _: self._replies.pop(message_id, None))
+    def _offer(self, score: int) -> int:
+        """Set the kernel's badness (proc_pid_oom_score_adj(5)); gives what it was."""
+        before = score
+        with suppress(OSError, ValueError), open(self._badness, "r+", encoding="ascii") as file:
+            before = int(file.read())
+            file.seek(0)
+            file.write(str(score))
+        return before
+
+    def _ask(self, kind: str, content: Message) -> "asyncio.Future[Message]":
+        """Send a request; gives what will be the reply.
+
+        Not by the client's own methods: they send behind the back of the asynchronous socket, which then may not notice that a reply has
+        come meanwhile, as zmq_getsockopt(3) says of ZMQ_FD.
+        """
+        message = self._client.session.msg(kind, content)
+        number = message["header"]["msg_id"]
+        reply = self._replies[number] = asyncio.get_running_loop().create_future()
+        reply.add_done_callback(lambda _: self._replies.pop(number, None))
+        self._client.shell_channel.socket.send_multipart(self._client.session.serialize(message))
         return reply
 
     async def _follow_replies(self) -> None:
+        channel = self._client.shell_channel.socket
         while True:
-            message = await self._client.shell_channel.get_msg()
-            reply = self._replies.get(message["parent_header"].get("msg_id", ""))
-            if reply and not reply.done():
+            message = self._read(await channel.recv_multipart())
+            reply = self._replies.get(message["parent_header"].get("msg_id", "")) if message else None
+            if message and reply and not reply.done():
                 reply.set_result(message["content"])
 
+    def _read(self, frames: list[bytes]) -> Message | None:
+        """Read a message; None where it is none, or another one's."""
+        with suppress(ValueError, TypeError, KeyError, IndexError):
+            _, parts = self._client.session.feed_identities(frames)
+            return dict(self._client.session.deserialize(parts))
+        return None
+
     async def _follow_output(self) -> None:
-        session, channel = self._client.session, self._client.iopub_channel.socket
+        channel = self._client.iopub_channel.socket
         while True:
             frames = await channel.recv_multipart()
             self._heard.set()
@@ -154,9 +204,8 @@ class Link:
                 run.drop(len(frames[-1]))
                 await asyncio.sleep(0)  # what is there already is received without a pause, and the reply must come through
                 continue
-            _, parts = session.feed_identities(frames)
-            message = session.deserialize(parts)
-            if run and (message["msg_type"] != "status" or message["parent_header"].get("msg_type") == "execute_request"):
+            message = self._read(frames)
+            if run and message and (message["msg_type"] != "status" or message["parent_header"].get("msg_type") == "execute_request"):
                 run.take(message["msg_type"], message["content"])
 
 
@@ -171,7 +220,7 @@ class Relay:
     async def handle(self, request: Message) -> None:
         """Carry out one request and answer it."""
         number = request.get("id")
-        operations = {"open": self._open, "connect": self._connect, "execute": self._execute, "close": self._close}
+        operations = {"open": self._open, "connect": self._connect, "execute": self._execute, "sweep": self._sweep, "close": self._close}
 
         def answer(message: Message) -> None:
             self._send({"id": number, **message})
@@ -193,7 +242,7 @@ class Relay:
 
     async def _connect(self, request: Message, _: Send) -> Message:
         if request["kernel"] not in self._links:
-            self._links[request["kernel"]] = Link(request["file"])
+            self._links[request["kernel"]] = Link(request["file"], request["pid"])
         await self._links[request["kernel"]].ready()
         return {}
 
@@ -202,6 +251,9 @@ class Relay:
         reply = await self._links[request["kernel"]].execute(request["code"], run, silent=request.get("silent", False))
         told = {name: reply.get(name) for name in ("status", "execution_count", "ename", "evalue", "traceback")}
         return {**told, "dropped": run.dropped, "complete": run.idle.is_set()}
+
+    async def _sweep(self, request: Message, _: Send) -> Message:
+        return {"left": self._links[request["kernel"]].copies.end()}
 
     async def _close(self, request: Message, _: Send) -> Message:
         link = self._links.pop(request["kernel"], None)
@@ -228,7 +280,7 @@ async def serve(folder: str, sock: socket.socket) -> None:
 
 def main(packages: str, folder: str) -> None:
     """Serve the server at the other end of standard input."""
-    sys.path.append(packages)
+    sys.path += [packages, ROOT]
     asyncio.run(serve(folder, socket.socket(fileno=0)))
 
 

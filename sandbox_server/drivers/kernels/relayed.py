@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -16,14 +16,20 @@ from sandbox_server.drivers.process import Processes, put_down
 
 SCRIPT = str(Path(__file__).with_name("relay.py"))
 RETRY_AFTER = 1.0
+OOM_SCORE = 200
+"""Well below that of all that the agent runs: the relay serves every session, so none of its memory's hogs takes it along."""
+TRIES = 3
+"""For what may be asked twice, where the relay ended before it answered."""
 
 type OnOutput = Callable[[Line], None]
+type OnBegin = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
     answer: asyncio.Future[Line]
     on_output: OnOutput | None
+    on_begin: OnBegin | None
 
 
 @dataclass(slots=True)
@@ -51,10 +57,16 @@ class _Conversation:
         output = line.get("output")
         if event == "output" and question.on_output and isinstance(output, dict):
             question.on_output(output)
+        elif event == "begun" and question.on_begin:
+            question.on_begin()
         elif event == "done":
             question.answer.set_result(line)
         elif event == "failed":
             question.answer.set_exception(Unavailable(f"the kernel does not answer: {str(line.get('reason'))[:1000]}"))
+
+
+class RelayEnded(Unavailable):
+    """The relay ended before it had answered."""
 
 
 class Relayed:
@@ -84,13 +96,24 @@ class Relayed:
         """Which relay it is, by number: a kernel has to be connected once through each. Raises Unavailable where none can start."""
         return (await self._running()).number
 
-    async def ask(self, op: str, on_output: OnOutput | None = None, **fields: object) -> Line:
-        """Ask and give the answer; `on_output` hears what comes before it.
+    async def prepare(self, op: str, **fields: object) -> Line:
+        """Ask for what can be asked twice, and ask again where the relay ended before it answered.
 
-        Raises Unavailable where the relay cannot do it, or ended before it answered.
+        Raises Unavailable as `ask` does, and ResourceExhausted where no relay can be started for want of processes.
+        """
+        for _ in range(TRIES - 1):
+            with suppress(RelayEnded):
+                return await self.ask(op, None, None, **fields)
+        return await self.ask(op, None, None, **fields)
+
+    async def ask(self, op: str, on_output: OnOutput | None = None, on_begin: OnBegin | None = None, **fields: object) -> Line:
+        """Ask and give the answer; `on_output` hears what comes before it, `on_begin` of the code's begin.
+
+        Raises Unavailable where the relay cannot do it, and RelayEnded where that ended before it answered; the next one who asks starts
+        another.
         """
         conversation, number = await self._running(), next(self._numbers)
-        question = conversation.questions[number] = _Question(asyncio.get_running_loop().create_future(), on_output)
+        question = conversation.questions[number] = _Question(asyncio.get_running_loop().create_future(), on_output, on_begin)
         try:
             await conversation.lines.send({"id": number, "op": op, **fields})
             return await question.answer
@@ -109,7 +132,7 @@ class Relayed:
     async def _start(self) -> _Conversation:
         await self._opened.aclose()
         lines = await self._opened.enter_async_context(Lines())
-        process = await self._processes.start(self._argv, cwd="/", stdin=lines.theirs)
+        process = await self._processes.start(self._argv, cwd="/", stdin=lines.theirs, oom_score=OOM_SCORE)
         self._opened.push_async_callback(put_down, process)
         lines.release()
         conversation = _Conversation(lines, next(self._numbers))
@@ -117,5 +140,5 @@ class Relayed:
         return conversation
 
 
-def _gone() -> Unavailable:
-    return Unavailable("the relay to the kernels ended", retry_after=RETRY_AFTER)
+def _gone() -> RelayEnded:
+    return RelayEnded("the relay to the kernels ended", retry_after=RETRY_AFTER)

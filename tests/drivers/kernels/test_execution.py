@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import anyio
 import pytest
 
@@ -5,6 +7,9 @@ from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import Bounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.outputs import stream_text
+from sandbox_server.drivers.process import Processes
+from tests.drivers.kernels.test_relayed import KILL_THE_RELAY
+from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -81,6 +86,56 @@ async def test_a_kernel_that_ends_is_an_error_with_how(kernels: Kernels) -> None
     assert (killed.status, killed.exit_code, killed.shown[-1].evalue) == ("error", None, "the kernel ended by SIGABRT")
     assert (left.status, left.exit_code, left.shown[-1].evalue) == ("error", 7, "the kernel ended with exit code 7")
     assert "without its variables" in left.notes[0]
+
+
+async def test_copies_of_the_kernel_that_code_made_end_with_its_time(kernels: Kernels, processes: Processes) -> None:
+    bomb = """
+import os
+main = os.getpid()
+while True:
+    try:
+        os.fork()
+    except KeyboardInterrupt:
+        if os.getpid() == main:
+            raise
+    except OSError:
+        pass
+"""
+    kernel = await kernels.take("python3")
+    execution, after = Execution(f"import resource; resource.setrlimit(resource.RLIMIT_NPROC, (90, 90))\n{bomb}"), Execution("1")
+    with anyio.fail_after(60):
+        await execution.run(kernel, Bounds(10_000), 2)
+        if kernel.exit is None:
+            await after.run(kernel, Bounds(10_000), 30)
+    await kernel.close()
+    left = await processes.run(["pgrep", "-f", "[k]ernels/launch.py"], timeout=30, max_output=10_000)
+
+    assert (execution.status, after.status in ("ok", "running"), left.exit.code) == ("timeout", True, 1)
+
+
+async def test_a_copy_of_the_kernel_ends_where_the_code_ends(kernels: Kernels) -> None:
+    done = await ran(kernels, "import os\nchild = os.fork()\nif child: print(os.waitpid(child, 0)[1])")
+
+    assert stream_text(done.shown, "stdout") == "0\n"
+
+
+async def test_where_the_relay_ends_meanwhile_it_is_said_what_is_lost_and_the_code_goes_on(
+    kernels: Kernels, processes: Processes, home: Path
+) -> None:
+    kernel, go = await kernels.take("python3"), home / "go"
+    execution = Execution(f"x = 1; print('on', flush=True)\nimport os\nwhile not os.path.exists({str(go)!r}): pass\nx = 2")
+    after = Execution("x")
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(execution.run, kernel, Bounds(1000), 60)
+            await until(lambda: execution.outputs)
+            await processes.run(KILL_THE_RELAY, timeout=10, max_output=0)
+        go.touch()
+        await after.run(kernel, Bounds(1000), 60)
+    await kernel.close()
+
+    assert (execution.status, execution.shown[-1].ename, "is lost" in execution.notes[0]) == ("error", "RelayEnded", True)
+    assert after.shown[-1].data == {"text/plain": "2"}
 
 
 async def test_endless_output_is_cut_and_said(kernels: Kernels) -> None:

@@ -60,6 +60,27 @@ async def test_a_kernel_outlives_its_relay(kernels: Kernels, processes: Processe
     await kernel.close()
 
 
+async def test_what_a_kernel_leaves_behind_ends_with_it(kernels: Kernels, processes: Processes) -> None:
+    kernel = await kernels.take("python3")
+    with anyio.fail_after(30), pytest.raises(KernelEnded):
+        await kernel.execute("import os, time; os.fork() and os._exit(3); time.sleep(600)", BOUNDS, lambda _: None)
+    await until(lambda: nothing_is_left(processes))
+    await kernel.close()
+
+
+async def nothing_is_left(processes: Processes) -> bool:
+    """Whether no kernel runs."""
+    return (await processes.run(["pgrep", "-f", "[k]ernels/launch.py"], timeout=10, max_output=1000)).exit.code == 1
+
+
+async def test_what_runs_goes_before_what_idles_when_memory_runs_out(kernels: Kernels, processes: Processes) -> None:
+    kernel = await kernels.take("python3")
+    assert await results(kernel, "print(open('/proc/self/oom_score_adj').read().strip())") == ["700\n"]
+    scores = ["bash", "-c", "cat /proc/$(pgrep -f [k]ernels/launch.py)/oom_score_adj"]
+    assert (await processes.run(scores, timeout=10, max_output=100)).stdout == b"500\n"
+    await kernel.close()
+
+
 async def test_an_interrupt_reaches_the_code_and_its_children(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
     said: list[Line] = []

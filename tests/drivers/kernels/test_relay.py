@@ -1,13 +1,17 @@
 """What the relay passes on. That it speaks with kernels is seen through `relayed`."""
 
+import asyncio
 from typing import Any
 
-from sandbox_server.drivers.kernels.relay import Run
+import anyio
+import pytest
+
+from sandbox_server.drivers.kernels.relay import KNOCK_SECONDS, Message, Run, knock
 
 
 def run(room: int = 10_000, count: int = 100) -> tuple[Run, list[dict[str, Any]]]:
     told: list[dict[str, Any]] = []
-    return Run(lambda line: told.append(line["output"]), room, count), told
+    return Run(lambda line: told.append(line.get("output", line)), room, count), told
 
 
 def test_outputs_are_passed_on_and_other_messages_are_not() -> None:
@@ -16,7 +20,7 @@ def test_outputs_are_passed_on_and_other_messages_are_not() -> None:
     running.take("stream", {"name": "stdout", "text": "a"})
     running.take("execute_result", {"data": {"text/plain": "1"}, "metadata": {}})
 
-    assert [output["output_type"] for output in told] == ["stream", "execute_result"]
+    assert [output.get("output_type", output.get("event")) for output in told] == ["begun", "stream", "execute_result"]
 
 
 def test_text_over_the_limit_is_cut_and_counted_and_nothing_comes_after_it() -> None:
@@ -61,3 +65,20 @@ def test_what_a_pager_would_show_is_an_output() -> None:
     running.show_page({"payload": [{"source": "page", "data": {"text/plain": "help"}}, {"source": "set_next_input"}]})
 
     assert told == [{"output_type": "display_data", "data": {"text/plain": "help"}, "metadata": {}}]
+
+
+@pytest.mark.anyio
+async def test_an_answer_that_comes_later_than_the_next_question_is_one_too() -> None:
+    loop, heard = asyncio.get_running_loop(), asyncio.Event()
+    heard.set()
+    asked: list[asyncio.Future[Message]] = []
+
+    def ask() -> asyncio.Future[Message]:
+        asked.append(loop.create_future())
+        if len(asked) == 2:
+            loop.call_later(KNOCK_SECONDS / 2, asked[0].set_result, {})
+        return asked[-1]
+
+    with anyio.fail_after(30):
+        await knock(ask, heard)
+    assert asked[0].done()

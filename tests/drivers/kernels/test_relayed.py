@@ -48,6 +48,31 @@ async def test_a_relay_that_ended_fails_what_was_asked_and_is_started_again(
             assert (await relay.ask("open", kernel="other"))["file"]
 
 
+async def test_what_can_be_asked_twice_is_asked_again_of_the_next_relay(kernels: Kernels, processes: Processes, sockets: object) -> None:
+    async with await relay_of(kernels, processes, str(sockets)) as relay:
+        with anyio.fail_after(60):
+            first, answers = await relay.current(), list[object]()
+            async with anyio.create_task_group() as group:
+
+                async def prepare() -> None:
+                    answers.append((await relay.prepare("open", kernel="one"))["file"])
+
+                await processes.run(["bash", "-c", "kill -STOP $(pgrep -f [k]ernels/relay.py)"], timeout=10, max_output=0)
+                group.start_soon(prepare)
+                await anyio.wait_all_tasks_blocked()
+                await processes.run(KILL_THE_RELAY, timeout=10, max_output=0)
+            assert answers
+            assert await relay.current() != first
+
+
+async def test_the_relay_is_among_the_last_that_end_for_want_of_memory(kernels: Kernels, processes: Processes, sockets: object) -> None:
+    async with await relay_of(kernels, processes, str(sockets)) as relay:
+        with anyio.fail_after(30):
+            await relay.current()
+            scores = ["bash", "-c", "cat /proc/$(pgrep -f [k]ernels/relay.py)/oom_score_adj"]
+            assert (await processes.run(scores, timeout=10, max_output=100)).stdout == b"200\n"
+
+
 async def test_a_program_that_is_not_there_is_named(processes: Processes, sockets: object) -> None:
     async with Relayed(processes, program="/no/such/python", packages="/", folder=str(sockets)) as relay:
         with pytest.raises(NotFound, match="/no/such/python"):
