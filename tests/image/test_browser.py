@@ -110,7 +110,8 @@ def test_what_is_typed_is_what_a_page_gets(browsing: Sandbox, text: str) -> None
     post(browsing, "/v1/browser/page/navigate", url="data:text/html,<meta charset=utf-8><textarea></textarea>")
     post(browsing, "/v1/browser/page/click", selector="textarea")
     post(browsing, "/v1/browser/actions", action_type="TYPING", text=text, use_clipboard=False)
-    until(lambda: post(browsing, "/v1/browser/page/evaluate", expression="document.querySelector('textarea').value") == text, PATIENCE)
+    expression = {"expression": "document.querySelector('textarea').value"}
+    until(lambda: browsing.request("POST", "/v1/browser/page/evaluate", json=expression).json()["data"] == text, PATIENCE)
 
 
 def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sandbox) -> None:
