@@ -24,13 +24,13 @@ from sandbox_server.core.http.growing import Growing
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.features.description import Description
-from sandbox_server.parts import gateway, work
+from sandbox_server.parts import control, gateway, work
 from sandbox_server.parts.shared import Part, Shared
 from sandbox_server.settings import Settings
 
-FIRST = (gateway.part, work.part)
+FIRST = (gateway.part, control.part, work.part)
 """What answers the first calls, and every guard that may refuse one or has to come before it."""
-LATER = ("code", "tools", "screen")
+LATER = ("proxy", "code", "tools", "screen")
 """The modules of what joins it."""
 QUIET_SECONDS = 2.0
 """For so long the other components are not started as long as calls are being answered: the machine is theirs."""
@@ -59,6 +59,10 @@ class Product:
     def guards(self) -> list[Guard]:
         """What every call passes, in this order."""
         return [guard for part in self.parts for guard in part.guards]
+
+    def stamp(self) -> dict[str, str]:
+        """Headers of every answer to a call."""
+        return self._shared.control.stamp()
 
     def joining(self) -> list[Callable[[], Part]]:
         """The later parts, in their order: each is imported and composed when it is called for, which any thread may do."""
@@ -102,12 +106,12 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
             for part in product.joining():
                 product.parts.append(await asyncio.to_thread(part))
                 await _open(stack, product.parts[-1])
-            growing.complete(create_routes(product.operations, Dispatcher(product.guards)))
+            growing.complete(create_routes(product.operations, Dispatcher(product.guards), product.stamp))
             await growing.quiet(QUIET_SECONDS)
             whole()
             await stopped.wait()
 
-    growing = Growing(create_app(product.operations, Dispatcher(product.guards), lifespan))
+    growing = Growing(create_app(product.operations, Dispatcher(product.guards), lifespan, product.stamp))
     return growing
 
 

@@ -59,7 +59,14 @@ def test_what_may_refuse_a_call_is_there_from_the_start_and_comes_first() -> Non
     first = app.Product(load({})).guards
     names = [getattr(guard, "__qualname__", type(guard).__name__) for guard in app.compose(load({})).guards]
 
-    assert names[: len(first)] == ["Audit", "require_scope", "Suspension.guard", "AutomaticCheckpoints.guard"]
+    assert names[: len(first)] == [
+        "Audit",
+        "require_scope",
+        "require_tool",
+        "ControlGuard",
+        "Suspension.guard",
+        "AutomaticCheckpoints.guard",
+    ]
     assert [name.partition(".")[0] for name in names[len(first) :]] == ["hints_for_each_caller"]
 
 

@@ -15,18 +15,22 @@ from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.inside import Inside
 from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.pages import Pages, answered
+from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
+from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box import desk
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.chromium import Chromium, Place
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.proxy import proxy
 from sandbox_server.settings import Settings
 
 PING_SECONDS = 20.0
@@ -42,6 +46,8 @@ def create(settings: Settings) -> Starlette:
     place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), desk.viewable())
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
+    if proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
+        chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
 
     async def prepare(link: Link) -> None:
@@ -58,6 +64,7 @@ def create(settings: Settings) -> Starlette:
         partial(_thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation))),
         eager=settings.browser.start == "eager",
         homepage=settings.browser.homepage or "about:blank",
+        rules=Rules(_kept_holding(paths.control)),
     )
 
     @asynccontextmanager
@@ -75,6 +82,14 @@ async def _thaw(box: BoxClient) -> None:
     if box.isolation.rung == "box":
         with suppress(Failure):  # its keeper is starting anew, and the box with it
             await box.ask("thaw")
+
+
+def _kept_holding(path: str) -> Holding:
+    """Who had control when the API wrote it down last: this process may start while a person has it."""
+    try:
+        return Holding.loads(JsonFile(path).read())
+    except (OSError, TypeError, ValueError, KeyError):
+        return Holding()
 
 
 def _display(settings: Settings) -> str:
@@ -101,6 +116,8 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
     yield Route("/browser/tabs", answered(inside.tabs))
     yield Route("/browser/page-size", answered(inside.page_size))
     yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
+    yield Route("/browser/proxy", answered(inside.use_proxy), methods=["PUT"])
+    yield Route("/browser/control", answered(inside.control), methods=["PUT"])
     yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)
 

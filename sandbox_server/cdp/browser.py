@@ -11,8 +11,11 @@ from typing import Protocol, Self
 
 from sandbox_server.cdp.link import Link, Refused
 from sandbox_server.cdp.multiplexer import Notice
+from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.tabs import Tabs
+from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Failure, Unavailable
+from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.chromium import Running
 from sandbox_server.drivers.process import LOST, Exit, Process
@@ -54,7 +57,10 @@ class Browser:
     `prepare` is given each new browser before its tabs are opened. `thaw` lets a box go on that may be suspended.
     """
 
-    def __init__(self, launcher: Launcher, tabs: Tabs, prepare: Prepare, thaw: Thaw, *, eager: bool, homepage: str) -> None:
+    def __init__(
+        self, launcher: Launcher, tabs: Tabs, prepare: Prepare, thaw: Thaw, *, eager: bool, homepage: str, rules: Rules | None = None
+    ) -> None:
+        self._rules = rules or Rules()
         self._launcher = launcher
         self._tabs = tabs
         self._prepare = prepare
@@ -99,6 +105,26 @@ class Browser:
         except TimeoutError:
             raise Unavailable(f"the browser did not start within {START_TIMEOUT:g} s", retry_after=1.0) from None
 
+    @property
+    def running(self) -> Link | None:
+        """The connection to the browser, where one runs."""
+        return self._link
+
+    def hold(self, holding: Holding) -> None:
+        """Have clients keep to who may act from now on."""
+        self._rules.holding = holding
+        if self._link:
+            self._link.let_go()
+
+    @property
+    def holding(self) -> Holding:
+        """Who may act."""
+        return self._rules.holding
+
+    def admits(self, caller: Caller) -> bool:
+        """Whether a client may act on pages now."""
+        return self._rules.admits(caller)
+
     async def restart(self) -> Link:
         """Quit the browser, and return once the next one serves with the same tabs."""
         if self._link:
@@ -132,7 +158,7 @@ class Browser:
         running = await self._launcher.start()
         self.pid = running.process.pid
         began = time.monotonic()
-        link = Link(self._on_notice)
+        link = Link(self._on_notice, self._rules)
         try:
             await link.open(running.reads, running.writes)
             await self._serve(link, running.process)

@@ -9,8 +9,10 @@ from starlette.responses import JSONResponse, Response
 
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.emulation import Emulation
+from sandbox_server.cdp.policies import take_proxy
 from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.strip import Strip
+from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
 from sandbox_server.drivers.chromium import Chromium
@@ -59,6 +61,24 @@ class Inside:
         """Give commands to every page, or none any more."""
         commands = orjson.loads(await request.body() or b"null")
         await self._emulation.set(await self._browser.link(), commands)
+        return JSONResponse({})
+
+    async def use_proxy(self, request: Request) -> Response:
+        """Go through a proxy from now on, or through none."""
+        address = orjson.loads(await request.body() or b"null")
+        self._chromium.change(proxy=address)
+        self._chromium.write_policies()
+        if running := self._browser.running:
+            await take_proxy(running, proxied=address is not None)
+        return await self.status(request)
+
+    async def control(self, request: Request) -> Response:
+        """Learn who may act on pages, besides the API."""
+        try:
+            holding = Holding.loads(orjson.loads(await request.body()))
+        except (ValueError, TypeError, KeyError) as error:
+            raise InvalidArgument(f"this is not who has control: {error}") from error
+        self._browser.hold(holding)
         return JSONResponse({})
 
     async def status(self, _: Request) -> Response:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.pipe import Pipe, open_pipe
+from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
 from sandbox_server.core.results import Caller
@@ -20,11 +21,12 @@ class Refused(InvalidArgument):
 
 
 class Link:
-    """One browser process, from its start to its end. `take` gets the events that are nobody's but ours."""
+    """One browser process, from its start to its end. `take` gets the events that are nobody's but ours, `rules` hold for clients."""
 
-    def __init__(self, take: Callable[[Notice], None]) -> None:
+    def __init__(self, take: Callable[[Notice], None], rules: Rules | None = None) -> None:
         self._take = take
-        self._multiplexer = Multiplexer()
+        self._rules = rules or Rules()
+        self._multiplexer = Multiplexer(self._rules)
         self._answers: dict[int, Callable[[Object], None]] = {}
         self._outboxes: dict[Peer, Outbox] = {}
         self._pipe: Pipe | None = None
@@ -99,6 +101,13 @@ class Link:
                 self._write(message)
             case ToPeer(_, message):
                 self._outboxes[peer].put(message)
+
+    def let_go(self) -> None:
+        """Release what clients hold down that may not act any more."""
+        for peer in self._outboxes:
+            if not self._rules.admits(peer.caller):
+                for message in self._multiplexer.releases(peer):
+                    self._write(message)
 
     async def writable(self) -> None:
         """Wait until Chromium takes more."""

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import orjson
 
-from sandbox_server.cdp.rules import refusal
+from sandbox_server.cdp.pressed import Pressed
+from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.wire import (
     INVALID_REQUEST,
     MAX_TO_BROWSER,
@@ -40,6 +41,7 @@ class Peer:
     pending: int = 0
     sessions: dict[str, str | None] = field(default_factory=dict)
     """Each session with the one above it; the base has none."""
+    pressed: Pressed = field(default_factory=Pressed)
 
     def below(self, session: str) -> list[str]:
         """The session and all that were attached through it: they end with it, and Chromium does not name each."""
@@ -85,9 +87,10 @@ class _Sent(NamedTuple):
 
 
 class Multiplexer:
-    """The state of one pipe; a new browser needs a new one."""
+    """The state of one pipe; a new browser needs a new one. `rules` say what clients may send."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules | None = None) -> None:
+        self._rules = rules or Rules()
         self._last_id = 0
         self._sent: dict[int, _Sent] = {}
         self._owners: dict[str, Peer] = {}
@@ -101,6 +104,13 @@ class Multiplexer:
         """A command of ours, and the id under which its `Answer` will come."""
         number = self._next_id()
         return number, encode({"id": number, "method": method, "params": params})
+
+    def releases(self, peer: Peer) -> list[bytes]:
+        """Commands of ours that release what a client holds down; nobody gets their answers."""
+        return [
+            encode({"id": self._next_id(), "method": method, "params": params, "sessionId": session})
+            for session, method, params in peer.pressed.take()
+        ]
 
     def add(self, caller: Caller, base: str) -> Peer:
         """Take in a client for which `base` was attached."""
@@ -122,7 +132,7 @@ class Multiplexer:
             return ToPeer(peer, error.reply)
         if command.session is not None and command.session not in peer.sessions:
             return ToPeer(peer, error_reply(command.id, SESSION_NOT_FOUND, "Session with given id not found."))
-        if reason := _problem(peer, command):
+        if reason := self._problem(peer, command):
             return ToPeer(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
         return self._forward(peer, command)
 
@@ -143,6 +153,7 @@ class Multiplexer:
             return ToPeer(peer, error_reply(command.id, INVALID_REQUEST, f"Message is over {MAX_TO_BROWSER} bytes", command.session))
         self._sent[number] = _Sent(peer, command.id, session)
         peer.pending += 1
+        peer.pressed.note(session, command)
         return ToBrowser(message)
 
     def _reply(self, arrival: Arrival) -> ToPeer | None:
@@ -168,6 +179,7 @@ class Multiplexer:
         elif session in peer.sessions:
             for ended in peer.below(session):
                 del self._owners[ended], peer.sessions[ended]
+                peer.pressed.forget(ended)
 
     def _own_business(self, parsed: Object) -> ToPeer | Answer | Notice | Ended | None:
         if "method" in parsed:
@@ -195,8 +207,7 @@ class Multiplexer:
         self._last_id += 1
         return self._last_id
 
-
-def _problem(peer: Peer, command: Command) -> str | None:
-    if peer.pending >= MAX_PENDING:
-        return f"{MAX_PENDING} commands wait for an answer"
-    return refusal(peer.caller, command)
+    def _problem(self, peer: Peer, command: Command) -> str | None:
+        if peer.pending >= MAX_PENDING:
+            return f"{MAX_PENDING} commands wait for an answer"
+        return self._rules.refusal(peer.caller, command)

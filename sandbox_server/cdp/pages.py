@@ -76,6 +76,7 @@ class Pages:
         """Open a tab on the address that is the whole query."""
         if request.method != "PUT":
             return PlainTextResponse("Using unsafe HTTP verb GET to invoke /json/new. This action supports only PUT verb.", 405)
+        self._check_control(request)
         link = await self._browser.link()
         created = await link.command("Target.createTarget", url=unquote(request.url.query) or "about:blank")
         version, found = await asyncio.gather(self._version(link), link.command("Target.getTargetInfo", targetId=created["targetId"]))
@@ -90,6 +91,7 @@ class Pages:
         return await self._act(request, "Target.closeTarget", "Target is closing")
 
     async def _act(self, request: Request, method: str, done: str) -> Response:
+        self._check_control(request)
         page = request.path_params["id"]
         link = await self._browser.link()
         try:
@@ -97,6 +99,10 @@ class Pages:
         except Refused:
             return PlainTextResponse(f"No such target id: {page}", 404)
         return PlainTextResponse(done)
+
+    def _check_control(self, request: Request) -> None:
+        if not self._browser.admits(caller_of(request)):
+            raise self._browser.holding.refusal()
 
     async def _version(self, link: Link) -> Object:
         return await link.command("Browser.getVersion")

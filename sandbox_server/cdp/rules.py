@@ -4,9 +4,13 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.wire import Command
+from sandbox_server.core.control import Holding
 from sandbox_server.core.results import Caller
 
+OWN = "server"
+"""The scope of our own clients, which no credential gives: what they do was judged where it was asked for."""
 KEPT = ("/run", "/var/run", "/var/lock", "/proc", "/sys", "/dev")
 """Where the browser's own profile, its descriptors and the desktop's sockets are. Its files are read and written as the desktop's user,
 so a client may name none of these, though that user may open them."""
@@ -25,8 +29,27 @@ _PATHS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
 """Where commands name files for the browser to read or write."""
 
 
+class Rules:
+    """The rules as they are now; `holding` says who may act, whatever may be looked at."""
+
+    def __init__(self, holding: Holding | None = None) -> None:
+        self.holding = holding or Holding()
+
+    def refusal(self, caller: Caller, command: Command) -> str | None:
+        """Why `caller` may not send `command` now; None when it may."""
+        if reason := refusal(caller, command):
+            return reason
+        if not self.admits(caller) and acts(command):
+            return f"held_by_human: {self.holding.refusal().message} (epoch {self.holding.epoch})"
+        return None
+
+    def admits(self, caller: Caller) -> bool:
+        """Whether `caller` may act on pages now."""
+        return caller.may(OWN) or self.holding.admits(caller, "cdp")
+
+
 def refusal(caller: Caller, command: Command) -> str | None:
-    """Why `caller` may not send `command`; None when it may."""
+    """Why `caller` may never send `command`; None when it may, while nobody else drives."""
     if not caller.may("browser"):
         return "the caller lacks the scope browser"
     if reason := _UNSEEN.get(command.method):

@@ -13,13 +13,14 @@ import orjson
 from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link, Refused
 from sandbox_server.cdp.multiplexer import Peer
 from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.rules import OWN
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.core.results import Caller
+from sandbox_server.core.results import ALL_SCOPES, Caller
 
 PAGE_TIMEOUT = 1.0
 """Seconds for a page, which may be stuck in a script, to tell its size."""
-_SELF = Caller("owner")
+_SELF = Caller("owner", ALL_SCOPES | {OWN})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, cast
 from pydantic import BaseModel, RootModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from sandbox_server.core.allow_list import names_one
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 from sandbox_server.core.operation import Operation
 from sandbox_server.core.results import Call, Event, NullCounts
@@ -74,6 +75,14 @@ async def require_scope(operation: Operation, request: BaseModel | None, call: C
     scope = operation.spec.scope
     if scope not in ("any", "public") and not call.caller.may(scope):
         raise PermissionDenied(f"{operation.name} needs the scope {scope!r}", scope=scope)
+    return await proceed()
+
+
+async def require_tool(operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
+    """Guard: a caller whose token names its tools may use those operations alone, however it calls them."""
+    spec = operation.spec
+    if spec.scope not in ("any", "public") and not names_one(call.caller.tools, (spec.tool, *spec.aliases) if spec.tool else ()):
+        raise PermissionDenied(f"your token does not name {spec.tool or operation.name}", operation=operation.name)
     return await proceed()
 
 

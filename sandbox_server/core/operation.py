@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
+from sandbox_server.core.control import Reach
 from sandbox_server.core.results import Body, Call, Event, Reply, Scope, Socket, Upload
 
 _SPEC = "__operation__"
@@ -48,6 +49,8 @@ class Spec:
     destructive: bool = False
     risky: Callable[[Any], bool] | None = None
     """Whether a request may destroy more than its caller means; None: none does."""
+    acts: Reach | None = None
+    """What a call moves that a person may hold; None: nothing."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -95,6 +98,7 @@ def operation(
     read_only: bool | None = None,
     destructive: bool = False,
     risky: Callable[[Any], bool] | None = None,
+    acts: Reach | None = None,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
@@ -102,6 +106,7 @@ def operation(
     A request's fields come from the path, then the JSON body (POST, PUT, PATCH, or `takes_body`) or the query; `query` names fields
     that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
     `form` is the model of a multipart body. `message` is the envelope's message on success.
+    `acts` names what it moves, which a person may hold: then it is refused, or waits.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """
@@ -126,6 +131,7 @@ def operation(
             read_only=verb == "GET" if read_only is None else read_only,
             destructive=destructive,
             risky=risky,
+            acts=acts,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)

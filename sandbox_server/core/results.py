@@ -6,6 +6,8 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from sandbox_server.core.allow_list import AllowList
+
 type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
 """What a caller may do. A token without scopes has them all."""
 
@@ -29,11 +31,20 @@ class NullCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Slashes:
+    """Marks a field of the path, by `Annotated`, that may hold slashes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks, as the gateway found out."""
 
     name: str
     scopes: frozenset[str] = ALL_SCOPES
+    tools: AllowList = None
+    """The tools that it may use, where its token names some: then it may do nothing else."""
+    person: bool = False
+    """Whether a person sits at the other end: a signed-in browser, or a token that says so."""
 
     def may(self, scope: str) -> bool:
         """Whether this caller holds `scope`."""
@@ -56,6 +67,8 @@ class Call:
     """Request headers, names in lower case."""
     last_event_id: str | None = None
     """Where a stream is to resume, from `Last-Event-ID`."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    """What the address says after its `?`, for rules that hold for every operation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -11,6 +12,9 @@ from pathlib import Path
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 
 _LISTEN = "0A"
+FIRST_LOOK_SECONDS = 0.02
+LAST_LOOK_SECONDS = 0.25
+"""How long it is at first, and later, between two looks for a listener."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Listener:
     port: int
     uid: int
     """Who opened it."""
+    inode: int = 0
+    """The kernel's number of the socket, by which its holder is found."""
 
     @property
     def authority(self) -> str:
@@ -41,7 +47,7 @@ def listeners(proc: str = "/proc/net") -> Iterator[Listener]:
             fields = line.split()
             if fields[3] == _LISTEN:
                 address, _, port = fields[1].partition(":")
-                yield Listener(_address(address), int(port, 16), int(fields[7]))
+                yield Listener(_address(address), int(port, 16), int(fields[7]), int(fields[9]))
 
 
 def _address(text: str) -> IPv4Address | IPv6Address:
@@ -73,6 +79,28 @@ class Ports:
             raise _own(port)
         reachable = [listener.authority for listener in found if listener.address.is_unspecified or listener.address.is_loopback]
         return next(iter(reachable or [listener.authority for listener in found]), f"127.0.0.1:{port}")
+
+    async def open(self) -> list[Listener]:
+        """Everything that may be previewed and is listened on, in the order of the kernel."""
+        found = await asyncio.to_thread(lambda: list(listeners(self._proc)))
+        own = self._own_ports | {listener.port for listener in found if listener.uid in self._own_uids}
+        return [listener for listener in found if listener.port not in own]
+
+    async def wait(self, port: int, timeout: float) -> bool:
+        """Wait until somebody listens on a port; False after `timeout` seconds. Raises as `upstream` does.
+
+        The kernel tells nobody that a socket listens (sock_diag(7) only answers), so that it is looked, ever less often.
+        """
+        deadline, pause = time.monotonic() + timeout, FIRST_LOOK_SECONDS
+        while True:
+            await self.upstream(port)
+            if await asyncio.to_thread(self._on, port):
+                return True
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * 1.5, LAST_LOOK_SECONDS)
 
     def _on(self, port: int) -> list[Listener]:
         return [listener for listener in listeners(self._proc) if listener.port == port]

@@ -2,9 +2,10 @@
 
 import asyncio
 
-from sandbox_server.core import Call, InvalidArgument, ResourceExhausted, Socket, Unavailable, socket
-from sandbox_server.drivers.vnc.messages import BadMessage
-from sandbox_server.drivers.vnc.rights import Rights
+from sandbox_server.core import Call, Caller, InvalidArgument, ResourceExhausted, Socket, Unavailable, socket
+from sandbox_server.core.control import Control
+from sandbox_server.drivers.vnc.messages import BadMessage, Message
+from sandbox_server.drivers.vnc.rights import INPUT, Rights, means_to_act
 from sandbox_server.drivers.vnc.server import PIECE_BYTES, RETRY_AFTER, Stream, VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
 
@@ -16,24 +17,27 @@ class Vnc:
 
     tag = "vnc"
 
-    def __init__(self, server: VncServer, desktop: Desktop) -> None:
+    def __init__(self, server: VncServer, desktop: Desktop, control: Control) -> None:
         self._server = server
         self._desktop = desktop
+        self._control = control
         self._viewers = 0
 
     @socket("/websockify", scope="view")
     async def view_desktop(self, socket: Socket, call: Call) -> None:
         """See the desktop, and use it, with a VNC viewer: RFB in binary messages.
 
-        Keys, pointer, clipboard and size of a viewer without the scope `control` go no further than here.
+        Keys, pointer, clipboard and size of a viewer without the scope `control` go no further than here, nor do anybody's while
+        somebody else has control. A person's first key or click takes it from the agent, where the settings let it.
         """
         if self._viewers >= MAX_VIEWERS:
             raise ResourceExhausted(f"{MAX_VIEWERS} viewers watch already", retry_after=RETRY_AFTER)
         rights = Rights(control=call.caller.may("control"))
         self._viewers += 1
         try:
-            async with self._server.connect() as stream:
-                await _carry(socket, rights, stream)
+            with self._control.watching(call.caller):
+                async with self._server.connect() as stream:
+                    await _carry(socket, Hand(rights, call.caller, self._control), stream)
         except Unavailable:
             if rights.pressing:  # the server died, so nobody else releases what it pressed
                 await self._desktop.release_everything()
@@ -42,9 +46,44 @@ class Vnc:
             self._viewers -= 1
 
 
-async def _carry(socket: Socket, rights: Rights, stream: Stream) -> None:
+class Hand:
+    """What a viewer does with mouse and keyboard, as far as it may: by its scopes, and while it has control."""
+
+    def __init__(self, rights: Rights, caller: Caller, control: Control) -> None:
+        self._rights = rights
+        self._caller = caller
+        self._control = control
+
+    async def pass_on(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        """Send on what of these bytes may go on. Raises BadMessage."""
+        for message in self._rights.admitted(data):
+            if message.kind not in INPUT:
+                writer.write(message.body)
+            elif await self._counts(message):
+                self._rights.note(message)
+                writer.write(message.body)
+
+    async def let_go(self, writer: asyncio.StreamWriter) -> None:
+        """Release what the viewer holds down, whenever it loses control."""
+        while True:
+            await self._control.changed()
+            if self._rights.pressing and not self._control.drives(self._caller, "gui"):
+                writer.write(self._rights.let_go())
+
+    async def _counts(self, message: Message) -> bool:
+        """Whether an input goes on; what only passes by does not take control."""
+        if not means_to_act(message) and not self._control.drives(self._caller, "gui"):
+            return False
+        return await self._control.drive(self._caller, "gui")
+
+
+async def _carry(socket: Socket, hand: Hand, stream: Stream) -> None:
     """Carry what both sides send until the viewer leaves. Raises Unavailable if the server ended, InvalidArgument for what is no RFB."""
-    ways = [asyncio.create_task(_to_server(socket, rights, stream[1])), asyncio.create_task(_to_viewer(stream[0], socket))]
+    ways = [
+        asyncio.create_task(_to_server(socket, hand, stream[1])),
+        asyncio.create_task(_to_viewer(stream[0], socket)),
+        asyncio.create_task(hand.let_go(stream[1])),
+    ]
     try:
         ended, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -55,12 +94,12 @@ async def _carry(socket: Socket, rights: Rights, stream: Stream) -> None:
         way.result()
 
 
-async def _to_server(socket: Socket, rights: Rights, writer: asyncio.StreamWriter) -> None:
+async def _to_server(socket: Socket, hand: Hand, writer: asyncio.StreamWriter) -> None:
     while (data := await socket.receive()) is not None:
         if isinstance(data, str):
             raise InvalidArgument("RFB comes in binary messages")
         try:
-            writer.write(rights.pass_on(data))
+            await hand.pass_on(data, writer)
             await writer.drain()
         except BadMessage as bad:
             raise InvalidArgument(str(bad)) from None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sandbox_server.core.dispatch import require_scope
+from sandbox_server.core.dispatch import require_scope, require_tool
 from sandbox_server.drivers import system
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
@@ -20,7 +20,7 @@ from sandbox_server.settings import Settings
 def part(shared: Shared) -> Part:
     """Who may come in, what they may do, and what is written down of it."""
     health = Health(Components(component_sockets(shared.settings, shared.found)), shared.audit)
-    return Part((authentication(shared), health), guards=(shared.audit, require_scope))
+    return Part((authentication(shared), health), guards=(shared.audit, require_scope, require_tool))
 
 
 def authentication(shared: Shared) -> Auth:
@@ -31,7 +31,7 @@ def authentication(shared: Shared) -> Auth:
     tickets = Tickets(keyring.tickets)
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
-    credentials = Credentials(keyring, tokens, tickets, api_key=key, session_ttl=auth.session_ttl)
+    credentials = Credentials(keyring, tokens, tickets, shared.shares, api_key=key, session_ttl=auth.session_ttl)
     return Auth(credentials, tickets, shared.ports, auth)
 
 

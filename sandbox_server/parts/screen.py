@@ -39,6 +39,7 @@ from sandbox_server.features.browser.tabs import Tabs
 from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
+from sandbox_server.features.control.fences import KeysFence
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.observe.feature import Observe
@@ -51,6 +52,7 @@ def part(shared: Shared) -> Part:
     settings, files, paths = shared.settings, shared.files, shared.settings.paths
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
+    shared.control.driving.follow(KeysFence(turns))
     display = Display(desktop.screen, Sound(paths.sound), files)
     owner, has_browser = shared.owner, "browser" not in settings.components.left_out
     devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
@@ -65,7 +67,7 @@ def part(shared: Shared) -> Part:
         BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),
         *((BrowserRunning(owner, desktop, session.drop),) * has_browser),
         ScreenElements(desktop, turns, PageOnScreen(session, elements)),
-        Vnc(VncServer(paths.vnc), desktop),
+        Vnc(VncServer(paths.vnc), desktop, shared.control.driving),
         display,
         recordings,
         *network_features(devtools, downloads, files),

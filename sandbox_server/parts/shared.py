@@ -12,11 +12,15 @@ from sandbox_server.core.operation import Feature
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
 from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.features.control.parts import control_of
 from sandbox_server.settings import Settings
 
 type Fact = Callable[[], bool]
@@ -71,7 +75,10 @@ class Shared:
         self.files = Files(self.processes, home=settings.agent.home)
         self.toolbox = Toolbox(self.processes)
         self.owner = Owner(settings.paths.socket("cdp"))
+        has_browser = "browser" not in settings.components.left_out
+        self.control = control_of(JsonFile(settings.paths.control), settings.control, self.owner if has_browser else None)
         self.ports = _agent_ports(settings)
+        self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
 
 
@@ -79,4 +86,4 @@ def _agent_ports(settings: Settings) -> Ports:
     """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
     users = settings.users
     own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    return Ports({settings.gateway.port}, own_users)
+    return Ports({settings.gateway.port, settings.proxy.port, DIRECT_PORT, MAPPED_PORT}, own_users)

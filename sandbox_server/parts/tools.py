@@ -1,11 +1,13 @@
-"""What an agent takes up for some work: skills, the tools of other MCP servers, and the conversion of documents."""
+"""What an agent takes up for some work: skills, tools of other MCP servers, the conversion of documents; and the ports of its programs."""
 
 from sandbox_server.drivers.hub import Hub
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.markdown.conversion import Conversion
 from sandbox_server.drivers.markdown.reach import Reach
 from sandbox_server.drivers.markdown.web import Web
+from sandbox_server.drivers.port_holders import PortHolders
 from sandbox_server.features.mcp.feature import McpServers
+from sandbox_server.features.ports.feature import PortViews
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
 from sandbox_server.features.util import Markdown
@@ -13,9 +15,11 @@ from sandbox_server.parts.shared import Part, Shared
 
 
 def part(shared: Shared) -> Part:
-    """Skills, MCP servers, and documents as Markdown."""
+    """Skills, MCP servers, documents as Markdown, and ports."""
     settings, processes, files, paths = shared.settings, shared.processes, shared.files, shared.settings.paths
     fetching = settings.fetching
     web = Web(Reach(shared.ports, fetching.allow), paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds)
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
-    return Part((skills, McpServers(Hub(paths.socket("mcp"))), Markdown(Conversion(processes), web, files, paths.spool)))
+    holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
+    ports = PortViews(shared.ports, holders, shared.shares, settings.auth.preview_domain)
+    return Part((skills, McpServers(Hub(paths.socket("mcp"))), Markdown(Conversion(processes), web, files, paths.spool), ports))

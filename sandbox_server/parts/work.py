@@ -61,7 +61,7 @@ def part(shared: Shared) -> Part:
         Sandbox(shared.toolbox, settings.agent, __version__),
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, FencedShells(processes, paths.agent_run), workspace=settings.agent.workspace),
+        Shell(sessions, FencedShells(processes, paths.agent_run), shared.control.driving, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         *box.features,

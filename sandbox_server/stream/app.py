@@ -12,7 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import logs
 from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
-from sandbox_server.core.http.app import call_of
+from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEADER, call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.results import Caller
@@ -22,6 +22,7 @@ from sandbox_server.settings import Settings
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.seat import Seat
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.wire import MAX_UP, BadMessage
 
@@ -31,6 +32,8 @@ PING_SECONDS = 20.0
 PONG_SECONDS = 20.0
 """A viewer that does not answer for so long is gone, and lets go of what it held."""
 SHUTDOWN_SECONDS = 1
+PASSED_ON = (CALLER_HEADER, ACTOR_HEADER, SCOPES_HEADER)
+"""Who asks, as the gateway found out: the API is asked for nobody else."""
 UNSUPPORTED = 1003
 """Close code for what is no message (RFC 6455, section 7.4.1)."""
 
@@ -57,8 +60,9 @@ class _Carried:
 class Viewers:
     """Lets viewers in."""
 
-    def __init__(self, desktop: Desktop, name: str) -> None:
+    def __init__(self, desktop: Desktop, name: str, api: str) -> None:
         self.desktop = desktop
+        self._api = api
         self.screen = Screen(name)
         self.encoders = Encoders()
         self.hands = Connection(name)
@@ -83,9 +87,8 @@ class Viewers:
 
     async def _show(self, websocket: WebSocket, caller: Caller) -> None:
         hands = Hands(self.desktop, self.hands)
-        viewer = Viewer(
-            _Carried(websocket), self.screen, hands, self.encoders, lambda: caller.may("control"), next(self._sessions) & 0xFFFFFFFF
-        )
+        seat = Seat(self._api, {name: value for name in PASSED_ON if (value := websocket.headers.get(name))})
+        viewer = Viewer(_Carried(websocket), self.screen, hands, self.encoders, caller, seat, next(self._sessions) & 0xFFFFFFFF)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
                 await viewer.run()
@@ -101,9 +104,9 @@ def caller_of(websocket: WebSocket) -> Caller:
     return caller
 
 
-def create(name: str) -> Starlette:
-    """Make the application for the display `name`."""
-    viewers = Viewers(Desktop(name), name)
+def create(name: str, api: str) -> Starlette:
+    """Make the application for the display `name`; `api` is the socket at which the API keeps the lease."""
+    viewers = Viewers(Desktop(name), name, api)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -123,7 +126,7 @@ def serve(settings: Settings) -> None:
     logs.configure(settings.logs.level)
     serve_on(
         settings.paths.socket("stream"),
-        create(settings.display.name),
+        create(settings.display.name, settings.paths.socket("api")),
         ws_max_size=MAX_UP,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_SECONDS,

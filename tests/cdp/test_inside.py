@@ -1,5 +1,6 @@
 """What the API asks of the process that owns the browser."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,3 +28,45 @@ def test_messages_of_clients_are_counted_and_those_of_the_api_are_not(shared: Ow
     with shared.connect(headers={"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser"}) as api:
         api.result("Browser.getVersion")
     assert shared.get("/browser")["messages"] == before + 1
+
+
+HELD = {"epoch": 9, "state": "human", "holder": "ann", "reach": ["cdp", "gui"]}
+FREE = {"epoch": 10, "state": "agent", "holder": None, "reach": []}
+PERSON = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-Actor": "person"}
+
+
+@pytest.fixture
+def held(shared: Owner) -> Iterator[Owner]:
+    assert shared.request("PUT", "/browser/control", json=HELD).status_code == 200
+    yield shared
+    assert shared.request("PUT", "/browser/control", json=FREE).status_code == 200
+
+
+def test_while_a_person_has_control_clients_look_and_do_not_act(held: Owner) -> None:
+    with held.connect() as client, held.connect(headers=PERSON) as person:
+        page = client.attach(client.pages()[0]["targetId"])
+        assert client.result("Page.getFrameTree", page)
+        refused = client.command("Runtime.evaluate", page, expression="document.title = 'mine'")
+        assert "held_by_human: ann has control" in refused["error"]["message"]
+        assert held.request("PUT", "/json/new?about:blank").status_code == 423
+        assert held.request("GET", f"/json/close/{client.pages()[0]['targetId']}").status_code == 423
+        mine = person.attach(person.pages()[0]["targetId"])
+        assert person.evaluate("1 + 1", mine) == 2
+
+
+def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: Owner) -> None:
+    with shared.connect() as client:
+        page = client.attach(client.result("Target.createTarget", url="about:blank")["targetId"])
+        listening = "window.ups = []; addEventListener('keyup', event => ups.push(event.key))"
+        client.evaluate(listening, page)
+        client.result("Input.dispatchKeyEvent", page, type="keyDown", key="Shift", code="ShiftLeft", windowsVirtualKeyCode=16)
+        shared.request("PUT", "/browser/control", json=HELD)
+        shared.request("PUT", "/browser/control", json=FREE)
+        shared.request("PUT", "/browser/control", json=HELD)
+        shared.request("PUT", "/browser/control", json=FREE)
+        assert client.evaluate("ups", page) == ["Shift"]
+
+
+@pytest.mark.parametrize("body", ["", "[]", '{"epoch": 1}'])
+def test_what_says_nothing_of_control_changes_nothing(shared: Owner, body: str) -> None:
+    assert shared.request("PUT", "/browser/control", content=body).status_code == 400

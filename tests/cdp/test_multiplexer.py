@@ -154,3 +154,12 @@ def test_a_command_that_would_carry_others_unseen_is_refused(mux: Multiplexer, a
 def test_a_caller_without_the_scope_may_send_nothing(mux: Multiplexer) -> None:
     viewer = mux.add(Caller("eve", frozenset({"view"})), ANN)
     assert "scope" in refused(mux, viewer, id=1, method="Browser.getVersion")["error"]["message"]
+
+
+def test_what_a_client_holds_down_is_released_under_ids_of_ours_and_nobody_hears_of_it(mux: Multiplexer, ann: Peer) -> None:
+    forwarded(mux, ann, id=1, method="Input.dispatchKeyEvent", params={"type": "keyDown", "key": "a"})
+    [release] = mux.releases(ann)
+    sent = json.loads(release)
+    assert (sent["method"], sent["params"], sent["sessionId"]) == ("Input.dispatchKeyEvent", {"type": "keyUp", "key": "a"}, ANN)
+    assert mux.releases(ann) == []
+    assert received(mux, id=sent["id"], result={}, sessionId=ANN) is None

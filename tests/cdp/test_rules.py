@@ -2,9 +2,10 @@
 
 import pytest
 
-from sandbox_server.cdp.rules import refusal
+from sandbox_server.cdp.rules import OWN, Rules, refusal
 from sandbox_server.cdp.wire import Command
-from sandbox_server.core.results import Caller
+from sandbox_server.core.control import Holding
+from sandbox_server.core.results import ALL_SCOPES, Caller
 
 
 def command(method: str, **params: object) -> Command:
@@ -46,3 +47,23 @@ def test_files_of_the_agent_may_be_named(path: str) -> None:
 def test_what_is_no_list_of_files_is_left_for_chromium_to_refuse(params: dict[str, object]) -> None:
     assert refusal(Caller("ann"), command("DOM.setFileInputFiles", **params)) is None
     assert refusal(Caller("ann"), Command(1, "Input.dispatchDragEvent", None, {"params": [1]})) is None
+
+
+HELD = Holding(5, "human", "ann", frozenset({"gui", "cdp"}))
+
+
+def test_while_a_person_holds_the_pages_others_look_and_do_not_act() -> None:
+    refused = Rules(HELD).refusal(Caller("key"), command("Page.navigate"))
+    assert refused == "held_by_human: ann has control: nothing was done (epoch 5)"
+    assert Rules(HELD).refusal(Caller("key"), command("Page.captureScreenshot")) is None
+    assert Rules(HELD).refusal(Caller("ann", person=True), command("Page.navigate")) is None
+    assert Rules(HELD).refusal(Caller("ann"), command("Page.navigate")) is not None
+
+
+def test_who_holds_the_shell_leaves_the_pages() -> None:
+    assert Rules(Holding(5, "human", "ann", frozenset({"shell"}))).refusal(Caller("key"), command("Page.navigate")) is None
+
+
+def test_what_our_own_clients_do_was_judged_where_it_was_asked_for() -> None:
+    assert Rules(HELD).refusal(Caller("api", frozenset({"browser", OWN})), command("Page.navigate")) is None
+    assert OWN not in ALL_SCOPES, "nobody is given it"

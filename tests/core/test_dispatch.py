@@ -17,7 +17,7 @@ from sandbox_server.core import (
     operation,
     stream_of,
 )
-from sandbox_server.core.dispatch import Dispatcher, InvalidFields, Proceed, require_scope
+from sandbox_server.core.dispatch import Dispatcher, InvalidFields, Proceed, require_scope, require_tool
 from sandbox_server.core.operation import Operation, operations
 
 pytestmark = pytest.mark.anyio
@@ -51,6 +51,11 @@ class Feature:
     async def nothing(self) -> str:
         """Take nothing."""
         return "nothing"
+
+    @operation("GET /v1/tooled", scope="code", tool="tooled", aliases=("older",))
+    async def tooled(self) -> str:
+        """Be a tool."""
+        return "tooled"
 
     @operation("GET /v1/anyone", scope="any")
     async def anyone(self) -> str:
@@ -167,3 +172,26 @@ async def test_a_caller_needs_the_scope_of_what_it_calls() -> None:
         await dispatcher.stream(OPERATIONS["echo"], {"name": "a"}, call(scopes=""))
     assert await dispatcher.call(OPERATIONS["anyone"], {}, call(scopes="")) == "anyone"
     assert await dispatcher.call(OPERATIONS["nothing"], {}, call(scopes="")) == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("tools", "passes"),
+    [
+        (None, {"tooled", "nothing", "anyone", "echo"}),
+        (("tool*",), {"tooled", "nothing", "anyone"}),
+        (("older",), {"tooled", "nothing", "anyone"}),
+        ((), {"nothing", "anyone"}),
+        (("feature.echo", "echo"), {"nothing", "anyone"}),
+    ],
+)
+async def test_a_token_that_names_its_tools_is_for_them_alone(tools: tuple[str, ...] | None, passes: set[str]) -> None:
+    asked = Call(Caller("test", frozenset({"code"}), tools), "r-1")
+    passed = set()
+    for name in ("tooled", "nothing", "anyone", "echo"):
+        try:
+            await Dispatcher([require_tool]).call(OPERATIONS[name], {"name": "x"} if name == "echo" else {}, asked)
+        except PermissionDenied:
+            continue
+        passed.add(name)
+
+    assert passed == passes

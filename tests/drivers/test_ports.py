@@ -1,5 +1,6 @@
 """Who listens where."""
 
+import asyncio
 import os
 import socket
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
+from sandbox_server.drivers import ports as module
 from sandbox_server.drivers.ports import Ports, listeners
 
 pytestmark = pytest.mark.anyio
@@ -72,3 +74,36 @@ async def test_a_listed_port_is_refused_even_if_nobody_listens(tmp_path: Path) -
 async def test_what_is_no_port_is_refused(port: int) -> None:
     with pytest.raises(InvalidArgument):
         await Ports((), ()).upstream(port)
+
+
+async def test_what_may_be_previewed_is_listed_without_our_own(tmp_path: Path) -> None:
+    proc = table(
+        tmp_path, ("0100007F:0BB8", "0A", 1000), ("0100007F:1F90", "0A", 990), ("00000000:0050", "0A", 0), ("0100007F:2328", "0A", 1000)
+    )
+
+    found = await Ports({9000}, {990}, proc).open()
+
+    assert [(listener.port, listener.inode) for listener in found] == [(3000, 1), (80, 1)]
+
+
+async def test_waiting_ends_when_somebody_listens() -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+        waiting = asyncio.create_task(Ports((), ()).wait(port, 30))
+        assert not await Ports((), ()).wait(port, 0)
+        assert not waiting.done()
+        server.listen()
+        assert await waiting
+
+
+async def test_a_look_that_is_over_says_that_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 0.001)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        assert await Ports((), ()).wait(server.getsockname()[1], 0.01) is False
+
+
+async def test_nobody_waits_for_a_port_of_ours() -> None:
+    with pytest.raises(PermissionDenied):
+        await Ports({8080}, ()).wait(8080, 30)

@@ -2,6 +2,8 @@
 
 import asyncio
 import struct
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +12,10 @@ from sandbox_server.drivers.vnc.rights import EXTENDED_CLIPBOARD
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features import vnc as feature
+from sandbox_server.features.control import lease as machine
+from sandbox_server.features.control.driving import Driving, actor_of
 from sandbox_server.features.vnc import Vnc
+from tests.controls import driving
 from tests.drivers.vnc.conftest import VncProcess, vnc
 from tests.drivers.vnc.test_messages import set_encodings
 from tests.drivers.vnc.test_rights import KEY_DOWN, KEY_UP
@@ -27,8 +32,8 @@ UPDATE = struct.pack(">BBHHHH", 3, 0, 0, 0, 8, 8)
 class Page:
     """A viewer's end of the socket."""
 
-    def __init__(self, *scopes: str) -> None:
-        self.call = Call(Caller("person", frozenset(scopes)), "request")
+    def __init__(self, *scopes: str, name: str = "person", person: bool = True) -> None:
+        self.call = Call(Caller(name, frozenset(scopes), person=person), "request")
         self.seen = bytearray()
         self._sent: asyncio.Queue[str | bytes | None] = asyncio.Queue()
         self._arrived = asyncio.Event()
@@ -70,11 +75,17 @@ class Page:
 
 
 @pytest.fixture
-def viewers(vnc: VncProcess, desktop: Desktop) -> Vnc:
-    return Vnc(VncServer(vnc.path), desktop)
+async def control(tmp_path: Path) -> AsyncIterator[Driving]:
+    async with driving(tmp_path) as found:
+        yield found
 
 
-async def test_a_viewer_with_control_acts_and_one_without_does_not(viewers: Vnc, program: Program) -> None:
+@pytest.fixture
+def viewers(vnc: VncProcess, desktop: Desktop, control: Driving) -> Vnc:
+    return Vnc(VncServer(vnc.path), desktop, control)
+
+
+async def test_a_viewer_with_control_acts_and_one_without_does_not(viewers: Vnc, program: Program, control: Driving) -> None:
     person, watcher = Page("view", "control"), Page("view")
     async with asyncio.TaskGroup() as open_pages:
         for page in (watcher, person):
@@ -83,6 +94,7 @@ async def test_a_viewer_with_control_acts_and_one_without_does_not(viewers: Vnc,
         watcher.say(KEY_DOWN, KEY_UP, PRESSED, UPDATE)
         watcher.seen.clear()
         await watcher.sees(16)  # an answer: what was sent before has been dealt with
+        assert control.holding.state == "agent"
         person.say(KEY_DOWN, KEY_UP)
 
         async def text() -> str:
@@ -90,6 +102,7 @@ async def test_a_viewer_with_control_acts_and_one_without_does_not(viewers: Vnc,
 
         assert await eventually(text, bool) == "a"
         assert program.kinds() == ["down", "up"]
+        assert control.holding.holder == "person", "its first key took control"
         person.say(None)
         watcher.say(None)
 
@@ -148,3 +161,55 @@ async def test_there_is_a_limit_to_viewers(viewers: Vnc, monkeypatch: pytest.Mon
     again = Page("view")
     again.say(None)
     await viewers.view_desktop(again, again.call)
+
+
+async def test_who_has_no_control_moves_nothing_and_who_loses_it_lets_go(viewers: Vnc, program: Program, control: Driving) -> None:
+    ann, bob = Page("view", "control", name="ann"), Page("view", "control", name="bob")
+    async with asyncio.TaskGroup() as open_pages:
+        for page in (ann, bob):
+            open_pages.create_task(viewers.view_desktop(page, page.call))
+            await page.greet()
+        ann.say(KEY_DOWN)
+
+        async def kinds() -> list[str]:
+            return program.kinds()
+
+        await eventually(kinds, lambda found: found == ["down"])
+        bob.say(KEY_DOWN, KEY_UP, UPDATE)
+        bob.seen.clear()
+        await bob.sees(16)
+        assert (program.kinds(), control.holding.holder) == (["down"], "ann")
+        actor = actor_of(ann.call.caller)
+        await control.change("released", actor, lambda lease, now: machine.release(lease, actor, now))
+        await eventually(kinds, lambda found: found == ["down", "up"])
+        ann.say(KEY_UP, None)
+        bob.say(None)
+
+
+async def test_a_pointer_that_passes_by_takes_nothing(viewers: Vnc, desktop: Desktop, control: Driving) -> None:
+    page, before = Page("view", "control"), await desktop.pointer.position()
+    viewing = asyncio.create_task(viewers.view_desktop(page, page.call))
+    await page.greet()
+    page.say(struct.pack(">BBHH", 5, 0, 77, 88), UPDATE)
+    page.seen.clear()
+    await page.sees(16)
+    assert (control.holding.state, await desktop.pointer.position()) == ("agent", before)
+    page.say(PRESSED, UPDATE)
+    assert await control.until(lambda holding: holding.holder == "person", 30)
+    page.say(None)
+    await viewing
+
+
+async def test_a_program_drives_over_vnc_until_a_person_takes_over(viewers: Vnc, desktop: Desktop, control: Driving) -> None:
+    program, person = Page("view", "control", name="key", person=False), actor_of(Caller("ann", person=True))
+    viewing = asyncio.create_task(viewers.view_desktop(program, program.call))
+    await program.greet()
+    program.say(struct.pack(">BBHH", 5, 0, 77, 88))
+    await eventually(desktop.pointer.position, lambda at: at == (77, 88))
+    await control.change("taken", person, lambda lease, now: machine.take(lease, person, frozenset({"gui"}), now, viewing=True))
+    program.seen.clear()
+    program.say(struct.pack(">BBHH", 5, 0, 11, 12), UPDATE)
+    await program.sees(16)
+    assert await desktop.pointer.position() == (77, 88)
+    program.say(None)
+    await viewing

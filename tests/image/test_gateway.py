@@ -109,6 +109,7 @@ def test_signed_tokens_open_and_their_forgeries_do_not(start_sandbox: Callable[.
     assert answer(jwt.encode(good, ec.generate_private_key(ec.SECP256R1()), "ES256")) == 401
     assert answer(jwt.encode(good, "", "none")) == 401
     assert answer(_signed_with_the_public_key(good)) == 401
+    _check_a_token_for_one_tool(sandbox, jwt.encode(good | {"tools": ["sandbox_get_context"]}, PRIVATE, "ES256"))
     assert sandbox.exec("test", "-e", "/run/sandbox/api-key").code != 0, "no key is made beside a configured one"
 
 
@@ -118,6 +119,22 @@ def _signed_with_the_public_key(claims: dict[str, object]) -> str:
     head, body, _ = jwt.encode(claims, "x" * 32, "HS256").split(".")
     signature = base64.urlsafe_b64encode(algorithm.sign(f"{head}.{body}".encode(), pem)).rstrip(b"=").decode()
     return f"{head}.{body}.{signature}"
+
+
+def _check_a_token_for_one_tool(sandbox: "Sandbox", token: str) -> None:
+    """It opens that tool, by its path and by MCP, and nothing else."""
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    bearer = {"Authorization": f"Bearer {token}"}
+    listed = sandbox.http.post(f"{sandbox.base_url}/mcp", json=listing, headers=bearer).json()["result"]["tools"]
+
+    assert [tool["name"] for tool in listed] == ["sandbox_get_context"]
+    assert ask(sandbox, "/v1/sandbox", **bearer).status_code == 200
+    for path in ("/v1/shell/sessions", "/", "/terminal", "/proxy/3000/", "/json/version", "/v1/mcp/sandbox/tools/sandbox_execute_bash"):
+        answer = ask(sandbox, path, **bearer)
+        assert answer.status_code in (403, 404, 405), path
+        assert not answer.is_success
+    called = sandbox.http.post(f"{sandbox.base_url}/v1/mcp/sandbox/tools/execute_bash", json={"cmd": "id"}, headers=bearer)
+    assert called.status_code == 404
 
 
 def test_authentication_off_is_said_aloud(start_sandbox: Callable[..., "Sandbox"]) -> None:

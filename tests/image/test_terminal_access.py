@@ -89,9 +89,12 @@ def test_who_may_only_look_opens_no_terminal(sandbox: "Sandbox") -> None:
 def test_a_browser_that_signed_in_opens_a_terminal_and_another_sites_page_does_not(sandbox: "Sandbox") -> None:
     link = sandbox.exec("sandbox", "sign-in", "--url", sandbox.base_url).stdout.strip()
     cookie = signed_in(link)
-    with terminal(sandbox, {"Cookie": cookie, "Origin": sandbox.base_url}) as page:
+    person = {"Cookie": cookie, "Origin": sandbox.base_url}
+    with terminal(sandbox, person) as page:
         page.type("echo $((6 * 7))\n")
         page.until(lambda: "42\r\n" in page.output)
+        released = sandbox.http.post(f"{sandbox.base_url}/v1/control/release", headers=person)
+        assert released.status_code == 200, "typing took control of the shells"
     assert refusal(sandbox, {"Cookie": cookie, "Origin": "http://evil.example"}) in (401, 403)
     assert refusal(sandbox, {"Cookie": cookie}) in (401, 403)
 

@@ -23,8 +23,10 @@ from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
 from sandbox_server.core.operation import socket as websocket
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.nginx import listen
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth
@@ -153,7 +155,8 @@ class Gateway:
         run = str(self.folder / "run/sandbox")
         keyring = Keyring(run, str(self.folder / "run/sandbox-agent"))
         tickets = Tickets(keyring.tickets)
-        credentials = Credentials(keyring, Tokens([], None, None), tickets, api_key=KEY, session_ttl=3600)
+        self.shares = Shares(JsonFile(f"{run}/shares.json"))
+        credentials = Credentials(keyring, Tokens([], None, None), tickets, self.shares, api_key=KEY, session_ttl=3600)
         auth = Auth(credentials, tickets, Ports({self.port}, ()), self._settings)
         found = [op for feature in (auth, self.echo) for op in operations(feature)]
         self.api = Server(create_app(found, Dispatcher([require_scope])), f"{run}/api.sock")

@@ -1,6 +1,7 @@
 """Programs on a port of this machine, seen through the gateway."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,6 +34,17 @@ class Program(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        """Count a chunked body as it comes, and say so chunk by chunk."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        while size := int(self.rfile.readline(), 16):
+            self.rfile.read(size + 2)
+            self.wfile.write(f"data: {size}\n\n".encode())
+        self.rfile.readline()
+        self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that http.server gives it
         """Stay quiet."""
@@ -184,3 +196,28 @@ def test_a_signed_in_browser_is_led_to_the_previews_own_host(gateway: "Gateway",
     assert (signed_in.status, signed_in.headers["Location"]) == (302, "/a")
     seen = gateway.ask("GET", "/a", own | {"Cookie": signed_in.headers["Set-Cookie"].partition(";")[0]})
     assert json.loads(seen.content)["path"] == "/a"
+
+
+def test_a_chunked_upload_and_a_stream_of_events_pass_at_the_same_time(gateway: "Gateway", port: int) -> None:
+    head = f"POST /proxy/{port}/ HTTP/1.1\r\nHost: box\r\nX-AIO-API-Key: {KEY['X-AIO-API-Key']}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", gateway.port), 30) as client:
+        client.sendall(head.encode())
+        told = client.makefile("rb")
+        for size in (3, 900, 5):
+            client.sendall(f"{size:x}\r\n".encode() + b"x" * size + b"\r\n")
+            while (line := told.readline()) and not line.startswith(b"data:"):
+                continue
+            assert line == f"data: {size}\n".encode()
+        client.sendall(b"0\r\n\r\n")
+
+
+def test_a_share_link_shows_its_port_until_it_is_taken_back(gateway: "Gateway", port: int) -> None:
+    share, token = gateway.shares.create(port, 600, caller="key")
+    page = gateway.ask("GET", f"/proxy/{port}/a?share={token}", {"Accept": "text/html"})
+    cookie = {"Cookie": page.headers["Set-Cookie"].partition(";")[0]}
+    assert (page.status, page.headers["Location"]) == (302, f"/proxy/{port}/a")
+    assert token not in gateway.ask("GET", f"/proxy/{port}/a?share={token}", {}).content.decode()
+    assert json.loads(gateway.ask("GET", f"/proxy/{port}/b", cookie).content)["path"] == "/b"
+    assert gateway.ask("GET", "/v1/echo", cookie).status == 401
+    gateway.shares.revoke(share.id)
+    assert gateway.ask("GET", f"/proxy/{port}/b", cookie).status == 401

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
+from sandbox_server.core.allow_list import read_header
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, Unauthenticated
 from sandbox_server.core.http.content import content_response
@@ -24,30 +25,37 @@ from sandbox_server.core.http.multipart import MultipartUpload
 from sandbox_server.core.http.sockets import AcceptedSocket
 from sandbox_server.core.http.sse import event_stream
 from sandbox_server.core.operation import Operation, Spec
-from sandbox_server.core.results import Call, Caller, Content, Event
+from sandbox_server.core.results import Call, Caller, Content, Event, Slashes
 
 CALLER_HEADER = "x-sandbox-caller"
+ACTOR_HEADER = "x-sandbox-actor"
 SCOPES_HEADER = "x-sandbox-scopes"
 SURFACE_HEADER = "x-sandbox-surface"
+TOOLS_HEADER = "x-sandbox-tools"
 
+type Endpoint = Callable[[Request], Awaitable[Response]]
+type Stamp = Callable[[], Mapping[str, str]]
+"""Gives the headers that every answer to a call has."""
 type Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 _NOBODY = Caller("nobody", frozenset())
 
 
-def create_app(operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None) -> Starlette:
+def create_app(
+    operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None, stamp: Stamp = dict[str, str]
+) -> Starlette:
     """An ASGI application that answers every operation.
 
     Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
     """
-    routes, middleware = create_routes(operations, dispatcher), [Middleware(Drain)]
+    routes, middleware = create_routes(operations, dispatcher, stamp), [Middleware(Drain)]
     handlers = {HTTPException: _framework_error}
     return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
 
 
-def create_routes(operations: Iterable[Operation], dispatcher: Dispatcher) -> list[BaseRoute]:
+def create_routes(operations: Iterable[Operation], dispatcher: Dispatcher, stamp: Stamp = dict[str, str]) -> list[BaseRoute]:
     """The routes of such an application, in the order in which they are tried."""
-    return [_route(operation, dispatcher) for operation in sorted(operations, key=_specificity)]
+    return [_route(operation, dispatcher, stamp) for operation in sorted(operations, key=_specificity)]
 
 
 def _specificity(operation: Operation) -> tuple[int, str]:
@@ -55,13 +63,31 @@ def _specificity(operation: Operation) -> tuple[int, str]:
     return operation.spec.path.count("{"), operation.spec.path
 
 
-def _route(operation: Operation, dispatcher: Dispatcher) -> BaseRoute:
+def _route(operation: Operation, dispatcher: Dispatcher, stamp: Stamp) -> BaseRoute:
     if operation.spec.socket:
         return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher))
-    return Route(operation.spec.path, _endpoint(operation, dispatcher), methods=[operation.spec.verb])
+    return Route(_pattern(operation.spec), _stamped(_endpoint(operation, dispatcher), stamp), methods=[operation.spec.verb])
 
 
-def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[Request], object]:
+def _pattern(spec: Spec) -> str:
+    """The path as the router takes it."""
+    path = spec.path
+    for name, field in spec.request.model_fields.items() if spec.request else ():
+        if any(isinstance(mark, Slashes) for mark in field.metadata):
+            path = path.replace(f"{{{name}}}", f"{{{name}:path}}")
+    return path
+
+
+def _stamped(endpoint: Endpoint, stamp: Stamp) -> Endpoint:
+    async def stamped(request: Request) -> Response:
+        response = await endpoint(request)
+        response.headers.update(stamp())
+        return response
+
+    return stamped
+
+
+def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Endpoint:
     spec = operation.spec
 
     async def endpoint(request: Request) -> Response:
@@ -129,7 +155,8 @@ def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
     name = headers.get(CALLER_HEADER)
     if not name and not public:
         raise Unauthenticated("the request did not come through the gateway")
-    caller = Caller(name, frozenset(headers.get(SCOPES_HEADER, "").split())) if name else _NOBODY
+    scopes, tools = frozenset(headers.get(SCOPES_HEADER, "").split()), read_header(headers.get(TOOLS_HEADER))
+    caller = Caller(name, scopes, tools, person=headers.get(ACTOR_HEADER) == "person") if name else _NOBODY
     surface = headers.get(SURFACE_HEADER)
     return Call(
         caller=caller,
@@ -138,6 +165,7 @@ def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
         base_url=_base_url(headers),
         headers=headers,
         last_event_id=headers.get("last-event-id"),
+        query=connection.query_params,
     )
 
 

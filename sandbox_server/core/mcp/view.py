@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Protocol
 
 from starlette.requests import Request
 
-NO_TOOL = "!"
-"""What stands for an empty allow-list in a header, which cannot be empty; no tool has this name."""
+from sandbox_server.core.allow_list import AllowList, names_one, read_header
 
 
 class Offer(Protocol):
@@ -38,8 +36,8 @@ class View:
     servers: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
     read_only: bool = False
-    allowed: tuple[str, ...] | None = None
-    """Patterns of tool names that the caller's token allows; None where it does not say."""
+    allowed: AllowList = None
+    """What the caller's token names."""
 
     def shows(self, tool: Offer) -> bool:
         """Whether the tool exists for this request."""
@@ -59,7 +57,7 @@ class View:
 
     def allows(self, tool: Offer) -> bool:
         """Whether the caller's token names the tool, where it names tools."""
-        return self.allowed is None or any(fnmatchcase(name, pattern) for pattern in self.allowed for name in names_of(tool))
+        return names_one(self.allowed, names_of(tool))
 
 
 def names_of(tool: Offer) -> tuple[str, ...]:
@@ -74,7 +72,6 @@ def view_of(request: Request) -> View:
     things.
     """
     query = request.query_params
-    allowed = request.headers.get("x-sandbox-tools")
     return View(
         scopes=frozenset(request.headers.get("x-sandbox-scopes", "").split()),
         search=query.get("search", ""),
@@ -82,7 +79,7 @@ def view_of(request: Request) -> View:
         servers=frozenset(_words(query.getlist("servers"))),
         tags=frozenset(_words(query.getlist("tags"))),
         read_only=query.get("readonly", "").lower() in ("1", "true", "yes"),
-        allowed=tuple(allowed.split()) if allowed else None,
+        allowed=read_header(request.headers.get("x-sandbox-tools")),
     )
 
 

@@ -11,7 +11,7 @@ import orjson
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
 from sandbox_server.drivers.unix_http import exchange
 
-HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser"}
+HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
 """Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""
 ANSWER_SECONDS = 25.0
 """For one answer; a browser that is started lazily takes some of them."""
@@ -73,9 +73,17 @@ class Owner:
         """Start the browser anew, with its tabs and the policies that are given, and return once it serves."""
         await self._ask("POST", "/browser/restart", orjson.dumps(policies))
 
+    async def use_proxy(self, address: str | None) -> None:
+        """Have the browser go through a proxy from now on, or through none. It is neither restarted nor started for that."""
+        await self._ask("PUT", "/browser/proxy", orjson.dumps(address))
+
     async def emulate(self, commands: dict[str, Any] | None) -> None:
         """Have DevTools commands given to every page of the browser, now and whenever one appears; None for no more."""
         await self._ask("PUT", "/browser/emulation", orjson.dumps(commands))
+
+    async def control(self, holding: dict[str, Any]) -> None:
+        """Tell who may act, to which clients of the browser's are held from now on; raises Unavailable."""
+        await self._ask("PUT", "/browser/control", orjson.dumps(holding))
 
     async def reset(self, page: str) -> None:
         """Show a blank page in a tab; so comes back one that crashed or hangs. Raises Conflict where it does not.

@@ -21,6 +21,14 @@ class Grant:
     """Path under which it is valid, itself included; it ends at a segment's border."""
     expires: float | None = None
     """Seconds since the epoch; None where the credential behind it does not end."""
+    tools: tuple[str, ...] | None = None
+    """Patterns of the only tools that it is for; None where it is not for tools alone."""
+    port: int | None = None
+    """The only port that it shows, and then it is for nothing else; None where it is not for a port alone."""
+    share: str | None = None
+    """The share link that it came from, without which it is void."""
+    person: bool | None = None
+    """Whether a person bears it; None where that is told by how it is used: a signed-in browser is a person's."""
 
     def covers(self, path: str) -> bool:
         """Whether a normalised path lies under the prefix, by the rule of cookies (RFC 6265, section 5.1.4)."""
@@ -34,7 +42,8 @@ class Grant:
     def loads(cls, text: bytes) -> "Grant":
         """Read what `dumps` wrote; raises ValueError, TypeError or KeyError for anything else."""
         values = json.loads(text)
-        return cls(**values | {"scopes": frozenset(values["scopes"])})
+        tools = values.get("tools")
+        return cls(**values | {"scopes": frozenset(values["scopes"]), "tools": None if tools is None else tuple(tools)})
 
 
 def is_prefix(text: str) -> bool:

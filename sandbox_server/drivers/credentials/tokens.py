@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,9 @@ CACHED_SECONDS = 60.0
 """A verified token is looked at again after this long, so that a key that was withdrawn stops working."""
 MAX_CACHED = 1024
 MAX_TOKEN_CHARS = 16384
+MAX_TOOLS = 64
+"""Patterns of tools in a token; they go through the gateway in a header."""
+_TOOL_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,96}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,10 @@ class Claims:
     """The words of its `scope` (a string) or `scopes` (a list); None if it has neither."""
     expires: float | None
     """Seconds since the epoch; None if the token has no `exp`."""
+    tools: tuple[str, ...] | None = None
+    """The patterns of its `tools` (a string of words, or a list); None if it has none."""
+    person: bool = False
+    """Whether its `actor` is `person`: an agent's, unless the issuer says so."""
 
 
 class Tokens:
@@ -86,7 +94,17 @@ def claims_of(payload: Mapping[str, Any]) -> Claims:
     words = granted.split() if isinstance(granted, str) else granted if isinstance(granted, list) else []
     scopes = None if granted is None else frozenset(map(str, words))
     subject, expires = payload.get("sub"), payload.get("exp")
-    return Claims(None if subject is None else str(subject), scopes, None if expires is None else float(expires))
+    name, ends = None if subject is None else str(subject), None if expires is None else float(expires)
+    return Claims(name, scopes, ends, _tools(payload), person=payload.get("actor") == "person")
+
+
+def _tools(payload: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """A claim of another kind, and a word that no tool could have, allow nothing."""
+    named = payload.get("tools")
+    if named is None:
+        return None
+    words = named.split() if isinstance(named, str) else named if isinstance(named, list) else []
+    return tuple(word for word in map(str, words) if _TOOL_PATTERN.fullmatch(word))[:MAX_TOOLS]
 
 
 def _header(token: str) -> tuple[str | None, str | None]:

@@ -16,7 +16,7 @@ type Object = dict[str, Any]
 type OnEvent = Callable[[str | None, str, Object], None]
 """Called with the session (None is the browser), the event's name and its parameters, in the order of arrival."""
 
-HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser"}
+HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
 """Who asks. The dispatcher judged the caller's own scopes."""
 CONNECT_SECONDS = 25.0
 """A browser that is started lazily takes some of them."""

@@ -10,7 +10,9 @@ INPUT = frozenset({"key", "pointer", "clipboard", "resize"})
 EXTENDED_CLIPBOARD = 0xC0A1E5CE - (1 << 32)
 """Pseudo-encoding of a viewer that asks for what was copied, rather than being sent it."""
 
-_POINTER = struct.Struct(">xB")
+_POINTER = struct.Struct(">xxHH")
+_DOWN = {4: 1, 255: 3}
+"""Where in a key's message it says whether it goes down, by the message's number."""
 _KEY = {4: ">xBxxI", 255: ">xxHI"}
 
 
@@ -29,34 +31,60 @@ class Rights:
     def __init__(self, *, control: bool) -> None:
         self._control = control
         self._messages = Messages()
-        self._keys: set[int] = set()
+        self._keys: dict[int, bytes] = {}
+        """What is held down, each with the message that releases it."""
         self._buttons = 0
+        self._point: tuple[int, int] = (0, 0)
 
     @property
     def pressing(self) -> bool:
         """Whether the viewer holds a key or a button down."""
         return bool(self._keys or self._buttons)
 
-    def pass_on(self, data: bytes) -> bytes:
-        """What of these bytes goes on to the server. Raises BadMessage, after which nothing may follow."""
-        return b"".join(self._admitted(data))
-
-    def _admitted(self, data: bytes) -> Iterator[bytes]:
+    def admitted(self, data: bytes) -> Iterator[Message]:
+        """The messages that may go on to the server. Raises BadMessage, after which nothing may follow."""
         for message in self._messages.feed(data):
-            if self._control:
-                self._note(message)
-                yield message.body
+            if self._control or message.kind not in INPUT | {"encodings"}:
+                yield message
             elif message.kind == "encodings":
-                yield _without_clipboard(message)
-            elif message.kind not in INPUT:
-                yield message.body
+                yield Message("encodings", _without_clipboard(message))
 
-    def _note(self, message: Message) -> None:
+    def let_go(self) -> bytes:
+        """Messages that release every key and button that the viewer holds down."""
+        keys = b"".join(self._keys.values())
+        button = struct.pack(">BBHH", 5, 0, *self._point) if self._buttons else b""
+        self._keys.clear()
+        self._buttons = 0
+        return keys + button
+
+    def note(self, message: Message) -> None:
+        """Take a message that went on, for what it presses and releases."""
         if message.kind == "pointer":
-            [self._buttons] = _POINTER.unpack_from(message.body)
+            self._point = _POINTER.unpack_from(message.body)
+            self._buttons = _buttons_of(message.body)
         elif message.kind == "key":
             down, keysym = struct.unpack_from(_KEY[message.body[0]], message.body)
-            (self._keys.add if down else self._keys.discard)(keysym)
+            if down:
+                self._keys[keysym] = _released(message.body)
+            else:
+                self._keys.pop(keysym, None)
+
+
+def means_to_act(message: Message) -> bool:
+    """Whether an input is a key, a button or the wheel going down, rather than a pointer that passes by or something let go."""
+    if message.kind == "pointer":
+        return _buttons_of(message.body) != 0
+    return message.kind == "key" and message.body[_DOWN[message.body[0]]] != 0
+
+
+def _buttons_of(pointer: bytes) -> int:
+    """The buttons that are down; the highest bit says that more of them are in a byte of their own."""
+    return pointer[1] & 0x7F | pointer[6] << 7 if len(pointer) == 7 else pointer[1]
+
+
+def _released(key: bytes) -> bytes:
+    at = _DOWN[key[0]]
+    return key[:at] + b"\0" + key[at + 1 :]
 
 
 def _without_clipboard(message: Message) -> bytes:

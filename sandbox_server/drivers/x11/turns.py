@@ -43,6 +43,15 @@ class Turns:
                 elif self._desktop.holds:
                     self._release = self._tasks.start(self._release_later())
 
+    async def interrupt(self) -> None:
+        """End the turn of whoever had the last one: what that left pressed is released, now and not once more later."""
+        async with self._acting:
+            if self._release:
+                self._release.cancel()
+                self._release = None
+            if self._desktop.holds:
+                await self._desktop.release_all()
+
     async def _release_later(self) -> None:
         await asyncio.sleep(HOLD_SECONDS)
         await self._desktop.release_all()

@@ -5,8 +5,11 @@ import math
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
 
 from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
+from sandbox_server.core.allow_list import header_of
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.ports import Ports
@@ -24,6 +27,8 @@ _OF_PROGRAMS = ("bearer", "key", "nothing")
 
 
 class CreateTicket(Model):
+    actor: Literal["person", "agent"] | None = None
+    """Who will use it, for the rules of control. Absent: a person who opens a page with it, a program that does anything else."""
     path_prefix: str = "/"
     """Path under which the ticket, and the cookie it becomes, is valid."""
     scopes: list[Scope] | None = None
@@ -82,7 +87,8 @@ class Auth:
         if not 0 < ttl <= max(MAX_TICKET_SECONDS, self._settings.ticket_ttl):
             raise InvalidArgument(f"ttl must be over 0 and at most {MAX_TICKET_SECONDS:g} seconds")
         expires = call.headers.get("x-sandbox-expires")
-        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, float(expires) if expires else None)
+        person, ends = None if request.actor is None else request.actor == "person", float(expires) if expires else None
+        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person)
         ticket = await asyncio.to_thread(self._tickets.create, grant, ttl)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
@@ -103,7 +109,7 @@ class Auth:
         cookies_then = [*self._credentials.sessions(original), *([identity.grant] if signs_in else [])]
         if identity.via not in _OF_PROGRAMS and shares_origin(original, cookies_then):
             return await self._preview_elsewhere(identity, original)
-        headers = self._sign_in(identity, original) if signs_in else {}
+        headers = self._sign_in(identity, original) if signs_in else self._welcome(identity, original)
         if signs_in and original.is_page:
             return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
         upstream = {} if original.port is None else {"X-Sandbox-Upstream": await self._ports.upstream(original.port)}
@@ -111,7 +117,7 @@ class Auth:
 
     async def _identify(self, original: Original) -> Identity:
         if self._settings.mode == "off":
-            return _unless_foreign(ANYONE, original, silence=True)
+            return _unless_foreign(self._credentials.visitor(original), original, silence=True)
         try:
             identity = await self._credentials.identify(original)
             return _unless_foreign(identity, original, silence=False) if identity.via == "session" else identity
@@ -127,14 +133,23 @@ class Auth:
             raise PermissionDenied(
                 "a preview may not share the address at which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
             )
-        grant = Grant(bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}, expires=identity.grant.expires)
+        bearer, scopes = bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}
+        grant = replace(identity.grant, caller=bearer, scopes=scopes, prefix="/", port=original.port)
         ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
     def _sign_in(self, identity: Identity, original: Original) -> dict[str, str]:
+        if identity.via == "query":  # the person who opens a page with a key is not the program that has the same key
+            identity = replace(identity, grant=replace(identity.grant, caller=bearer_of(identity.grant.caller)))
         grant, sealed = self._credentials.session_of(identity)
         cookie = cookies.set_cookie(sealed, grant, host=original.host, is_encrypted=original.is_encrypted, now=self._now())
         return {"Set-Cookie": cookie}
+
+    def _welcome(self, identity: Identity, original: Original) -> dict[str, str]:
+        """Where everybody may enter, give a browser that opens a page a name of its own: a person is not the agent."""
+        if identity is not ANYONE or not original.is_page or original.port is not None:
+            return {}
+        return self._sign_in(Identity(replace(ANYONE.grant, caller=bearer_of(ANYONE.grant.caller)), "nothing"), original)
 
     def _address(self, original: Original) -> str:
         """The same page without the credential in its address, so that neither history nor the page itself holds one.
@@ -150,6 +165,8 @@ class Auth:
         return {
             "X-Sandbox-Caller": identity.grant.caller,
             "X-Sandbox-Scopes": " ".join(sorted(identity.grant.scopes)),
+            "X-Sandbox-Actor": "person" if identity.person else "agent",
+            "X-Sandbox-Tools": header_of(identity.grant.tools),
             "X-Sandbox-Expires": "" if expires is None else f"{expires:.0f}",
             "X-Sandbox-Forward-Uri": original.uri_without(self._credentials.is_secret),
             "X-Sandbox-Forward-Cookie": cookies.without_ours(original.headers.get("cookie", "")),
@@ -186,6 +203,10 @@ def _check_path(identity: Identity, original: Original) -> None:
         return
     if original.path == "/tickets" and identity.grant.prefix != "/":
         raise PermissionDenied("a ticket that is bound to a path cannot make others")
+    if identity.grant.port is not None and identity.grant.port != original.port:
+        raise PermissionDenied(f"this link is for port {identity.grant.port}, and for nothing else")
     scope = scope_for(original.path) if original.port is None else "code"
     if scope is not None and scope not in identity.grant.scopes:
         raise PermissionDenied(f"this needs the scope '{scope}'")
+    if scope is not None and identity.grant.tools is not None:
+        raise PermissionDenied("this token is for the tools that it names, and for nothing else")

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
 from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.shares import Shares, is_share
 from sandbox_server.drivers.credentials.tickets import Tickets, is_ticket
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.features.auth import cookies
@@ -35,6 +36,11 @@ class Identity:
     grant: Grant
     via: Via
 
+    @property
+    def person(self) -> bool:
+        """Whether a person asks: as the credential says, or who uses a browser that is signed in."""
+        return self.via == "session" if self.grant.person is None else self.grant.person
+
 
 NOBODY = Identity(Grant("nobody", frozenset()), "nothing")
 ANYONE = Identity(Grant("anyone", ALL_SCOPES), "nothing")
@@ -49,6 +55,7 @@ class Credentials:
         keyring: Keyring,
         tokens: Tokens,
         tickets: Tickets,
+        shares: Shares,
         *,
         api_key: str | None,
         session_ttl: float,
@@ -57,6 +64,7 @@ class Credentials:
         self._keyring = keyring
         self._tokens = tokens
         self._tickets = tickets
+        self._shares = shares
         self._api_key = api_key
         self._session_ttl = session_ttl
         self._now = now
@@ -71,7 +79,8 @@ class Credentials:
             found = await self._by_bearer(original)
         except Unauthenticated as error:
             found, refusal = None, error
-        found = found or self._by_key(original) or await self._by_ticket(original) or self._by_session(original)
+        found = found or self._by_key(original) or await self._by_ticket(original) or self._by_share(original)
+        found = found or self._by_session(original)
         if found is None:
             raise refusal
         return found
@@ -79,12 +88,17 @@ class Credentials:
     def session_of(self, identity: Identity) -> tuple[Grant, str]:
         """Begin a browser's session: what it may do until when, and the cookie's value."""
         ends = self._now() + self._session_ttl
-        grant = replace(identity.grant, expires=ends if identity.grant.expires is None else min(ends, identity.grant.expires))
+        expires = ends if identity.grant.expires is None else min(ends, identity.grant.expires)
+        grant = replace(identity.grant, expires=expires, person=identity.grant.person is not False)
         return grant, self._seal.seal(grant)
 
     def is_secret(self, name: str, value: str) -> bool:
         """Whether a query parameter is a credential of ours, so that it must go no further."""
-        return (name == "ticket" and is_ticket(value)) or (name == "api_key" and self._holder(value) is not None)
+        return (
+            (name == "ticket" and is_ticket(value))
+            or (name == "share" and is_share(value))
+            or (name == "api_key" and self._holder(value) is not None)
+        )
 
     def own_bearer(self, original: Original) -> bool:
         """Whether the `Authorization` header holds one of our keys."""
@@ -98,7 +112,8 @@ class Credentials:
             return Identity(holder, "bearer")
         claims = await self._tokens.verify(bearer)
         scopes = ALL_SCOPES if claims.scopes is None else claims.scopes & ALL_SCOPES
-        return Identity(Grant(_name_of(claims.subject), scopes, expires=claims.expires), "bearer")
+        grant = Grant(_name_of(claims.subject), scopes, expires=claims.expires, tools=claims.tools, person=claims.person)
+        return Identity(grant, "bearer")
 
     def _by_key(self, original: Original) -> Identity | None:
         if holder := self._holder(original.headers.get("x-aio-api-key", "")):
@@ -109,14 +124,30 @@ class Credentials:
     async def _by_ticket(self, original: Original) -> Identity | None:
         for ticket in filter(is_ticket, original.values("ticket")):
             grant = await asyncio.to_thread(self._tickets.redeem, ticket, original.path)
-            if grant is not None and (grant.expires is None or grant.expires > self._now()):
+            if grant is not None and (grant.expires is None or grant.expires > self._now()) and self._holds(grant):
                 return Identity(grant, "ticket")
         return None
+
+    def _by_share(self, original: Original) -> Identity | None:
+        """A share link opens the path or host of its port, and no other."""
+        for share in map(self._shares.find, filter(is_share, original.values("share"))):
+            if share is not None and share.port == original.port:
+                caller, prefix = f"share-{share.id}", original.preview_prefix
+                return Identity(Grant(caller, frozenset({"code"}), prefix, share.expires, port=share.port, share=share.id), "ticket")
+        return None
+
+    def _holds(self, grant: Grant) -> bool:
+        return grant.share is None or self._shares.holds(grant.share)
 
     def sessions(self, original: Original) -> list[Grant]:
         """What the browser's cookies allow, wherever."""
         opened = (self._seal.open(value, self._now()) for value in cookies.sealed_in(original.headers.get("cookie", "")))
-        return [grant for grant in opened if grant]
+        return [grant for grant in opened if grant and self._holds(grant)]
+
+    def visitor(self, original: Original) -> Identity:
+        """Who asks where everybody may enter: by the name that a page's browser was given, else anyone."""
+        named = (grant for grant in self.sessions(original) if grant.caller.startswith(f"{ANYONE.grant.caller}#"))
+        return next((Identity(grant, "nothing") for grant in named), ANYONE)
 
     def _by_session(self, original: Original) -> Identity | None:
         return next((Identity(grant, "session") for grant in self.sessions(original) if grant.covers(original.path)), None)

@@ -50,6 +50,12 @@ class Original:
         """The host and port that the client used."""
         return self.headers.get("x-forwarded-host") or self.headers.get("host", "")
 
+    @property
+    def preview_prefix(self) -> str:
+        """The path below which a preview is, on the host that it was asked of: the whole host, where that is the preview's own."""
+        named = _PREVIEW_PATH.match(self.path)
+        return "/" if named is None or self.headers.get("x-original-port") else named[0].rstrip("/")
+
     def values(self, name: str) -> list[str]:
         """The values of a query parameter."""
         return [value for given, value in map(_parameter, self._query()) if given == name]

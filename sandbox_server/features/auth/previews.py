@@ -6,14 +6,11 @@ header tells its requests from those of our pages. Another host is another origi
 
 import re
 from collections.abc import Callable, Iterable
-from urllib.parse import urlsplit
 
 from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.drivers.preview_hosts import preview_host
 from sandbox_server.features.auth.original import Original
 
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_LOCAL_DOMAIN = "preview.localhost"
-"""Browsers take every name below `localhost` for this machine (RFC 6761, section 6.3)."""
 _BELOW_PROXY = re.compile(r"/+proxy/+[0-9]{1,5}(?P<rest>/.*)$")
 
 
@@ -27,13 +24,9 @@ def shares_origin(original: Original, grants: Iterable[Grant]) -> bool:
 
 def own_address(original: Original, domain: str | None, is_secret: Callable[[str, str], bool]) -> str | None:
     """The same page on a host of the preview's own, without our credentials; None where no such host is known."""
-    host = urlsplit(f"//{original.host}")
-    if domain is None and host.hostname not in _LOOPBACK:
+    if original.port is None or (host := preview_host(original.port, original.host, domain)) is None:
         return None
-    authority = domain or _LOCAL_DOMAIN
-    if ":" not in authority and host.port:
-        authority = f"{authority}:{host.port}"
     uri = original.uri_without(is_secret)
     below = _BELOW_PROXY.match(uri)
     path = below["rest"] if below else uri
-    return f"{'https' if original.is_encrypted else 'http'}://{original.port}-{authority}/{path.lstrip('/')}"
+    return f"{'https' if original.is_encrypted else 'http'}://{host}/{path.lstrip('/')}"

@@ -76,7 +76,7 @@ class Bash:
         for command in list(self._commands):
             command.close()
 
-    @operation("POST /v1/bash/exec", scope="shell", operation_id="exec", risky=lambda request: is_risky(request.command))
+    @operation("POST /v1/bash/exec", scope="shell", operation_id="exec", risky=lambda request: is_risky(request.command), acts="shell")
     async def exec_command(self, request: BashExecRequest) -> Reply[BashExecResult]:
         """Run a command.
 
@@ -136,7 +136,7 @@ class Bash:
             raise Conflict(f"session {session.id!r} has run no command yet", session_id=session.id)
         return self._resume(Position(session.id, command.id, request.offset, request.stderr_offset), None)
 
-    @operation("POST /v1/bash/write", scope="shell")
+    @operation("POST /v1/bash/write", scope="shell", acts="shell")
     async def write(self, request: BashWriteRequest) -> None:
         """Write to the standard input of the running command.
 
@@ -154,7 +154,7 @@ class Bash:
         if request.eof:
             command.stdin.end()
 
-    @operation("POST /v1/bash/kill", scope="shell", destructive=True)
+    @operation("POST /v1/bash/kill", scope="shell", destructive=True, acts="shell")
     async def kill(self, request: BashKillRequest) -> Reply[None]:
         """Send a signal to the process group of the running command.
 
@@ -173,7 +173,7 @@ class Bash:
         """List the sessions."""
         return [session.state() for session in self._sessions]
 
-    @operation("POST /v1/bash/sessions/create", scope="shell")
+    @operation("POST /v1/bash/sessions/create", scope="shell", acts="shell")
     async def create_session(self, request: BashSessionCreateRequest) -> BashSessionState:
         """Create a session.
 
@@ -187,7 +187,7 @@ class Bash:
             self._sessions.add(Session(session_id, working_dir, snapshot_path=request.snapshot_path))
         return self._sessions.get(session_id).state()
 
-    @operation("POST /v1/bash/sessions/{session_id}/close", scope="shell", destructive=True)
+    @operation("POST /v1/bash/sessions/{session_id}/close", scope="shell", destructive=True, acts="shell")
     async def close_session(self, request: BashSessionRef) -> None:
         """Close a session: its running command is killed, its output forgotten. What runs in the background goes on."""
         await self._close(self._sessions.get(request.session_id))

@@ -149,7 +149,7 @@ class Checkpoints:
         self._renewal = renewal
         self._quota = quota
 
-    @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create")
+    @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create", acts="shell")
     async def create_checkpoint(self, request: CheckpointCreateRequest, call: Call) -> CheckpointCreated:
         """Keep the state of the box's files.
 
@@ -171,7 +171,7 @@ class Checkpoints:
         found = await self._box.ask("diff", timeout=LONG_SECONDS, checkpoint=checkpoint, against=request.against, limit=request.limit)
         return CheckpointDiff.model_validate(found)
 
-    @operation("POST /v1/checkpoints/{checkpoint_id}/restore", scope="shell", tool="checkpoint_restore", destructive=True)
+    @operation("POST /v1/checkpoints/{checkpoint_id}/restore", scope="shell", tool="checkpoint_restore", destructive=True, acts="shell")
     async def restore_checkpoint(self, request: CheckpointRestoreRequest, call: Call) -> CheckpointRestored:
         """Go back to a checkpoint.
 

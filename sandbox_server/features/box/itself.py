@@ -105,7 +105,7 @@ class BoxItself:
         """Tell what is in the box, how full it is, and who met a limit of it or broke it."""
         return BoxStatus.model_validate(await self._box.ask("status"))
 
-    @operation("POST /v1/box/restart", scope="shell", destructive=True)
+    @operation("POST /v1/box/restart", scope="shell", destructive=True, acts="shell")
     async def restart_box(self) -> BoxRestarted:
         """End every process in the box at once, however many there are, and start it again with the same files."""
         return BoxRestarted.model_validate(await self._renewal.renew("replace"))

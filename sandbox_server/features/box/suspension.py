@@ -68,7 +68,7 @@ class Suspension:
     async def __aexit__(self, *_: object) -> None:
         await self._tasks.close()
 
-    @operation("POST /v1/suspend", scope="shell")
+    @operation("POST /v1/suspend", scope="shell", acts="shell")
     async def suspend(self) -> SuspendState:
         """Stop every process in the box where it is. Any request that needs the box resumes it."""
         async with self._lock:

@@ -73,12 +73,12 @@ class Cookies:
         except ValueError:
             raise InvalidFields([{"loc": ("urls",), "msg": "must be addresses with commas between them", "type": "url"}]) from None
 
-    @operation("POST /v1/browser/cookies", scope="browser", operation_id="set_cookies")
+    @operation("POST /v1/browser/cookies", scope="browser", operation_id="set_cookies", acts="cdp")
     async def set_cookies(self, request: SetCookiesRequest) -> None:
         """Set cookies, all of them or none."""
         await put_cookies(self._devtools, request.cookies, ("cookies",))
 
-    @operation("DELETE /v1/browser/cookies", scope="browser", operation_id="clear_cookies", destructive=True)
+    @operation("DELETE /v1/browser/cookies", scope="browser", operation_id="clear_cookies", destructive=True, acts="cdp")
     async def clear_cookies(self) -> None:
         """Remove every cookie of the browser."""
         await self._devtools.command("Storage.clearCookies")

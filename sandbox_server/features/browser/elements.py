@@ -130,7 +130,7 @@ class ScreenElements:
             Elements(width=width, height=height, pointer=Point(x=x, y=y), focus=focus, windows=windows, elements=elements), hint=hint
         )
 
-    @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click")
+    @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click", acts="gui")
     async def click_element(self, request: ClickRequest) -> Clicked:
         """Click an element of the page in front, or the middle of a window, which comes to the front before.
 

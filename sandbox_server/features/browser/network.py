@@ -109,27 +109,27 @@ class Network:
         self._files = files
         self._version = version
 
-    @operation("POST /v1/browser/network/headers", scope="browser", operation_id="set_headers")
+    @operation("POST /v1/browser/network/headers", scope="browser", operation_id="set_headers", acts="cdp")
     async def set_headers(self, request: HeadersRequest) -> None:
         """Add header fields to every request of the browser."""
         _require(problem(request.headers, request=True), "headers")
         self._devtools.rules.headers = dict(request.headers)
         await self._devtools.apply_rules()
 
-    @operation("POST /v1/browser/network/scoped_headers", scope="browser", operation_id="set_scoped_headers")
+    @operation("POST /v1/browser/network/scoped_headers", scope="browser", operation_id="set_scoped_headers", acts="cdp")
     async def set_scoped_headers(self, request: ScopedHeadersRequest) -> None:
         """Add header fields to the requests to one origin, and to no other."""
         _require(problem(request.headers, request=True), "headers")
         self._devtools.rules.scope(_origin(request.origin), dict(request.headers))
         await self._devtools.apply_rules()
 
-    @operation("POST /v1/browser/network/route", scope="browser", operation_id="add_route")
+    @operation("POST /v1/browser/network/route", scope="browser", operation_id="add_route", acts="cdp")
     async def add_route(self, request: RouteRequest) -> None:
         """Answer matching requests in place of the network, or let them fail; a route with the same pattern is replaced."""
         self._devtools.rules.add(Route(_glob(request.url_pattern), _answer(request.response), request.abort))
         await self._devtools.apply_rules()
 
-    @operation("DELETE /v1/browser/network/route", scope="browser", operation_id="remove_route", takes_body=True)
+    @operation("DELETE /v1/browser/network/route", scope="browser", operation_id="remove_route", takes_body=True, acts="cdp")
     async def remove_route(self, request: RouteRemoval) -> None:
         """Remove a route."""
         if self._devtools.rules.routes.pop(request.url_pattern, None) is None:
@@ -150,7 +150,8 @@ class Network:
     async def export_har(self, request: ExportHarRequest) -> Exported:
         """Write the log of requests into a file, as an HTTP Archive 1.2.
 
-        With all header fields and cookies, and what was posted up to 64 KiB each; without the bodies of the answers.
+        With all header fields and cookies, what was posted up to 64 KiB each, and answers that are text up to 256 KiB each, the latest
+        16 MiB of them.
         """
         browser = (await self._devtools.command("Browser.getVersion"))["product"]
         document = har.archive(list(self._devtools.traffic), version=self._version, browser=browser)

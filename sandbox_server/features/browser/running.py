@@ -92,7 +92,7 @@ class BrowserRunning:
             return None
         return BrowserViewport(width=width, height=height)
 
-    @operation("POST /v1/browser/restart", scope="browser")
+    @operation("POST /v1/browser/restart", scope="browser", acts="cdp")
     async def restart(self, request: RestartRequest) -> None:
         """Start the browser anew with its tabs, and with other policies where they are given.
 

@@ -86,7 +86,7 @@ class BrowserScreen:
         self._turns = turns
         self._emulate = emulate
 
-    @operation("POST /v1/browser/actions", scope="control", envelope=False)
+    @operation("POST /v1/browser/actions", scope="control", envelope=False, acts="gui")
     async def execute_action(self, request: Action) -> ActionResponse:
         """Do one thing with the mouse or the keyboard.
 
@@ -96,12 +96,12 @@ class BrowserScreen:
         data = await self._act(request.root)
         return ActionResponse(data=data, action_performed=data.action_performed)
 
-    @operation("POST /v1/browser/action", scope="control", tool="sandbox_browser_execute_action")
+    @operation("POST /v1/browser/action", scope="control", tool="sandbox_browser_execute_action", acts="gui")
     async def act(self, request: ActionCall) -> ActionDone:
         """Do one thing with the mouse or the keyboard, as `execute_action` does."""
         return await self._act(request.action)
 
-    @operation("POST /v1/browser/actions/batch", scope="control")
+    @operation("POST /v1/browser/actions/batch", scope="control", acts="gui")
     async def execute_actions(self, request: BatchRequest) -> BatchResult:
         """Do several things in a row; nothing of anybody else's comes between them.
 
@@ -116,7 +116,7 @@ class BrowserScreen:
         shown = await picture(self._desktop, request.screenshot) if request.screenshot else None
         return BatchResult(actions_performed=[action.action_type for action in request.actions], settled=settled, screenshot=shown)
 
-    @operation("POST /v1/browser/config", scope="browser")
+    @operation("POST /v1/browser/config", scope="browser", acts="gui")
     async def set_config(self, request: BrowserConfigRequest) -> None:
         """Change the size of the screen, or the device that pages find."""
         if request.resolution is not None:

@@ -50,7 +50,12 @@ class Tabs:
         return Reply([_state(index, tab) for index, tab in enumerate(tabs)], hint=await self._session.hint())
 
     @operation(
-        "POST /v1/browser/tabs", operation_id="create", scope="browser", tool="browser_new_tab", aliases=("sandbox_browser_new_tab",)
+        "POST /v1/browser/tabs",
+        operation_id="create",
+        scope="browser",
+        tool="browser_new_tab",
+        aliases=("sandbox_browser_new_tab",),
+        acts="cdp",
     )
     async def create_tab(self, request: CreatePageRequest) -> Reply[TabState]:
         """Open a tab in front. It is there when this answers; what it shows may still be loading."""
@@ -58,7 +63,7 @@ class Tabs:
         index, tab = await self._until(lambda tabs: _find(tabs, page), "the tab did not open")
         return Reply(_state(index, tab), hint=await self._session.hint())
 
-    @operation("DELETE /v1/browser/tabs/{index}", operation_id="close", scope="browser")
+    @operation("DELETE /v1/browser/tabs/{index}", operation_id="close", scope="browser", acts="cdp")
     async def close_tab(self, request: TabRef) -> Reply[None]:
         """Close a tab; the browser opens a blank one when that was the last."""
         closing = await self._session.tab(request.index)
@@ -73,6 +78,7 @@ class Tabs:
         takes_body=False,
         tool="browser_switch_tab",
         aliases=("sandbox_browser_switch_tab",),
+        acts="cdp",
     )
     async def activate_tab(self, request: TabRef) -> Reply[TabState]:
         """Bring a tab to the front."""

@@ -22,7 +22,7 @@ class Code:
             "bash": bash,
         }
 
-    @operation("POST /v1/code/execute", scope="code", tool="sandbox_execute_code")
+    @operation("POST /v1/code/execute", scope="code", tool="sandbox_execute_code", acts="shell")
     async def execute_code(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
         """Run code and give what it printed, its result and how it ended.
 

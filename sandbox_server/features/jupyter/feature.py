@@ -32,7 +32,7 @@ class Jupyter:
         self._sessions = sessions
         self._bounds = Bounds(output_bytes)
 
-    @operation("POST /v1/jupyter/execute", scope="code")
+    @operation("POST /v1/jupyter/execute", scope="code", acts="shell")
     async def execute_code(self, request: JupyterExecuteRequest) -> Reply[JupyterExecuteResponse]:
         """Run Python code in a kernel.
 
@@ -73,23 +73,23 @@ class Jupyter:
         """List the sessions."""
         return ActiveSessionsResult(sessions={session.id: _described(session) for session in self._sessions})
 
-    @operation("DELETE /v1/jupyter/sessions", scope="code", destructive=True)
+    @operation("DELETE /v1/jupyter/sessions", scope="code", destructive=True, acts="shell")
     async def delete_sessions(self) -> None:
         """Close every session: what runs is ended, all variables are gone."""
         await self._sessions.clear()
 
-    @operation("POST /v1/jupyter/sessions/create", scope="code")
+    @operation("POST /v1/jupyter/sessions/create", scope="code", acts="shell")
     async def create_session(self, request: JupyterCreateSessionRequest) -> JupyterCreateSessionResponse:
         """Create a session, with a kernel that is ready."""
-        session = await self._sessions.create(request.session_id, request.kernel_name, request.cwd)
+        session = await self._sessions.create(request.session_id, request.kernel_name, request.cwd, request.isolation)
         return JupyterCreateSessionResponse(session_id=session.id, kernel_name=session.kernel_name, message="Session is ready")
 
-    @operation("DELETE /v1/jupyter/sessions/{session_id}", scope="code", destructive=True)
+    @operation("DELETE /v1/jupyter/sessions/{session_id}", scope="code", destructive=True, acts="shell")
     async def delete_session(self, request: JupyterSessionRef) -> None:
         """Close a session: what runs in it is ended, its variables are gone."""
         await self._sessions.remove(self._sessions.get(request.session_id))
 
-    @operation("POST /v1/jupyter/sessions/{session_id}/interrupt", scope="code")
+    @operation("POST /v1/jupyter/sessions/{session_id}/interrupt", scope="code", acts="shell")
     async def interrupt_session(self, request: JupyterSessionRef) -> JupyterInterruptResult:
         """Interrupt what runs in a session, as Ctrl-C does; its variables stay."""
         return JupyterInterruptResult(interrupted=await self._sessions.get(request.session_id).interrupt())
@@ -97,7 +97,13 @@ class Jupyter:
     async def _begin(self, request: JupyterExecuteRequest) -> tuple[Session, Execution]:
         timeout = request.timeout or DEFAULT_TIMEOUT
         return await self._sessions.begin(
-            request.session_id, request.kernel_name, request.code, timeout=timeout, bounds=self._bounds, directory=request.cwd
+            request.session_id,
+            request.kernel_name,
+            request.code,
+            timeout=timeout,
+            bounds=self._bounds,
+            directory=request.cwd,
+            isolation=request.isolation,
         )
 
 

@@ -46,7 +46,7 @@ class NodeJS:
         self._toolbox = toolbox
         self._room = room
 
-    @operation("POST /v1/nodejs/execute", scope="code")
+    @operation("POST /v1/nodejs/execute", scope="code", acts="shell")
     async def execute_code(self, request: NodeJSExecuteRequest) -> Reply[NodeJSExecuteResponse]:
         """Run JavaScript or TypeScript.
 
@@ -59,7 +59,7 @@ class NodeJS:
             return await self._evaluate(request, limits)
         node = await self._sessions.nodes.get(request.version)
         typescript = request.language == "typescript"
-        program = Program(request.code, typescript, request.stdin or "", request.files or {}, request.cwd)
+        program = Program(request.code, typescript, request.stdin or "", request.files or {}, request.cwd, request.isolation)
         return answer(request.code, await self._scripts.run(node, program, limits), None)
 
     @operation("GET /v1/nodejs/info", scope="view")
@@ -81,11 +81,11 @@ class NodeJS:
             current_version=node.name,
         )
 
-    @operation("POST /v1/nodejs/sessions", scope="code", query=("version",))
+    @operation("POST /v1/nodejs/sessions", scope="code", query=("version",), acts="shell")
     async def create_session(self, request: NodeJSCreateSessionRequest) -> NodeJSCreateSessionResponse:
         """Open a session."""
         idle = request.max_idle_time or MAX_IDLE
-        session, created = await self._sessions.create(request.session_id, request.version, request.cwd, idle)
+        session, created = await self._sessions.create(request.session_id, request.version, request.cwd, idle, request.isolation)
         message = "Session created" if created else "Session already exists"
         return NodeJSCreateSessionResponse(session_id=session.id, created=created, message=message, session=_described(session))
 
@@ -101,7 +101,7 @@ class NodeJS:
         """Describe a session."""
         return NodeJSSessionResponse(session=_described(await self._sessions.get(request.session_id, request.version)))
 
-    @operation("PATCH /v1/nodejs/sessions/{session_id}", scope="code", query=("version",))
+    @operation("PATCH /v1/nodejs/sessions/{session_id}", scope="code", query=("version",), acts="shell")
     async def update_session(self, request: NodeJSUpdateSessionRequest) -> NodeJSUpdateSessionResponse:
         """Change a session's directory, or how long it may be idle."""
         _require_absolute(request.cwd)
@@ -112,14 +112,14 @@ class NodeJS:
             session.move(request.cwd)
         return NodeJSUpdateSessionResponse(updated=True, session=_described(session))
 
-    @operation("DELETE /v1/nodejs/sessions/{session_id}", scope="code", destructive=True)
+    @operation("DELETE /v1/nodejs/sessions/{session_id}", scope="code", destructive=True, acts="shell")
     async def delete_session(self, request: NodeJSSessionRef) -> NodeJSDeleteSessionResponse:
         """Close a session: what runs in it is ended, its variables are gone."""
         await self._sessions.remove(await self._sessions.get(request.session_id, request.version))
         return NodeJSDeleteSessionResponse(deleted=True)
 
     async def _evaluate(self, request: NodeJSExecuteRequest, limits: Limits) -> Reply[NodeJSExecuteResponse]:
-        session, created = await self._sessions.create(request.session_id, request.version, request.cwd)
+        session, created = await self._sessions.create(request.session_id, request.version, request.cwd, isolation=request.isolation)
         if request.cwd and not created:
             session.move(request.cwd)
         if request.files:

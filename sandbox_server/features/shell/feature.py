@@ -7,6 +7,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from sandbox_server.core import Call, Event, InvalidArgument, NotFound, Reply, Socket, TooLarge, Unavailable, operation, socket, stream_of
+from sandbox_server.core.control import Control
 from sandbox_server.drivers.risk import is_risky
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.fenced import FencedShells
@@ -53,12 +54,13 @@ class Shell:
 
     tag = "shell"
 
-    def __init__(self, sessions: Sessions, fenced: FencedShells, *, workspace: str) -> None:
+    def __init__(self, sessions: Sessions, fenced: FencedShells, control: Control, *, workspace: str) -> None:
         self._sessions = sessions
         self._fenced = fenced
+        self._control = control
         self._workspace = workspace
 
-    @operation("POST /v1/shell/exec", scope="shell", risky=lambda request: is_risky(request.command))
+    @operation("POST /v1/shell/exec", scope="shell", risky=lambda request: is_risky(request.command), acts="shell")
     async def exec_command(self, request: ShellExecRequest) -> Reply[ShellCommandResult]:
         """Run a command in a shell session.
 
@@ -102,6 +104,7 @@ class Shell:
         tool="sandbox_execute_bash",
         aliases=("sandbox_exec_command",),
         risky=lambda request: is_risky(request.cmd),
+        acts="shell",
     )
     async def execute_bash(self, request: ExecuteBashRequest) -> Reply[ShellCommandResult]:
         """Run a command in bash and give its output.
@@ -157,7 +160,7 @@ class Shell:
         await session.state.until(lambda: not session.state.busy, min(given, default=WAIT_SECONDS))
         return ShellWaitResult(status=session.status)
 
-    @operation("POST /v1/shell/write", scope="shell", tool="sandbox_shell_write")
+    @operation("POST /v1/shell/write", scope="shell", tool="sandbox_shell_write", acts="shell")
     async def write_to_process(self, request: ShellWriteToProcessRequest) -> ShellWriteResult:
         """Type into a session's terminal, whatever reads it: the answer to a prompt, keys for a full-screen program, Ctrl-C."""
         session = await self._sessions.get(request.id)
@@ -167,7 +170,7 @@ class Shell:
         await session.type(keys + b"\r" if request.press_enter else keys)
         return ShellWriteResult(status=session.status)
 
-    @operation("POST /v1/shell/kill", scope="shell", destructive=True, tool="sandbox_shell_kill")
+    @operation("POST /v1/shell/kill", scope="shell", destructive=True, tool="sandbox_shell_kill", acts="shell")
     async def kill_process(self, request: ShellId) -> Reply[ShellKillResult]:
         """Stop what runs in a session: interrupt it, then terminate it, then kill it. The shell stays wherever that is possible."""
         session = await self._sessions.get(request.id)
@@ -178,7 +181,7 @@ class Shell:
         await session.stop("terminated")
         return Reply(ShellKillResult(status=running.status if running else "terminated"), hint=running.hint if running else None)
 
-    @operation("POST /v1/shell/sessions/create", scope="shell")
+    @operation("POST /v1/shell/sessions/create", scope="shell", acts="shell")
     async def create_session(self, request: ShellCreateSessionRequest) -> Reply[ShellCreateSessionResponse]:
         """Create a session, or give the one of that id."""
         profile = Profile(request.id or str(uuid4()))
@@ -188,7 +191,7 @@ class Shell:
         session = await self._sessions.create(profile, start)
         return Reply(ShellCreateSessionResponse(session_id=session.id, working_dir=session.state.directory))
 
-    @operation("POST /v1/shell/sessions/update", scope="shell")
+    @operation("POST /v1/shell/sessions/update", scope="shell", acts="shell")
     async def update_session(self, request: ShellUpdateSessionRequest) -> None:
         """Change a session's settings."""
         session = await self._sessions.get(request.id)
@@ -221,7 +224,7 @@ class Shell:
         """List the sessions."""
         return ActiveShellSessionsResult(sessions={session.id: _state(session) for session in await self._sessions.all()})
 
-    @operation("DELETE /v1/shell/sessions", scope="shell", destructive=True)
+    @operation("DELETE /v1/shell/sessions", scope="shell", destructive=True, acts="shell")
     async def cleanup_all_sessions(self) -> Reply[None]:
         """Close every session, with what runs in them."""
         sessions = await self._sessions.all()
@@ -229,25 +232,25 @@ class Shell:
             await self._sessions.remove(session)
         return Reply(None, message=f"{len(sessions)} sessions closed")
 
-    @operation("DELETE /v1/shell/sessions/{session_id}", scope="shell", destructive=True)
+    @operation("DELETE /v1/shell/sessions/{session_id}", scope="shell", destructive=True, acts="shell")
     async def cleanup_session(self, request: ShellSessionRef) -> None:
         """Close a session, with what runs in it."""
         await self._sessions.remove(await self._sessions.get(request.session_id))
 
     @socket("/v1/shell/ws", scope="shell")
-    async def terminal(self, request: TerminalRequest, socket: Socket) -> None:
+    async def terminal(self, request: TerminalRequest, socket: Socket, call: Call) -> None:
         """Show a session's terminal and type into it: JSON messages, `output` and `input` above all.
 
         With `session_id` the session is attached with what its screen shows and what has scrolled away above.
         """
-        terminal = Terminal(socket)
+        terminal = Terminal(socket, lambda: self._control.drive(call.caller, "shell"))
         try:
             existing = await self._existing(request.session_id)
             session = existing or await self._create(request.session_id, self._start_in(None), personal=True)
         except (NotFound, InvalidArgument, Unavailable) as failure:
             await terminal.refuse(failure.message)
             return
-        with suppress(ConnectionError):
+        with suppress(ConnectionError), self._control.watching(call.caller):
             await terminal.show(session)
 
     async def _start(

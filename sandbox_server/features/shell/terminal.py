@@ -8,6 +8,7 @@ import codecs
 import json
 import re
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sandbox_server.core import Failure, Socket, TooLarge
@@ -30,10 +31,12 @@ _UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[\]P][^\x07\x1b]{0,64}\x1b?)?\
 
 
 class Terminal:
-    """One connection (`Viewer`)."""
+    """One connection (`Viewer`). `may_type` tells whether what is typed counts."""
 
-    def __init__(self, socket: Socket) -> None:
+    def __init__(self, socket: Socket, may_type: Callable[[], Awaitable[bool]]) -> None:
         self._socket = socket
+        self._may_type = may_type
+        self._refused = False
         self._loop = asyncio.get_running_loop()
         self._waiting = bytearray()
         self._stale = True
@@ -106,6 +109,11 @@ class Terminal:
             await self._send("error", failure.message)
 
     async def _type(self, session: Session, text: str) -> None:
+        refused, self._refused = self._refused, not await self._may_type()
+        if self._refused:
+            if not refused:
+                await self._send("error", "Somebody else has control: what you type goes nowhere")
+            return
         session.touch()
         if session.state.over and ("\r" in text or "\n" in text):
             await session.reopen()

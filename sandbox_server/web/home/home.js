@@ -73,7 +73,7 @@ async function showGuarantees() {
 async function showCaller() {
   const { caller } = await call("GET", "/auth", { whole: true });
   find("#caller").textContent = caller.split("#")[0];
-  find("#sign-out").hidden = caller === "anyone";
+  find("#sign-out").hidden = caller.split("#")[0] === "anyone";
 }
 
 /** @type {HTMLFormElement} */ (find("#preview")).addEventListener("submit", (event) => {

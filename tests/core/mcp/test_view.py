@@ -3,7 +3,8 @@ from dataclasses import dataclass
 import pytest
 from starlette.requests import Request
 
-from sandbox_server.core.mcp.view import NO_TOOL, view_of
+from sandbox_server.core.allow_list import NO_TOOL
+from sandbox_server.core.mcp.view import view_of
 
 
 @dataclass(frozen=True)

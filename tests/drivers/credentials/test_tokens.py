@@ -53,6 +53,13 @@ async def test_scopes_come_from_either_claim() -> None:
     assert (await tokens().verify(signed(scope={"view": True}))).scopes == frozenset()
 
 
+async def test_a_token_may_name_its_tools() -> None:
+    assert (await tokens().verify(signed(exp=NOW + 60))).tools is None
+    assert (await tokens().verify(signed(tools="a_* b"))).tools == ("a_*", "b")
+    assert (await tokens().verify(signed(tools=["a", "b c", 1, "x\r\ny"]))).tools == ("a", "1")
+    assert (await tokens().verify(signed(tools={"a": True}))).tools == ()
+
+
 @pytest.mark.parametrize("private", [ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()])
 async def test_the_other_two_algorithms_are_accepted_from_their_keys(private: Private) -> None:
     pem = private.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)

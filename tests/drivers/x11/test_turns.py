@@ -55,3 +55,24 @@ async def test_a_later_turn_still_has_what_the_last_one_held(desktop: Desktop) -
         async with turns.take(hold=False):
             assert desktop.holds
         assert not desktop.holds
+
+
+async def test_a_turn_that_is_interrupted_leaves_nothing_to_be_released_later(
+    desktop: Desktop, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[None] = []
+    release_all = desktop.release_all
+
+    async def counted() -> None:
+        released.append(None)
+        await release_all()
+
+    monkeypatch.setattr(desktop, "release_all", counted)
+    async with Turns(desktop) as turns:
+        async with turns.take(hold=True):
+            await desktop.keyboard.press(CONTROL)
+        await turns.interrupt()
+        await turns.interrupt()
+        assert not desktop.holds
+    assert len(released) == 1
+    until(lambda: program.kinds() == ["down", "up"])

@@ -11,9 +11,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sandbox_server.core import Call, Caller, Reply
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.auth import CreateTicket, Ticket
@@ -38,6 +40,7 @@ class Gate:
         (folder / "agent").mkdir()
         me = (os.getuid(), os.getgid())
         Keyring(str(folder / "run"), str(folder / "agent")).prepare(me, me, with_api_key=False)
+        self.shares = Shares(JsonFile(str(folder / "shares.json")), self._now)
         self.auth = self.restarted()
 
     def restarted(self) -> Auth:
@@ -45,7 +48,7 @@ class Gate:
         keyring = Keyring(str(self.folder / "run"), str(self.folder / "agent"))
         tickets = Tickets(keyring.tickets, self._now)
         tokens = Tokens([StaticKey(_PEM.decode())], None, None, self._now)
-        credentials = Credentials(keyring, tokens, tickets, api_key=KEY, session_ttl=3600, now=self._now)
+        credentials = Credentials(keyring, tokens, tickets, self.shares, api_key=KEY, session_ttl=3600, now=self._now)
         self.auth = Auth(credentials, tickets, Ports({8080, 8091}, ()), self.settings, self._now)
         return self.auth
 

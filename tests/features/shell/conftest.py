@@ -20,6 +20,7 @@ from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.shell.wire import ShellCommandResult, ShellExecRequest
+from tests.controls import FreeControl
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -46,7 +47,7 @@ class Server:
             shells = Shells(self._processes, self._files, self.tmux, directory)
             self.sessions = Sessions(shells, ShellStore(str(self._state / "shells.json")), limit=limit, evict_after=evict_after)
             await stack.enter_async_context(self.sessions)
-            yield Shell(self.sessions, FencedShells(self._processes, directory), workspace=str(self.home))
+            yield Shell(self.sessions, FencedShells(self._processes, directory), FreeControl(), workspace=str(self.home))
 
 
 @pytest.fixture

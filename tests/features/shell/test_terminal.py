@@ -2,12 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from sandbox_server.core import Call, Caller
 from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell import terminal as module
 from sandbox_server.features.shell.feature import Shell
@@ -20,6 +21,9 @@ from tests.features.shell.conftest import Runner, Server
 pytestmark = pytest.mark.anyio
 
 RESET = "\x1bc"
+
+
+CALL = Call(Caller("person", person=True), "request")
 
 
 class Page:
@@ -72,11 +76,16 @@ class Page:
                 await self._came.wait()
 
 
+async def anybody() -> bool:
+    """Whoever types, it counts."""
+    return True
+
+
 @asynccontextmanager
-async def showing(session: Session) -> AsyncIterator[Page]:
+async def showing(session: Session, may_type: Callable[[], Awaitable[bool]] = anybody) -> AsyncIterator[Page]:
     """A page that shows a session and has its screen; it leaves at the end."""
     page = Page()
-    shown = asyncio.create_task(Terminal(page).show(session))
+    shown = asyncio.create_task(Terminal(page, may_type).show(session))
     await page.until(lambda: page.output)
     yield page
     page.give(None)
@@ -308,7 +317,7 @@ async def test_a_page_that_leaves_is_forgotten_and_the_session_goes_on(session: 
 
 async def test_a_page_that_breaks_off_is_forgotten(session: Session) -> None:
     page = Page()
-    shown = asyncio.create_task(Terminal(page).show(session))
+    shown = asyncio.create_task(Terminal(page, anybody).show(session))
     await page.until(lambda: page.output)
     page.gone = True
     session.output(b"more")
@@ -321,14 +330,14 @@ async def test_a_session_that_is_gone_is_refused_with_a_reason(session: Session,
     await server.sessions.remove(session)
     page = Page()
     async with asyncio.timeout(30):
-        await shell.terminal(TerminalRequest(session_id="main"), page)
+        await shell.terminal(TerminalRequest(session_id="main"), page, CALL)
     assert page.messages == [{"type": "error", "data": "Session not found"}]
     assert page.closed == (4404, "Session not found")
 
 
 async def test_without_a_session_one_is_made(shell: Shell, server: Server) -> None:
     page = Page()
-    shown = asyncio.create_task(shell.terminal(TerminalRequest(), page))
+    shown = asyncio.create_task(shell.terminal(TerminalRequest(), page, CALL))
     await page.until(lambda: page.output)
     page.give(None)
     async with asyncio.timeout(30):
@@ -336,3 +345,21 @@ async def test_without_a_session_one_is_made(shell: Shell, server: Server) -> No
     (made,) = await server.sessions.all()
     assert page.all("session_id")[0]["data"] == made.id
     assert made.profile.personal
+
+
+async def test_what_is_typed_without_control_goes_nowhere_and_is_said_once(session: Session, run: Runner) -> None:
+    counts = False
+
+    async def may_type() -> bool:
+        return counts
+
+    async with showing(session, may_type) as page:
+        page.say("input", "touch /tmp/never-typed\r")
+        page.say("input", "more\r")
+        page.say("nonsense", "")
+        await page.until(lambda: len(page.all("error")) == 2)  # what came before was dealt with
+        counts = True
+        page.say("input", "echo wh''ole\r")
+        await page.until(lambda: "whole" in page.output)
+        assert page.all("error")[0]["data"] == "Somebody else has control: what you type goes nowhere"
+    assert "never-typed" not in str((await run("ls /tmp")).output)

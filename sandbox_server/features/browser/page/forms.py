@@ -104,7 +104,7 @@ class Forms:
         self._elements = elements
         self._uploads = uploads
 
-    @operation("POST /v1/browser/page/fill", scope="browser")
+    @operation("POST /v1/browser/page/fill", scope="browser", acts="cdp")
     async def fill(self, request: FillRequest) -> Reply[None]:
         """Put text into a field in place of what is there."""
         async with driving(self._session, request, "filling the field") as driven, looking_for(driven, request.selector):
@@ -112,7 +112,7 @@ class Forms:
             await element.fill(request.text, timeout=milliseconds(request.timeout))
         return await told(self._session, None)
 
-    @operation("POST /v1/browser/page/select_option", scope="browser")
+    @operation("POST /v1/browser/page/select_option", scope="browser", acts="cdp")
     async def select_option(self, request: SelectOptionRequest) -> Reply[list[str]]:
         """Choose an option of a list, and return the values that are chosen now."""
         async with driving(self._session, request, "choosing the option") as driven, looking_for(driven, request.selector):
@@ -122,17 +122,17 @@ class Forms:
             )
         return await told(self._session, chosen)
 
-    @operation("POST /v1/browser/page/check", scope="browser")
+    @operation("POST /v1/browser/page/check", scope="browser", acts="cdp")
     async def check(self, request: CheckRequest) -> Reply[None]:
         """Tick a box, or choose a radio button; one that is ticked stays so."""
         return await self._set_checked(request, checked=True)
 
-    @operation("POST /v1/browser/page/uncheck", scope="browser")
+    @operation("POST /v1/browser/page/uncheck", scope="browser", acts="cdp")
     async def uncheck(self, request: CheckRequest) -> Reply[None]:
         """Take the tick from a box; one that has none stays so."""
         return await self._set_checked(request, checked=False)
 
-    @operation("POST /v1/browser/page/upload_file", scope="browser")
+    @operation("POST /v1/browser/page/upload_file", scope="browser", acts="cdp")
     async def upload_file(self, request: UploadFileRequest) -> Reply[None]:
         """Choose files of the agent in a file input, of at most 1 GiB together.
 
@@ -144,7 +144,7 @@ class Forms:
             await element.set_input_files(copies, timeout=milliseconds(request.timeout))
         return await told(self._session, None)
 
-    @operation("POST /v1/browser/page/fill_form", scope="browser")
+    @operation("POST /v1/browser/page/fill_form", scope="browser", acts="cdp")
     async def fill_form(self, request: FormFillRequest) -> Reply[FormFilled]:
         """Fill several fields of any kind; what an error says of one holds after those before it were filled."""
         async with driving(self._session, request, "filling the form") as driven:

@@ -147,6 +147,7 @@ class PageInput:
         scope="browser",
         tool="browser_click",
         aliases=("sandbox_browser_element_click", "browser_element_click"),
+        acts="cdp",
     )
     async def click(self, request: ClickRequest) -> Reply[None]:
         """Click an element, or a point of the page's window.
@@ -167,6 +168,7 @@ class PageInput:
         scope="browser",
         tool="browser_hover",
         aliases=("sandbox_browser_element_hover", "browser_element_hover"),
+        acts="cdp",
     )
     async def hover(self, request: HoverRequest) -> Reply[None]:
         """Move the mouse over an element, or to a point of the page's window."""
@@ -178,7 +180,7 @@ class PageInput:
                 await (await element_of(self._elements, driven, request)).hover(timeout=milliseconds(request.timeout))
         return await told(self._session, None)
 
-    @operation("POST /v1/browser/page/type", scope="browser")
+    @operation("POST /v1/browser/page/type", scope="browser", acts="cdp")
     async def type_text(self, request: TypeTextRequest) -> Reply[None]:
         """Type text into whatever has the focus.
 
@@ -193,7 +195,9 @@ class PageInput:
                 await driven.page.keyboard.type(request.text, delay=request.delay)
         return await told(self._session, None)
 
-    @operation("POST /v1/browser/page/press_key", scope="browser", tool="browser_press_key", aliases=("sandbox_browser_press_key",))
+    @operation(
+        "POST /v1/browser/page/press_key", scope="browser", tool="browser_press_key", aliases=("sandbox_browser_press_key",), acts="cdp"
+    )
     async def press_key(self, request: KeyRequest) -> Reply[None]:
         """Press a key, or several at once."""
         keys = combination(request.key)
@@ -201,7 +205,7 @@ class PageInput:
             raise invalid("key", f"there is no key {request.key!r}")
         return await self._press(request, keys)
 
-    @operation("POST /v1/browser/page/hot_key", scope="browser")
+    @operation("POST /v1/browser/page/hot_key", scope="browser", acts="cdp")
     async def hot_key(self, request: HotKeyRequest) -> Reply[None]:
         """Press several keys at once, and release them in reverse."""
         names = [key_name(key) for key in request.keys]
@@ -209,7 +213,7 @@ class PageInput:
             raise invalid("keys", f"there is no key {request.keys[names.index(None)]!r}")
         return await self._press(request, "+".join(name for name in names if name))
 
-    @operation("POST /v1/browser/page/scroll", scope="browser")
+    @operation("POST /v1/browser/page/scroll", scope="browser", acts="cdp")
     async def scroll(self, request: ScrollRequest) -> Reply[Scrolled]:
         """Scroll the page, or what in the middle of its window can be scrolled where the page itself cannot."""
         sign = -1 if request.direction in ("up", "left") else 1
@@ -218,7 +222,7 @@ class PageInput:
             scrolled = await scroll_by(driven, **{along: sign * request.amount})
         return await told(self._session, scrolled)
 
-    @operation("POST /v1/browser/page/scroll_to", scope="browser")
+    @operation("POST /v1/browser/page/scroll_to", scope="browser", acts="cdp")
     async def scroll_to(self, request: ScrollToRequest) -> Reply[Scrolled]:
         """Scroll the document to a position; one beyond its end is its end."""
         async with driving(self._session, request, "scrolling") as driven:
@@ -226,7 +230,7 @@ class PageInput:
             scrolled = await scroll_by(driven)
         return await told(self._session, scrolled)
 
-    @operation("POST /v1/browser/page/scroll_to_element", scope="browser")
+    @operation("POST /v1/browser/page/scroll_to_element", scope="browser", acts="cdp")
     async def scroll_to_element(self, request: ScrollToElementRequest) -> Reply[None]:
         """Scroll until an element is in sight."""
         async with driving(self._session, request, "scrolling to the element") as driven, looking_for(driven, request.selector):

@@ -48,7 +48,7 @@ class Navigation:
     def __init__(self, session: BrowserSession) -> None:
         self._session = session
 
-    @operation("POST /v1/browser/page/navigate", scope="browser")
+    @operation("POST /v1/browser/page/navigate", scope="browser", acts="cdp")
     async def navigate(self, request: NavigateRequest) -> Reply[Landed]:
         """Load an address in the page."""
         async with driving(self._session, request, "loading the page", revive=True) as driven:
@@ -58,7 +58,12 @@ class Navigation:
         return await told(self._session, landed)
 
     @operation(
-        "POST /v1/browser/page/back", operation_id="back", scope="browser", tool="browser_go_back", aliases=("sandbox_browser_go_back",)
+        "POST /v1/browser/page/back",
+        operation_id="back",
+        scope="browser",
+        tool="browser_go_back",
+        aliases=("sandbox_browser_go_back",),
+        acts="cdp",
     )
     async def go_back(self, request: ReloadRequest) -> Reply[Landed]:
         """Go back to the page before."""
@@ -70,12 +75,13 @@ class Navigation:
         scope="browser",
         tool="browser_go_forward",
         aliases=("sandbox_browser_go_forward",),
+        acts="cdp",
     )
     async def go_forward(self, request: ReloadRequest) -> Reply[Landed]:
         """Go forward to the page that was gone back from."""
         return await self._go(request, 1)
 
-    @operation("POST /v1/browser/page/reload", scope="browser")
+    @operation("POST /v1/browser/page/reload", scope="browser", acts="cdp")
     async def reload(self, request: ReloadRequest) -> Reply[Landed]:
         """Load the page again; one that crashed or hangs too."""
         url = (await self._session.tab(request.tab)).url

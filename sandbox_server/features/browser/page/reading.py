@@ -150,7 +150,7 @@ class Reading:
             article = await self._readable.read(driven.frame)
         return await told(self._session, Markdown(**asdict(article)))
 
-    @operation("POST /v1/browser/page/evaluate", scope="browser")
+    @operation("POST /v1/browser/page/evaluate", scope="browser", acts="cdp")
     async def evaluate(self, request: EvaluateRequest) -> Reply[Any]:
         """Run JavaScript in the page and return what it gives, as far as JSON can hold it."""
         async with driving(self._session, request, "the script") as driven:

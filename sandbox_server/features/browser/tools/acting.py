@@ -65,14 +65,22 @@ class ActingTools:
         self._forms = forms
         self._tabs = tabs
 
-    @operation("POST /v1/browser/tools/navigate", scope="browser", tool="browser_navigate", aliases=("sandbox_browser_navigate",))
+    @operation(
+        "POST /v1/browser/tools/navigate", scope="browser", tool="browser_navigate", aliases=("sandbox_browser_navigate",), acts="cdp"
+    )
     async def tool_navigate(self, request: NavigateCall) -> Reply[str]:
         """Go to an address, and list what can be clicked there."""
         landed = await self._navigation.navigate(NavigateRequest(url=request.url, tab=request.tab))
         outline = await self._outline.read(Acting(tab=request.tab))
         return Reply(f"Navigated to {landed.data.url}\n{STALE}\n{outline}", hint=landed.hint)
 
-    @operation("POST /v1/browser/tools/fill", scope="browser", tool="browser_form_input_fill", aliases=("sandbox_browser_form_input_fill",))
+    @operation(
+        "POST /v1/browser/tools/fill",
+        scope="browser",
+        tool="browser_form_input_fill",
+        aliases=("sandbox_browser_form_input_fill",),
+        acts="cdp",
+    )
     async def tool_fill(self, request: FillCall) -> Reply[None]:
         """Write into a field."""
         before = "" if request.clear else await self._forms.value_of(request)
@@ -85,6 +93,7 @@ class ActingTools:
         scope="browser",
         tool="browser_select",
         aliases=("sandbox_browser_element_select", "browser_element_select"),
+        acts="cdp",
     )
     async def tool_select(self, request: SelectCall) -> Reply[None]:
         """Choose an option of a list."""
@@ -93,14 +102,14 @@ class ActingTools:
         filled = await self._forms.fill_form(FormFillRequest(items=[item], **shared))
         return Reply(None, hint=filled.hint)
 
-    @operation("POST /v1/browser/tools/scroll", scope="browser", tool="browser_scroll", aliases=("sandbox_browser_scroll",))
+    @operation("POST /v1/browser/tools/scroll", scope="browser", tool="browser_scroll", aliases=("sandbox_browser_scroll",), acts="cdp")
     async def tool_scroll(self, request: ScrollCall) -> Reply[Scrolled]:
         """Scroll the page, by default to its bottom."""
         async with driving(self._session, request, "scrolling") as driven:
             scrolled = await scroll_by(driven, y=END if request.amount is None else request.amount)
         return await told(self._session, scrolled)
 
-    @operation("POST /v1/browser/tools/click", scope="browser", tool="browser_vision_screen_click")
+    @operation("POST /v1/browser/tools/click", scope="browser", tool="browser_vision_screen_click", acts="cdp")
     async def tool_click(self, request: VisionClickCall) -> Reply[None]:
         """Click a point of the page's window, as seen in `browser_vision_screen_capture`."""
         x, y = request.x, request.y
@@ -118,13 +127,14 @@ class ActingTools:
         tool="browser_close_tab",
         aliases=("sandbox_browser_close_tab",),
         destructive=True,
+        acts="cdp",
     )
     async def tool_close_tab(self) -> Reply[None]:
         """Close the tab in front."""
         reply: Reply[None] = await self._tabs.close_tab(await self._front())
         return reply
 
-    @operation("POST /v1/browser/tools/close", scope="browser", tool="browser_close", destructive=True)
+    @operation("POST /v1/browser/tools/close", scope="browser", tool="browser_close", destructive=True, acts="cdp")
     async def tool_close(self) -> Reply[None]:
         """Close every tab. The browser goes on with a blank one."""
         reply: Reply[None] = Reply(None)

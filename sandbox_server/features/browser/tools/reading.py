@@ -78,7 +78,9 @@ class ReadingTools:
             links = [Link(**link) for frame in shown_frames(driven) for link in await frame.evaluate(script("links"))]
         return await told(self._session, links)
 
-    @operation("POST /v1/browser/tools/evaluate", scope="browser", tool="browser_evaluate", aliases=("sandbox_browser_evaluate",))
+    @operation(
+        "POST /v1/browser/tools/evaluate", scope="browser", tool="browser_evaluate", aliases=("sandbox_browser_evaluate",), acts="cdp"
+    )
     async def tool_evaluate(self, request: EvaluateCall) -> Reply[Any]:
         """Run JavaScript in the page and return what it gives."""
         shared = request.model_dump(exclude={"script"})

@@ -1,0 +1,85 @@
+"""Share links: who has one sees one port, until it expires or is taken back."""
+
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from sandbox_server.core.errors import NotFound, ResourceExhausted
+from sandbox_server.drivers.json_file import JsonFile
+
+MAX_SHARES = 256
+"""Links that may be in force at once."""
+_TOKEN = re.compile(r"sh-[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One link. Its token is not kept, only the token's hash."""
+
+    id: str
+    port: int
+    created: float
+    expires: float
+    """Seconds since the epoch, as `created`."""
+    caller: str
+    """Who made it."""
+    note: str
+
+
+def is_share(text: str) -> bool:
+    """Whether a string has the form of our tokens; other programs' `share` parameters have not."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+class Shares:
+    """The links that are in force, kept in a file, so that they outlive this process."""
+
+    def __init__(self, file: JsonFile, now: Callable[[], float] = time.time) -> None:
+        self._file = file
+        self._now = now
+        self._by_digest: dict[str, Share] | None = None
+
+    def create(self, port: int, seconds: float, *, caller: str, note: str = "") -> tuple[Share, str]:
+        """Make a link to a port; gives it and its token. Raises ResourceExhausted."""
+        kept = self._live()
+        if len(kept) >= MAX_SHARES:
+            raise ResourceExhausted(f"{MAX_SHARES} share links are in force; revoke one", limit=MAX_SHARES)
+        token = f"sh-{secrets.token_urlsafe(32)}"
+        share = Share(secrets.token_hex(6), port, self._now(), self._now() + seconds, caller, note)
+        self._keep(kept | {_digest(token): share})
+        return share, token
+
+    def all(self) -> list[Share]:
+        """Those in force, the oldest first."""
+        return sorted(self._live().values(), key=lambda share: share.created)
+
+    def revoke(self, share_id: str) -> None:
+        """Take a link back: whoever came by it is out with the next request. Raises NotFound."""
+        kept = {digest: share for digest, share in self._live().items() if share.id != share_id}
+        if len(kept) == len(self._live()):
+            raise NotFound(f"no share link {share_id!r}", share_id=share_id)
+        self._keep(kept)
+
+    def find(self, token: str) -> Share | None:
+        """The link of a token, if it is in force."""
+        return self._live().get(_digest(token))
+
+    def holds(self, share_id: str) -> bool:
+        """Whether a link is in force."""
+        return any(share.id == share_id for share in self._live().values())
+
+    def _live(self) -> dict[str, Share]:
+        if self._by_digest is None:
+            self._by_digest = {digest: Share(**fields) for digest, fields in (self._file.read() or {}).items()}
+        return {digest: share for digest, share in self._by_digest.items() if share.expires > self._now()}
+
+    def _keep(self, shares: dict[str, Share]) -> None:
+        self._file.write({digest: asdict(share) for digest, share in shares.items()})
+        self._by_digest = shares
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,151 @@
+"""Control: who drives the computer that an agent and a person share."""
+
+from collections.abc import AsyncIterator
+
+from sandbox_server.core import Call, Caller, Event, PermissionDenied, operation
+from sandbox_server.features.control import lease as machine
+from sandbox_server.features.control.driving import Driving, Step, actor_of
+from sandbox_server.features.control.wire import (
+    ControlChange,
+    ControlRequested,
+    ControlState,
+    GiveControl,
+    Returning,
+    Subject,
+    Viewer,
+    WantControl,
+    You,
+)
+
+
+class ControlLease:
+    """Reads and moves the lease."""
+
+    tag = "control"
+
+    def __init__(self, driving: Driving) -> None:
+        self._driving = driving
+
+    @operation("GET /v1/control", scope="view", tool="control_status")
+    async def control_state(self, call: Call) -> ControlState:
+        """Tell who drives: the agent, a person, both or nobody."""
+        return self._state(call.caller)
+
+    @operation("GET /v1/control/events", scope="view")
+    async def control_events(self, call: Call) -> AsyncIterator[Event]:
+        """Follow who drives: the state as it is, then every change, as server-sent events.
+
+        A person who follows counts as a viewer: whoever holds control keeps it for as long as the connection lasts.
+        """
+        return self._follow(call)
+
+    @operation("POST /v1/control/request", scope="view", tool="control_request")
+    async def request_control(self, request: WantControl, call: Call) -> ControlState:
+        """Ask for control: an agent asks the person who has it, a person asks the agent or whoever has it.
+
+        A person who holds control may grant it; the agent that is asked has until `ends_in` to finish, and then it is granted.
+        """
+        if call.caller.person and not call.caller.may("control"):
+            raise PermissionDenied("to drive needs the scope 'control'", scope="control")
+        actor, times = actor_of(call.caller), self._driving.times
+        if call.caller.person and self._driving.policy != "ask" and self._driving.lease.state == "agent":
+            return await self._take(request, call)
+        return await self._change("requested", call, lambda lease, now: machine.request(lease, actor, frozenset(request.scope), now, times))
+
+    @operation("DELETE /v1/control/request/{subject}", scope="view")
+    async def refuse_request(self, request: Subject, call: Call) -> ControlState:
+        """Take your own request back, or answer somebody's with no."""
+        if request.subject != call.caller.name and not call.caller.may("control"):
+            raise PermissionDenied("to answer for whoever drives needs the scope 'control'", scope="control")
+        return await self._change("withdrawn", call, lambda lease, _: machine.withdraw(lease, request.subject))
+
+    @operation("POST /v1/control/grant", scope="control")
+    async def grant_control(self, request: Subject, call: Call) -> ControlState:
+        """Answer a request with yes: control goes to who asked."""
+        actor, viewing = actor_of(call.caller), self._driving.is_viewing(request.subject)
+        return await self._change("granted", call, lambda lease, now: machine.grant(lease, actor, request.subject, now, viewing=viewing))
+
+    @operation("POST /v1/control/take", scope="control")
+    async def take_control(self, request: WantControl, call: Call) -> ControlState:
+        """Take control from the agent, at once, as a person; an admin takes it from another person too.
+
+        What the agent was doing on the screen or a page is interrupted, and the keys and buttons that it held are released.
+        """
+        return await self._take(request, call)
+
+    async def _take(self, request: WantControl, call: Call) -> ControlState:
+        actor, viewing = actor_of(call.caller), self._driving.is_viewing(call.caller.name)
+        scope = frozenset(request.scope)
+        return await self._change("taken", call, lambda lease, now: machine.take(lease, actor, scope, now, viewing=viewing))
+
+    @operation("POST /v1/control/give", scope="control")
+    async def give_control(self, request: GiveControl, call: Call) -> ControlState:
+        """Hand control to the agent, to another person, or to everybody at once."""
+        actor, viewing, scope = actor_of(call.caller), self._driving.is_viewing(request.to), frozenset(request.scope)
+        return await self._change("given", call, lambda lease, now: machine.give(lease, actor, request.to, scope, now, viewing=viewing))
+
+    @operation("POST /v1/control/release", scope="control")
+    async def release_control(self, call: Call) -> ControlState:
+        """Let go of control: the agent has it again."""
+        actor = actor_of(call.caller)
+        return await self._change("released", call, lambda lease, now: machine.release(lease, actor, now))
+
+    @operation("POST /v1/control/renew", scope="control")
+    async def renew_control(self, call: Call) -> ControlState:
+        """Say that you are still there: the idle time begins anew."""
+        if not self._driving.holding.is_holder(call.caller):
+            raise self._driving.holding.refusal() if self._driving.lease.state == "human" else PermissionDenied("you do not have control")
+        self._driving.touch(call.caller)
+        return self._state(call.caller)
+
+    @operation("POST /v1/control/freeze", scope="control")
+    async def freeze_control(self, call: Call) -> ControlState:
+        """Stop everybody: nothing acts on screen, pages and shells until it is thawed."""
+        actor = actor_of(call.caller)
+        return await self._change("frozen", call, lambda lease, now: machine.freeze(lease, actor, now))
+
+    @operation("POST /v1/control/thaw", scope="control")
+    async def thaw_control(self, call: Call) -> ControlState:
+        """Let the agent act again after a freeze."""
+        actor = actor_of(call.caller)
+        return await self._change("thawed", call, lambda lease, now: machine.thaw(lease, actor, now))
+
+    async def _change(self, kind: str, call: Call, step: Step) -> ControlState:
+        await self._driving.change(kind, actor_of(call.caller), step)
+        return self._state(call.caller)
+
+    async def _follow(self, call: Call) -> AsyncIterator[Event]:
+        with self._driving.watching(call.caller):
+            async for news in self._driving.news(call.last_event_id):
+                change = ControlChange(kind=news.kind, by=news.by, control=self._state(call.caller, news.lease))
+                yield Event("control", change, news.id)
+
+    def _state(self, caller: Caller, lease: machine.Lease | None = None) -> ControlState:
+        driving = self._driving
+        lease = lease or driving.lease
+        left = driving.remaining(lease)
+        return ControlState(
+            state=lease.state,
+            holder=lease.holding.holder,
+            epoch=lease.holding.epoch,
+            scope=sorted(lease.holding.reach),
+            held_for=driving.seconds_since(lease.since),
+            returning=left and Returning(seconds=left[0], reason=left[1], soon=left[0] <= driving.times.countdown),
+            requests=[
+                ControlRequested(
+                    subject=asked.actor.name,
+                    person=asked.actor.person,
+                    scope=sorted(asked.reach),
+                    ends_in=driving.seconds_until(asked.until),
+                )
+                for asked in lease.requests
+            ],
+            viewers=[Viewer(name=name, you=name == caller.name) for name in driving.viewers],
+            take=driving.policy,
+            you=_you(caller, lease),
+        )
+
+
+def _you(caller: Caller, lease: machine.Lease) -> You:
+    role = next((role for role in ("admin", "control") if caller.may(role)), "view") if caller.person else "agent"
+    return You(name=caller.name, person=caller.person, role=role, driving=lease.holding.drives(caller, "gui"))  # type: ignore[arg-type] # a role

@@ -1,0 +1,71 @@
+"""What has to keep to a new holding before it counts, beside the calls that are interrupted."""
+
+import asyncio
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from sandbox_server.core import Caller, Tasks, Unavailable
+from sandbox_server.core.control import Holding
+
+AGAIN_SECONDS = 0.2
+
+_A_PROGRAM = Caller("a program")
+
+
+class Turns(Protocol):
+    """Whose turn it is on the screen."""
+
+    async def interrupt(self) -> None: ...
+
+
+class KeysFence:
+    """Releases what programs hold down on the screen, once, when they lose it."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+
+    async def __call__(self, holding: Holding) -> None:
+        if not holding.admits(_A_PROGRAM, "gui"):
+            await self._turns.interrupt()
+
+
+class Owner(Protocol):
+    """The process that owns the browser."""
+
+    async def control(self, holding: dict[str, Any]) -> None: ...
+
+
+class BrowserFence:
+    """Tells the process that owns the browser, whose clients act past the API, until it has heard; an asynchronous context manager."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._latest = Holding(0)
+        self._again: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+
+    async def __call__(self, holding: Holding) -> None:
+        self._latest = holding
+        try:
+            await self._owner.control(holding.dumps())
+        except BaseException:
+            if self._again is None or self._again.done():
+                self._again = self._tasks.start(self._tell_again(), name="tell the browser who has control")
+            raise
+
+    async def _tell_again(self) -> None:
+        while True:
+            await asyncio.sleep(AGAIN_SECONDS)
+            told = self._latest
+            try:
+                await self._owner.control(told.dumps())
+            except Unavailable:
+                continue
+            if told == self._latest:
+                return

@@ -1,0 +1,40 @@
+"""The parts of control, put together: one lease, what keeps to it, and how it is reached."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_server.control_settings import Control
+from sandbox_server.core.dispatch import Guard
+from sandbox_server.core.operation import Feature
+from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.features.control.acts import Acts
+from sandbox_server.features.control.driving import Driving
+from sandbox_server.features.control.feature import ControlLease
+from sandbox_server.features.control.fences import BrowserFence, Owner
+from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
+from sandbox_server.features.control.lease import Times
+from sandbox_server.features.control.seat import ControlSeat
+
+
+@dataclass(frozen=True, slots=True)
+class ControlParts:
+    """What the application takes of it."""
+
+    driving: Driving
+    guard: Guard
+    features: tuple[Feature, ...]
+    opened: tuple[AbstractAsyncContextManager[Any], ...]
+
+    def stamp(self) -> dict[str, str]:
+        """The headers that tell every caller the epoch, to be quoted in what must not come late."""
+        return {EPOCH_HEADER: str(self.driving.holding.epoch)}
+
+
+def control_of(file: JsonFile, settings: Control, owner: Owner | None) -> ControlParts:
+    """Build them; `file` keeps the lease, `owner` is None where there is no browser."""
+    acts = Acts()
+    browser = [BrowserFence(owner)] if owner else []
+    times = Times(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request)
+    driving = Driving(file, times, settings.take, [acts.interrupt, *browser])
+    return ControlParts(driving, ControlGuard(driving, acts), (ControlLease(driving), ControlSeat(driving)), (*browser, driving))

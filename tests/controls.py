@@ -1,0 +1,37 @@
+"""Control, as tests need it: free for everybody, or a lease of its own in a file."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sandbox_server.core import Caller
+from sandbox_server.core.control import Reach
+from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.features.control.driving import Clock, Driving, Fence, Policy
+from sandbox_server.features.control.lease import Times
+
+
+class FreeControl:
+    """Everybody's input counts."""
+
+    def drives(self, caller: Caller, reach: Reach) -> bool:
+        return True
+
+    async def drive(self, caller: Caller, reach: Reach) -> bool:
+        return True
+
+    async def changed(self) -> None:
+        await asyncio.get_running_loop().create_future()  # nobody ever loses it
+
+    @contextmanager
+    def watching(self, caller: Caller) -> Iterator[None]:
+        yield
+
+
+def driving(
+    folder: Path, *fences: Fence, policy: Policy = "implicit", times: Times | None = None, clock: Clock = time.monotonic
+) -> Driving:
+    """A lease of its own."""
+    return Driving(JsonFile(str(folder / "control.json")), times or Times(), policy, fences, clock)

@@ -1,0 +1,46 @@
+import os
+import socket
+import sys
+from typing import Any
+
+import pytest
+
+from sandbox_server.core import Unavailable
+from sandbox_server.drivers.port_holders import Holder, PortHolders
+from sandbox_server.drivers.ports import listeners
+from sandbox_server.drivers.process import Completed, Exit, Processes
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_holder_of_a_listening_socket_is_found(spawner: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        found = await PortHolders(Processes(spawner.socket), "root").find()
+        [listener] = [each for each in listeners() if each.port == port]
+
+    assert found[listener.inode].pid == os.getpid()
+    assert os.path.basename(sys.executable) in found[listener.inode].command
+
+
+class Says:
+    """In place of processes: one that writes something, or cannot be started."""
+
+    def __init__(self, written: bytes | None) -> None:
+        self._written = written
+
+    async def run(self, *_: object, **__: object) -> Completed:
+        if self._written is None:
+            raise Unavailable("no")
+        return Completed(Exit(0, None), self._written, b"", truncated=False)
+
+
+@pytest.mark.parametrize("written", [None, b"", b"[]", b'{"1": 2}', b'{"x": [1, "a"]}', b'{"1": ["x", "a"]}'])
+async def test_an_answer_that_cannot_be_used_finds_nothing(written: bytes | None) -> None:
+    assert await PortHolders(Says(written), "agent").find() == {}  # type: ignore[arg-type]
+
+
+async def test_an_answer_is_read() -> None:
+    found = await PortHolders(Says(b'{"7": [12, "node server.js"]}'), "agent").find()  # type: ignore[arg-type]
+
+    assert found == {7: Holder(12, "node server.js")}

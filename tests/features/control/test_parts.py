@@ -1,0 +1,31 @@
+"""Control, put together."""
+
+from pathlib import Path
+
+from sandbox_server.control_settings import Control
+from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.features.control.fences import BrowserFence
+from sandbox_server.features.control.parts import ControlParts, control_of
+
+
+class Owner:
+    async def control(self, holding: dict[str, object]) -> None:
+        raise AssertionError("nothing is told before it is opened")
+
+
+def parts(folder: Path, owner: Owner | None) -> ControlParts:
+    return control_of(JsonFile(str(folder / "c.json")), Control(idle=7, take="click"), owner)
+
+
+def test_the_settings_are_the_leases(tmp_path: Path) -> None:
+    driving = parts(tmp_path, None).driving
+    assert (driving.times.idle, driving.times.cap, driving.policy) == (7, 3600, "click")
+
+
+def test_the_browser_is_told_where_there_is_one(tmp_path: Path) -> None:
+    assert [isinstance(each, BrowserFence) for each in parts(tmp_path, Owner()).opened] == [True, False]
+    assert len(parts(tmp_path, None).opened) == 1
+
+
+def test_every_answer_tells_the_epoch(tmp_path: Path) -> None:
+    assert parts(tmp_path, None).stamp() == {"x-control-epoch": "1"}
