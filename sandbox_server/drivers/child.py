@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.fence.fence import Fence, FenceError
 
 OOM_SCORE = 500
@@ -26,6 +27,8 @@ OOM_SCORE = 500
 UMASK = 0o022
 SESSION = "TANDEM_SESSION"
 """The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
+SPARE = "spare"
+"""What the command line of a process says that waits for its program."""
 STANDARD = 3
 FIRST_FREE = 16
 """A program is given descriptors below this."""
@@ -138,6 +141,7 @@ def run_spare(channel: socket.socket, account: Account, place: Place | None, lim
     stage = _Stage()
     try:
         _leave_the_spawner(limits)
+        namespaces.replace_arguments(SPARE)
         become(account, place)
         os.chdir("/")
         report = _keep_only(channel, report)
