@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -14,7 +15,6 @@ from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands, means_to_act
 from sandbox_server.stream.screen import Screen
-from sandbox_server.stream.seat import Lease
 from sandbox_server.stream.view import Plan, View
 from sandbox_server.stream.window import FilmRate, Window
 from sandbox_server.stream.zstd import compress
@@ -35,6 +35,18 @@ class Socket(Protocol):
         """The next of the viewer's; None when it has gone."""
 
 
+class Lease(Protocol):
+    """Whether one viewer's input counts."""
+
+    drives: bool
+    """Whether it does now."""
+    changed: Callable[[], None]
+    """Called whenever that is different."""
+
+    async def act(self) -> bool:
+        """Take an input that means to act: whether it counts. A person's first one takes control, where the settings let it."""
+
+
 class Viewer:
     """One viewer of the screen, whose input counts if `caller` may act and the lease lets it."""
 
@@ -47,6 +59,7 @@ class Viewer:
         self._encoders = encoders
         self._caller = caller
         self._lease = lease
+        lease.changed = self.wake
         self._session = session
         self._view = View()
         self._window = Window()
@@ -58,6 +71,10 @@ class Viewer:
         self._cursor: Cursor | None = None
         self._running = True
         self._rights = 0
+        self._pointer = (-1, -1)
+        self._copies = screen.copies
+        self._copied = ""
+        self._tasks = Tasks()
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -71,9 +88,8 @@ class Viewer:
         """Serve the viewer until it leaves. Raises BadMessage if it sends what is no message."""
         try:
             await self._screen.join(self)
-            async with Tasks() as tasks:
+            async with self._tasks as tasks:
                 ends = {tasks.start(self._listen(), name="viewer to desktop"), tasks.start(self._show(), name="desktop to viewer")}
-                tasks.start(self._lease.follow(self.wake), name="follow the lease")
                 ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for end in ended:
                     end.result()
@@ -109,9 +125,10 @@ class Viewer:
     async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
         if not self._caller.may("control"):
             return
-        counts = await self._lease.drive() if means_to_act(what) else self._lease.drives
+        counts = await self._lease.act() if means_to_act(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
             if counts:
+                self._copied = what.text if isinstance(what, wire.Copied) else self._copied
                 await self._hands.do(what)
             elif self._hands.holds:
                 await self._hands.let_go()
@@ -160,6 +177,22 @@ class Viewer:
         if self._screen.cursor is not None and self._screen.cursor != self._cursor:
             self._cursor = shown = self._screen.cursor
             await self._socket.send(wire.cursor(shown.hot, (shown.width, shown.height), compress(shown.pixels)))
+        if not self._lease.drives and self._screen.pointer != self._pointer:
+            self._pointer = self._screen.pointer
+            await self._socket.send(wire.pointer(*self._pointer))
+        if self._screen.copies != self._copies:
+            self._copies = self._screen.copies
+            self._tasks.start(self._tell_copied(), name="clipboard to viewer")
+
+    async def _tell_copied(self) -> None:
+        """What was copied may be a password: who may not act is not told."""
+        if not self._caller.may("control"):
+            return
+        with suppress(Unavailable):
+            text = await self._hands.copied()
+            if text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
+                self._copied = text
+                await self._socket.send(wire.clipboard(text))
 
     @property
     def _held_rights(self) -> int:
