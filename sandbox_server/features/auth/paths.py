@@ -12,6 +12,8 @@ _PAGES: tuple[tuple[str, Scope], ...] = (
     ("/index.html", "view"),
     ("/stream", "view"),
     ("/terminal", "shell"),
+    ("/jupyter", "shell"),
+    ("/code-server", "shell"),
     ("/vnc", "view"),
     ("/websockify", "view"),
     ("/devtools", "browser"),
