@@ -38,7 +38,8 @@ class Tasks:
         running = list(self._running)
         for task in running:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        if running:
+            await asyncio.wait(running)  # and not gather: cancelled itself, that would raise a child's cancellation in place of its own
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)

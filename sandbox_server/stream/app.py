@@ -11,16 +11,18 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import logs
-from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
-from sandbox_server.core.http.app import call_of
+from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted, Unavailable
+from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEADER, call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.results import Caller
+from sandbox_server.drivers.hand import Hand
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
+from sandbox_server.stream.leased import LeasedHands
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.wire import MAX_UP, BadMessage
@@ -57,8 +59,9 @@ class _Carried:
 class Viewers:
     """Lets viewers in."""
 
-    def __init__(self, desktop: Desktop, name: str) -> None:
+    def __init__(self, desktop: Desktop, name: str, api: str) -> None:
         self.desktop = desktop
+        self._api = api
         self.screen = Screen(name)
         self.encoders = Encoders()
         self.hands = Connection(name)
@@ -83,12 +86,18 @@ class Viewers:
 
     async def _show(self, websocket: WebSocket, caller: Caller) -> None:
         hands = Hands(self.desktop, self.hands)
-        viewer = Viewer(
-            _Carried(websocket), self.screen, hands, self.encoders, lambda: caller.may("control"), next(self._sessions) & 0xFFFFFFFF
-        )
+
+        async def let_go() -> None:
+            with suppress(Unavailable):
+                await hands.let_go()
+
+        hand = Hand(self._api, asking_for(websocket), let_go)
+        leased, session = LeasedHands(hands, hand), next(self._sessions) & 0xFFFFFFFF
+        viewer = Viewer(_Carried(websocket), self.screen, leased, self.encoders, lambda: caller.may("control"), session)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
-                await viewer.run()
+                async with hand:
+                    await viewer.run()
         except BadMessage as bad:
             await websocket.close(UNSUPPORTED, str(bad))
 
@@ -101,9 +110,16 @@ def caller_of(websocket: WebSocket) -> Caller:
     return caller
 
 
-def create(name: str) -> Starlette:
-    """Make the application for the display `name`."""
-    viewers = Viewers(Desktop(name), name)
+def asking_for(websocket: WebSocket) -> dict[str, str]:
+    """Who the API is asked for: the viewer, by a process of the sandbox's own."""
+    headers = websocket.headers
+    given = {name: headers[name] for name in (CALLER_HEADER, ACTOR_HEADER) if name in headers}
+    return given | {SCOPES_HEADER: f"{headers.get(SCOPES_HEADER, '')} server"}
+
+
+def create(name: str, api: str) -> Starlette:
+    """Make the application for the display `name`; `api` is the socket of the API, which keeps the lease."""
+    viewers = Viewers(Desktop(name), name, api)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -123,7 +139,7 @@ def serve(settings: Settings) -> None:
     logs.configure(settings.logs.level)
     serve_on(
         settings.paths.socket("stream"),
-        create(settings.display.name),
+        create(settings.display.name, settings.paths.socket("api")),
         ws_max_size=MAX_UP,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_SECONDS,

@@ -12,7 +12,7 @@ from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands
+from sandbox_server.stream.hands import Input
 from sandbox_server.stream.pixels import Frame
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.view import Plan, View
@@ -33,10 +33,19 @@ class Socket(Protocol):
         """The next of the viewer's; None when it has gone."""
 
 
+class HandsOn(Protocol):
+    """What a viewer does to the desktop."""
+
+    async def do(self, what: Input) -> None: ...
+    async def let_go(self) -> None: ...
+
+
 class Viewer:
     """One viewer of the screen. `may_act` says, whenever something is to be done to the desktop, whether that counts."""
 
-    def __init__(self, socket: Socket, screen: Screen, hands: Hands, encoders: Encoders, may_act: Callable[[], bool], session: int) -> None:
+    def __init__(
+        self, socket: Socket, screen: Screen, hands: HandsOn, encoders: Encoders, may_act: Callable[[], bool], session: int
+    ) -> None:
         self._socket = socket
         self._screen = screen
         self._hands = hands
