@@ -12,6 +12,7 @@ _PAGES: tuple[tuple[str, Scope], ...] = (
     ("/index.html", "view"),
     ("/stream", "view"),
     ("/terminal", "shell"),
+    ("/view", "view"),
     ("/vnc", "view"),
     ("/websockify", "view"),
     ("/devtools", "browser"),
