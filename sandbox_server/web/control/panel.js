@@ -62,7 +62,7 @@ export class Panel {
       add("cancel", say("cancel"), () => this.lease.answer(you.name, false), { quiet: true });
     } else if (state === "human" || take === "ask") {
       add("ask", say("ask"), () => this.lease.do("request"));
-      if (holder && you.role === "admin") add("seize", say("seize", { name: person(holder) }), () => this.lease.do("take"), { quiet: true });
+      if (holder && you.role === "admin") add("seize", say("seize"), () => this.lease.do("take"), { quiet: true });
     } else add("take", say("take"), () => this.lease.do("take"));
     if (state !== "frozen") add("stop", say("stop"), () => this.lease.do("freeze"), { quiet: true, danger: true });
     return found;
