@@ -193,8 +193,15 @@ COPY --from=nodes /opt/node /opt/node
 COPY scripts/languages /tmp/
 RUN /tmp/languages && rm /tmp/languages
 
+# --- proxy: the forward proxy of the browser and the shells: HAProxy decides, tinyproxy connects where no upstream does ---
+FROM languages AS proxy
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends haproxy tinyproxy-bin \
+    && usermod --append --groups proxy control && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
-FROM languages AS base
+FROM proxy AS base
 WORKDIR /
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \

@@ -142,6 +142,14 @@ def sign_in(options: argparse.Namespace) -> None:
     sys.stdout.write(f"{create(load_written(), options.url)}\n")
 
 
+def plugins(options: argparse.Namespace) -> None:
+    """Check what this image has added: operations, services, routes and MCP servers."""
+    from sandbox_server.paths import Paths
+    from sandbox_server.plugins import check
+
+    check.run(Paths(), as_json=options.json)
+
+
 def generate(options: argparse.Namespace) -> None:
     """Write what is made from the code and committed."""
     from pathlib import Path
@@ -176,6 +184,9 @@ def parser() -> argparse.ArgumentParser:
     add("post-ready", post_ready)
     add("shutdown", shutdown)
     add("sign-in", sign_in).add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")
+    checking = add("plugins", plugins)
+    checking.add_argument("what", choices=["check"], help="what to do with them")
+    checking.add_argument("--json", action="store_true", help="write JSON")
     add("generate", generate).add_argument("--check", action="store_true", help="write nothing; fail if something is out of date")
     return top
 

@@ -32,3 +32,17 @@ class Code:
     memory_bytes: int = variable(
         "CODE_MEMORY_BYTES", SIZE, 0, "Memory that one execution of code may have, in bytes. 0: three quarters of what the container has."
     )
+    max_processes: int = variable(
+        "CODE_MAX_PROCESSES",
+        integer(0, 1 << 20),
+        0,
+        "Processes and threads of the agent beyond which code starts no more. 0: half of BOX_MAX_PROCESSES in a box, elsewhere no limit.",
+    )
+    open_files: int = variable("CODE_MAX_OPEN_FILES", integer(64, 1 << 20), 4096, "Files that a process of code may have open.")
+    file_bytes: int = variable("CODE_MAX_FILE_BYTES", SIZE, 0, "Size of a file that code may write, in bytes. 0: no limit.")
+    cpu_seconds: int = variable(
+        "CODE_CPU_SECONDS",
+        integer(0, 1 << 30),
+        0,
+        "Processor time after which a process of code is ended, a session's in all. 0: no limit.",
+    )

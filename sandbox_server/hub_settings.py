@@ -22,7 +22,7 @@ def servers_in(given: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-MCP_SERVERS: Kind[Secret | None] = Kind("path or JSON", _servers)
+MCP_SERVERS: Kind[Secret | None] = Kind("path or JSON", _servers, secret=True)
 """A secret: servers are given keys in their environment and headers."""
 
 

@@ -22,6 +22,8 @@ class Paths:
     mcp_servers: str = "/opt/gem/mcp-servers.json"
     """Where an image names MCP servers that are to stand behind the hub."""
     custom_tools: str = "/opt/tandem/custom_tools"
+    proxy: str = "/run/sandbox-proxy"
+    """What the forward proxy and control share; the proxy's configuration, with an upstream's password, is in it."""
     spool: str = "/var/tmp"
     """Where output of commands is kept, in files without a name."""
     browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
@@ -52,6 +54,11 @@ class Paths:
     def tabs(self) -> str:
         """The addresses of the browser's tabs, for the next process that owns it."""
         return f"{self.run}/tabs.json"
+
+    @property
+    def proxy_plan(self) -> str:
+        """What the forward proxy does, as a JSON object; control's."""
+        return f"{self.run}/proxy.json"
 
     @property
     def environ(self) -> str:
@@ -131,3 +138,6 @@ class Users:
     control_uid: int = 990
     desktop: str = "desktop"
     desktop_uid: int = 991
+    proxy: str = "proxy"
+    proxy_gid: int = 13
+    """The group of Debian's user for proxies."""

@@ -15,18 +15,17 @@ from sandbox_server.browser_settings import Browser
 from sandbox_server.code_settings import Code
 from sandbox_server.control_settings import Control
 from sandbox_server.desktop_settings import Display as Display
-from sandbox_server.hub_settings import MCP_SERVERS, Hub
+from sandbox_server.hub_settings import Hub
 from sandbox_server.network_settings import Fetching
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
+from sandbox_server.proxy_settings import Proxy
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,
     PATH,
     PATHS,
     PORT,
-    PUBLIC_KEY,
-    SECRET,
     SIZE,
     TEXT,
     TIMEZONE,
@@ -301,6 +300,7 @@ class Settings:
     components: Components = field(default_factory=Components)
     browser: Browser = field(default_factory=Browser)
     fetching: Fetching = field(default_factory=Fetching)
+    proxy: Proxy = field(default_factory=Proxy)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
 
@@ -341,7 +341,7 @@ def variables() -> Iterator[tuple[str, Variable]]:
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """Leave out every variable that holds a secret."""
-    secret = {known.name for _, known in variables() if known.kind in (SECRET, PUBLIC_KEY, MCP_SERVERS)}
+    secret = {known.name for _, known in variables() if known.kind.secret}
     return {name: value for name, value in environ.items() if name not in secret}
 
 
@@ -358,6 +358,7 @@ def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, s
     return {
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
+        **(settings.proxy.environment if settings.proxy.configured else {}),
         **passed,
         "PATH": f"{agent.home}/.local/bin:{path}",  # where pip and npm put what the agent installs
         "HOME": agent.home,

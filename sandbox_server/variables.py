@@ -37,6 +37,8 @@ class Kind[T]:
 
     label: str
     parse: Callable[[str], T]
+    secret: bool = False
+    """Whether the text is nobody's to see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +205,8 @@ BOOLEAN = Kind("boolean", boolean)
 PATH = Kind("path", _absolute_path)
 PATHS = Kind("paths", lambda text: tuple(_absolute_path(part) for part in text.split(":") if part))
 OPTIONAL_PATH: Kind[str | None] = Kind("path", _absolute_path)
-SECRET: Kind[Secret | None] = Kind("secret", Secret)
-PUBLIC_KEY: Kind[Secret | None] = Kind("public key", _public_key)
+SECRET: Kind[Secret | None] = Kind("secret", Secret, secret=True)
+PUBLIC_KEY: Kind[Secret | None] = Kind("public key", _public_key, secret=True)
 HTTP_URL: Kind[str | None] = Kind("URL", _http_url)
 PORT = integer(1, 65535)
 USER_ID = Kind("integer", _user_id)

@@ -19,6 +19,7 @@ SETTINGS = tuple(
         "hub_settings",
         "network_settings",
         "paths",
+        "proxy_settings",
         "variables",
     )
 )
@@ -38,8 +39,8 @@ ALLOWED = {
 FOREIGN = {"features": ("starlette", "mcp", "uvicorn"), "drivers": ("starlette", "mcp", "uvicorn"), "custom_tools": ("starlette", "mcp")}
 """What the modules of a package may not import of others'."""
 
-STARTERS = (f"{OURS}/boot/",)
-"""Where child processes may be started with `subprocess`: before the spawner, which starts all others, runs."""
+STARTERS = (f"{OURS}/boot/", f"{OURS}/plugins/")
+"""Where child processes may be started with `subprocess`: before the spawner, which starts all others, and in builds of images."""
 
 
 def imports(file: Path) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server import settings as declared
-from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places
+from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places, proxy
 from sandbox_server.boot.head_start import HeadStart
 from sandbox_server.drivers import drafts
 from sandbox_server.drivers import isolation as told
@@ -60,6 +60,7 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     places.prepare_workspace(settings)
     _prepare_keys(settings)
     desktop.prepare(settings)
+    proxy.prepare(settings)
     Path(settings.paths.announcement).touch()
     components.link(settings, with_box=chosen.rung == "box")
     _run_hook("RUN_HOOK_PRE_SERVICES", settings.hooks.pre_services, settings, agent_environ)

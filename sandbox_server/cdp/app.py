@@ -30,6 +30,7 @@ from sandbox_server.drivers.chromium import Chromium, Place
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.proxy import proxy
 from sandbox_server.settings import Settings
 
 PING_SECONDS = 20.0
@@ -45,6 +46,8 @@ def create(settings: Settings) -> Starlette:
     place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), desk.viewable())
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
+    if proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
+        chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
 
     async def prepare(link: Link) -> None:
@@ -113,6 +116,7 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
     yield Route("/browser/tabs", answered(inside.tabs))
     yield Route("/browser/page-size", answered(inside.page_size))
     yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
+    yield Route("/browser/proxy", answered(inside.use_proxy), methods=["PUT"])
     yield Route("/browser/control", answered(inside.control), methods=["PUT"])
     yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)

@@ -105,6 +105,11 @@ class Browser:
         except TimeoutError:
             raise Unavailable(f"the browser did not start within {START_TIMEOUT:g} s", retry_after=1.0) from None
 
+    @property
+    def running(self) -> Link | None:
+        """The connection to the browser, where one runs."""
+        return self._link
+
     def hold(self, holding: Holding) -> None:
         """Have clients keep to who may act from now on."""
         self._rules.holding = holding

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.emulation import Emulation
+from sandbox_server.cdp.policies import take_proxy
 from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.strip import Strip
 from sandbox_server.core.control import Holding
@@ -61,6 +62,15 @@ class Inside:
         commands = orjson.loads(await request.body() or b"null")
         await self._emulation.set(await self._browser.link(), commands)
         return JSONResponse({})
+
+    async def use_proxy(self, request: Request) -> Response:
+        """Go through a proxy from now on, or through none."""
+        address = orjson.loads(await request.body() or b"null")
+        self._chromium.change(proxy=address)
+        self._chromium.write_policies()
+        if running := self._browser.running:
+            await take_proxy(running, proxied=address is not None)
+        return await self.status(request)
 
     async def control(self, request: Request) -> Response:
         """Learn who may act on pages, besides the API."""

@@ -6,7 +6,7 @@ from sandbox_server.drivers.json_file import JsonFile
 
 MAX_TABS = 50
 """Tabs opened again; a page that opened thousands is what killed the browser."""
-_UNSHOWN = ("devtools://", "chrome-extension://", "chrome-untrusted://")
+_UNSHOWN = ("devtools://", "chrome://policy", "http://sandbox-proxy.invalid", "chrome-extension://", "chrome-untrusted://")
 _LOST_WITH_THE_PROCESS = ("blob:", "filesystem:")
 
 

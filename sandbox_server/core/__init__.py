@@ -29,6 +29,7 @@ from sandbox_server.core.results import (
     Part,
     Reply,
     Scope,
+    Slashes,
     Socket,
     Upload,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "Reply",
     "ResourceExhausted",
     "Scope",
+    "Slashes",
     "Socket",
     "Tasks",
     "TooLarge",

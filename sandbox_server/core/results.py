@@ -31,6 +31,11 @@ class NullCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Slashes:
+    """Marks a field of the path, by `Annotated`, that may hold slashes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks, as the gateway found out."""
 

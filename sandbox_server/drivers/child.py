@@ -35,6 +35,8 @@ LIMITS = {
     "as": resource.RLIMIT_AS,
     "data": resource.RLIMIT_DATA,
     "core": resource.RLIMIT_CORE,
+    "fsize": resource.RLIMIT_FSIZE,
+    "cpu": resource.RLIMIT_CPU,
 }
 _DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
 # Python ignores SIGPIPE and SIGXFSZ, and a supervisor may ignore others; exec would hand that on.

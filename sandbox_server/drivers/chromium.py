@@ -63,6 +63,8 @@ class Policies:
     allowed_urls: tuple[str, ...] = ()
     file_dialogs: bool | None = None
     """None leaves the choice to Chromium."""
+    proxy: str | None = None
+    """Host and port of the proxy for everything but loopback and link-local addresses."""
 
     def document(self, downloads: str, doh_templates: str | None, viewable: Sequence[str]) -> dict[str, Any]:
         """The policy file (https://chromeenterprise.google/policies).
@@ -84,6 +86,8 @@ class Policies:
         }
         if self.file_dialogs is not None:
             policies["AllowFileSelectionDialogs"] = self.file_dialogs
+        if self.proxy:
+            policies["ProxySettings"] = {"ProxyMode": "fixed_servers", "ProxyServer": self.proxy}
         if doh_templates:
             policies |= {"DnsOverHttpsMode": "automatic", "DnsOverHttpsTemplates": doh_templates}
         return policies
@@ -143,7 +147,7 @@ class Chromium:
         self.sandboxed = True
 
     def change(self, *, language: str | None = None, **policies: Any) -> None:
-        """Change what the next start uses: the language and fields of `Policies`."""
+        """Change what the next start, or the next writing of the policies, uses: the language and fields of `Policies`."""
         self.policies = replace(self.policies, **policies)
         self.language = language or self.language
 

@@ -128,6 +128,8 @@ class Processes:
     def __init__(self, socket_path: str, patience: float = 0.0) -> None:
         self._socket_path = socket_path
         self._patience = patience
+        self.environment: Mapping[str, str] = {}
+        """What processes get beside the environment that the container started with; it may be replaced."""
 
     async def start(
         self,
@@ -152,7 +154,7 @@ class Processes:
         the caller's; None is /dev/null. `pipe` is what the process reads as descriptor 3 and what it writes as 4. `on_disconnect` says
         what becomes of the process when this server dies, `on_exit` what becomes of the rest of its group when it ends. Of processes of
         one size the kernel ends the one with the greatest `oom_score`, up to 1000, when memory runs out. `limits` are rlimits: nproc,
-        nofile, as, data, core. `isolation` is what the program is kept from, before it is executed.
+        nofile, as, data, core, fsize, cpu. `isolation` is what the program is kept from, before it is executed.
 
         Raises NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and
         environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down), Conflict (this host cannot
@@ -165,7 +167,7 @@ class Processes:
             "argv": list(argv),
             "user": user,
             "cwd": cwd,
-            "env": dict(env or {}),
+            "env": {**self.environment, **(env or {})},
             "fds": list(given),
             "on_disconnect": on_disconnect,
             "on_exit": on_exit,
@@ -186,6 +188,7 @@ class Processes:
         input: bytes = b"",  # noqa: A002 - the word subprocess uses
         timeout: float,
         max_output: int,
+        limits: Mapping[str, int] | None = None,
         isolation: IsolationPolicy | None = None,
     ) -> Completed:
         """Run a program to its end and return what it wrote, at most `max_output` bytes of each stream.
@@ -202,6 +205,7 @@ class Processes:
                 stdin=stdin.theirs if input else None,
                 stdout=stdout.theirs,
                 stderr=stderr.theirs,
+                limits=limits,
                 isolation=isolation,
             )
             for end in (stdin, stdout, stderr):

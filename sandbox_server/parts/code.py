@@ -19,12 +19,22 @@ def part(shared: Shared) -> Part:
     code, disabled, workspace = settings.code, settings.components.left_out, settings.agent.workspace
     memory, output = code.memory_bytes or system.memory_bytes() * 3 // 4, code.output_bytes
     has_kernels = "jupyter" not in disabled
-    kernels = Kernels(processes, folder=settings.paths.kernels, default=code.python, memory=memory, warm=code.warm, enabled=has_kernels)
+    limits = _limits(shared)
+    kernels = Kernels(
+        processes,
+        folder=settings.paths.kernels,
+        default=code.python,
+        memory=memory,
+        warm=code.warm,
+        enabled=has_kernels,
+        limits=limits,
+        private=settings.paths.agent_run,
+    )
     python = KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
     nodes = Nodes(processes, default=code.node, enabled="nodejs-repl" not in disabled)
-    javascript = NodeSessions(processes, nodes, workspace=workspace, limit=code.max_nodes, memory=memory)
-    scripts = Scripts(processes, files, workspace=workspace)
-    runners = PythonRunner(python, output), NodeRunner(scripts, javascript, output, memory), BashRunner(processes, output)
+    javascript = NodeSessions(processes, nodes, workspace=workspace, limit=code.max_nodes, memory=memory, limits=limits)
+    scripts = Scripts(processes, files, workspace=workspace, limits=limits)
+    runners = PythonRunner(python, output), NodeRunner(scripts, javascript, output, memory), BashRunner(processes, output, limits)
     shared.activity.commands.extend((lambda: python.busy, lambda: javascript.busy))
     features = (
         Jupyter(python, output_bytes=output),
@@ -32,3 +42,15 @@ def part(shared: Shared) -> Part:
         Code(kernels, nodes, *runners),
     )
     return Part(features, (kernels, python, javascript))
+
+
+def _limits(shared: Shared) -> dict[str, int]:
+    """What every execution of code is held to, beside its memory.
+
+    Half of the box's processes stay for the shells and for whoever ends a fork bomb. Without a box the kernel counts a user's processes in
+    all containers together, so there they are not limited by default.
+    """
+    code, boxed = shared.settings.code, shared.found.rung == "box"
+    processes = code.max_processes or (shared.settings.box.max_processes // 2 if boxed else 0)
+    limits = {"nproc": processes, "nofile": code.open_files, "fsize": code.file_bytes, "cpu": code.cpu_seconds}
+    return {name: value for name, value in limits.items() if value}

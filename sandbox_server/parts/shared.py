@@ -18,6 +18,7 @@ from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.features.control.parts import control_of
 from sandbox_server.settings import Settings
@@ -85,4 +86,4 @@ def _agent_ports(settings: Settings) -> Ports:
     """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
     users = settings.users
     own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    return Ports({settings.gateway.port}, own_users)
+    return Ports({settings.gateway.port, settings.proxy.port, DIRECT_PORT, MAPPED_PORT}, own_users)

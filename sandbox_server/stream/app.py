@@ -11,19 +11,18 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import logs
-from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted, Unavailable
+from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
 from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEADER, call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.results import Caller
-from sandbox_server.drivers.hand import Hand
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
-from sandbox_server.stream.leased import LeasedHands
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.seat import Seat
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.wire import MAX_UP, BadMessage
 
@@ -33,6 +32,8 @@ PING_SECONDS = 20.0
 PONG_SECONDS = 20.0
 """A viewer that does not answer for so long is gone, and lets go of what it held."""
 SHUTDOWN_SECONDS = 1
+PASSED_ON = (CALLER_HEADER, ACTOR_HEADER, SCOPES_HEADER)
+"""Who asks, as the gateway found out: the API is asked for nobody else."""
 UNSUPPORTED = 1003
 """Close code for what is no message (RFC 6455, section 7.4.1)."""
 
@@ -86,18 +87,11 @@ class Viewers:
 
     async def _show(self, websocket: WebSocket, caller: Caller) -> None:
         hands = Hands(self.desktop, self.hands)
-
-        async def let_go() -> None:
-            with suppress(Unavailable):
-                await hands.let_go()
-
-        hand = Hand(self._api, asking_for(websocket), let_go)
-        leased, session = LeasedHands(hands, hand), next(self._sessions) & 0xFFFFFFFF
-        viewer = Viewer(_Carried(websocket), self.screen, leased, self.encoders, lambda: caller.may("control"), session)
+        seat = Seat(self._api, {name: value for name in PASSED_ON if (value := websocket.headers.get(name))})
+        viewer = Viewer(_Carried(websocket), self.screen, hands, self.encoders, caller, seat, next(self._sessions) & 0xFFFFFFFF)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
-                async with hand:
-                    await viewer.run()
+                await viewer.run()
         except BadMessage as bad:
             await websocket.close(UNSUPPORTED, str(bad))
 
@@ -110,15 +104,8 @@ def caller_of(websocket: WebSocket) -> Caller:
     return caller
 
 
-def asking_for(websocket: WebSocket) -> dict[str, str]:
-    """Who the API is asked for: the viewer, by a process of the sandbox's own."""
-    headers = websocket.headers
-    given = {name: headers[name] for name in (CALLER_HEADER, ACTOR_HEADER) if name in headers}
-    return given | {SCOPES_HEADER: f"{headers.get(SCOPES_HEADER, '')} server"}
-
-
 def create(name: str, api: str) -> Starlette:
-    """Make the application for the display `name`; `api` is the socket of the API, which keeps the lease."""
+    """Make the application for the display `name`; `api` is the socket at which the API keeps the lease."""
     viewers = Viewers(Desktop(name), name, api)
 
     @asynccontextmanager

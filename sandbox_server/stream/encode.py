@@ -10,6 +10,7 @@ from typing import Self
 from PIL import Image
 
 from sandbox_server.stream import wire
+from sandbox_server.stream.films import FilmWriter
 from sandbox_server.stream.pixels import Area
 from sandbox_server.stream.view import Plan
 from sandbox_server.stream.zstd import compress
@@ -33,12 +34,17 @@ class Encoders:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def messages(self, frame: int, plan: Plan) -> AsyncIterator[bytes]:
-        """The messages that bring a viewer what was planned, as they are ready; the last of them ends the frame."""
+    async def messages(self, frame: int, plan: Plan, rate: int) -> AsyncIterator[bytes]:
+        """The messages that bring a viewer what was planned, as they are ready; the last of them ends the frame.
+
+        Films take at most `rate` bits a second together.
+        """
         loop = asyncio.get_running_loop()
         works = [loop.run_in_executor(self._threads, _exact, piece) for piece in plan.exact if len(piece) > SOON_BYTES]
         works += [loop.run_in_executor(self._threads, _picture, area, pixels) for area, pixels in plan.pictures]
-        waiting = wire.moves(plan.moves) if plan.moves else b""
+        works += [loop.run_in_executor(self._threads, _film, number, film, rate // len(plan.films)) for number, film in plan.films]
+        waiting = b"".join(wire.film_ends(number) for number in plan.ended)
+        waiting += wire.moves(plan.moves) if plan.moves else b""
         waiting += b"".join(_exact(piece) for piece in plan.exact if len(piece) <= SOON_BYTES)
         for work in works:
             if waiting:
@@ -56,3 +62,8 @@ def _picture(area: Area, pixels: bytearray) -> bytes:
     out = io.BytesIO()
     image.save(out, "JPEG", quality=QUALITY)
     return wire.jpeg(area, out.getvalue())
+
+
+def _film(number: int, writer: FilmWriter, rate: int) -> bytes:
+    packed, key = writer.compress(rate)
+    return wire.film(number, writer.area, packed, key=key)

@@ -27,6 +27,16 @@ type Event = tuple[int, int, int, int]
 type Input = Point | Wheel | Key | Text | Copied
 
 
+def means_to_act(what: Input) -> bool:
+    """Whether an input does something, rather than passes by or lets go."""
+    match what:
+        case Point():
+            return what.buttons != 0
+        case Key():
+            return what.down
+    return True
+
+
 class Hands:
     """One viewer's hands on the desktop; `connection` is for what must not wait behind anything else."""
 
@@ -37,6 +47,11 @@ class Hands:
         self._shifts: set[int] = set()
         self._buttons = 0
         self._turned = [0, 0]
+
+    @property
+    def holds(self) -> bool:
+        """Whether a key or a button is down."""
+        return bool(self._keys or self._buttons)
 
     async def do(self, what: Input) -> None:
         """Do what the viewer did. Raises Unavailable while there is no desktop."""

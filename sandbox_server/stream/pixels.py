@@ -20,6 +20,7 @@ _RECT_BYTES = 4 * 256 * 256 + 1024
 """What the largest rect may take."""
 _MAX_RECTS = 8192
 _MAX_MOVES = 256
+_MAX_HOT = 16
 
 type Area = tuple[int, int, int, int]
 """x, y, width and height in pixels."""
@@ -73,6 +74,9 @@ def _native() -> ctypes.CDLL:
     found.move.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
     found.cut.argtypes = found.paste.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     found.paste.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+    found.warm.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
+    found.cool.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
+    found.find_hot.argtypes = (*[ctypes.c_void_p] * 3, *[ctypes.c_int] * 3, ctypes.c_void_p, ctypes.c_int)
     found.to_yuv.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return found
 
@@ -108,6 +112,13 @@ class Rects:
     def pixels(self) -> int:
         """How many pixels they have."""
         return sum(rect.width * rect.height for rect in self)
+
+
+def around(areas: list[Area]) -> Area:
+    """The smallest area that holds them all."""
+    left, top = min(x for x, _, _, _ in areas), min(y for _, y, _, _ in areas)
+    right, bottom = max(x + width for x, _, width, _ in areas), max(y + height for _, y, _, height in areas)
+    return left, top, right - left, bottom - top
 
 
 def rects_of(areas: Sequence[Area]) -> Rects:
@@ -178,6 +189,29 @@ def cut(frame: Frame, rect: Rect) -> bytearray:
     out = bytearray(rect.width * rect.height * 4)
     _native().cut(frame.address, frame.width, ctypes.byref(rect), (ctypes.c_uint8 * len(out)).from_buffer(out))
     return out
+
+
+def to_yuv(frame: Frame, area: Area, planes: Sequence[int], strides: Sequence[int]) -> None:
+    """Write an area of even size into the planes Y, U and V, given by address and bytes a row, with a quarter of the colour (BT.709)."""
+    rows, addresses = (ctypes.c_int * 3)(*strides), (ctypes.c_void_p * 3)(*planes)
+    _native().to_yuv(frame.address, frame.width, ctypes.byref(Rect(*area)), addresses, rows)
+
+
+def warm(heat: Any, columns: int, rects: Rects, by: int) -> None:
+    """Warm the tiles that the rects touch."""
+    _native().warm(heat, columns, rects.at(), len(rects), by)
+
+
+def cool(heat: Any, by: int) -> None:
+    """Let all tiles cool."""
+    _native().cool(heat, len(heat), max(0, min(255, by)))
+
+
+def hot_tiles(heat: Any, columns: int, rows: int, hot: int) -> list[tuple[Area, int]]:
+    """Where tiles that touch each other are at least so hot, in tiles, and how many they are."""
+    seen, stack, found = (ctypes.c_uint8 * len(heat))(), (ctypes.c_int * len(heat))(), (Rect * _MAX_HOT)()
+    count = _native().find_hot(heat, seen, stack, columns, rows, hot, found, _MAX_HOT)
+    return [((rect.x, rect.y, rect.width, rect.height), rect.colour) for rect in found[:count]]
 
 
 class Canvas:

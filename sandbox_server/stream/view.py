@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sandbox_server.stream.pixels import Area, Frame, Rect, Rects, Shadow, cut
+from sandbox_server.stream.films import FilmWriter
+from sandbox_server.stream.motion import Motion
+from sandbox_server.stream.pixels import Area, Frame, Rect, Rects, Shadow, around, cut
 
 REPAY_SECONDS = 0.3
 """How long a picture has to be still before it is sent exactly: a scroll or a fade has ended by then."""
@@ -11,6 +13,8 @@ REPAY_PIXELS = 256 * 256
 """Most that is repaid at once, so that what changes meanwhile does not wait for long."""
 MIN_LOSSY_PIXELS = 64 * 64
 """Fewer pixels than this that are like a photograph are sent exactly at once: it costs 10 kB."""
+FIRST_RATE = 8_000_000
+"""Bits a second that a film may take before it is known what the link does."""
 MAX_AREAS = 32
 """More areas than this are taken for the one that holds them all."""
 
@@ -24,9 +28,13 @@ class Plan:
     moves: bytes = b""
     exact: tuple[bytes, ...] = ()
     pictures: tuple[tuple[Area, bytearray], ...] = ()
+    films: tuple[tuple[int, FilmWriter], ...] = ()
+    """Films by their number, with the picture that comes next."""
+    ended: tuple[int, ...] = ()
+    """Films that have no more pictures."""
 
     def __bool__(self) -> bool:
-        return bool(self.size or self.moves or self.exact or self.pictures)
+        return bool(self.size or self.moves or self.exact or self.pictures or self.films or self.ended)
 
 
 @dataclass(slots=True)
@@ -48,10 +56,13 @@ class Areas:
 
 
 class View:
-    """One viewer's picture."""
+    """One viewer's picture; `films` says whether it shows them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, films: bool = False) -> None:
+        self.films = films
         self._shadow = Shadow(0, 0)
+        self._motion = Motion(0, 0)
+        self._writers: dict[int, FilmWriter] = {}
         self._drawn = Areas()
         self._lossy = Areas()
         self._lossy_since = 0.0
@@ -70,30 +81,67 @@ class View:
         return bool(self._drawn.areas) or not self._shadow.width
 
     @property
-    def repay_at(self) -> float | None:
-        """When what the viewer has only something like is to be repaid; None if there is no such thing."""
-        return self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
+    def due_at(self) -> float | None:
+        """When there is something to do although nothing is drawn: to repay what is only like the screen, or to end a film."""
+        repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
+        return min((due for due in (repay, self._motion.ends_at) if due is not None), default=None)
 
     def plan(self, frame: Frame, now: float) -> Plan:
-        """Everything that the viewer does not have, exactly or nearly."""
+        """Everything that the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now."""
         size = self._fit(frame)
         areas = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
+        changed = self._motion.drawn(areas, now)
+        ended = self._end_films(now, areas)
+        films = tuple(self._next(place.number, frame) for place in changed if place.number not in ended)
         moves = b"".join(self._shadow.moves(frame, area) for area in areas)
         exact: list[bytes] = []
         pictures: list[tuple[Area, bytearray]] = []
         for area in areas:
-            changes = self._shadow.changes(frame, area)
-            if changes.pictures.pixels < MIN_LOSSY_PIXELS:
-                exact += self._send(frame, Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures)))
-            else:
-                exact += self._send(frame, changes.exact)
-                pictures += self._approximate(frame, changes.pictures, now)
-        return Plan(size, moves, tuple(exact), tuple(pictures))
+            self._change(frame, area, now, exact, pictures)
+        films = tuple(film for film in films + self._begun(frame, now) if film[1] is self._writers.get(film[0]))
+        planned = Plan(size, moves, tuple(exact), tuple(pictures), films, ended + self._superseded())
+        return planned or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else planned)
 
-    def repay(self, frame: Frame) -> Plan:
+    def _change(self, frame: Frame, area: Area, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
+        changes = self._shadow.changes(frame, area, skip=self._motion.skip)
+        everything = Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures))
+        self._motion.note(everything, now)
+        if changes.pictures.pixels < MIN_LOSSY_PIXELS:
+            exact += self._send(frame, everything)
+        else:
+            exact += self._send(frame, changes.exact)
+            pictures += self._approximate(frame, changes.pictures, now)
+
+    def _begun(self, frame: Frame, now: float) -> tuple[tuple[int, FilmWriter], ...]:
+        """Films that begin. What is under them is not kept up to date."""
+        begun = self._motion.begin(now) if self.films else []
+        for place in begun:
+            self._shadow.forget(place.area)
+            self._writers[place.number] = FilmWriter(place.area, FIRST_RATE)
+        return tuple(self._next(place.number, frame) for place in begun)
+
+    def _superseded(self) -> tuple[int, ...]:
+        """Films that have become part of others."""
+        gone = self._writers.keys() - {place.number for place in self._motion.places}
+        for number in gone:
+            del self._writers[number]
+        return tuple(gone)
+
+    def _next(self, number: int, frame: Frame) -> tuple[int, FilmWriter]:
+        writer = self._writers[number]
+        writer.take(frame)
+        return number, writer
+
+    def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
+        """End films that stand still; what is under them is then part of the areas."""
+        ended = self._motion.end(now)
+        areas += [place.area for place in ended]
+        for place in ended:
+            del self._writers[place.number]
+        return tuple(place.number for place in ended)
+
+    def _repay(self, frame: Frame) -> Plan:
         """Some of what the viewer has something like, exactly."""
-        if self._fit(frame):
-            return Plan()
         exact: list[bytes] = []
         left = REPAY_PIXELS
         while self._lossy.areas and left > 0:
@@ -101,7 +149,7 @@ class View:
             now, later = _cut_off(area, left)
             if later:
                 self._lossy.areas.append(later)
-            changes = self._shadow.changes(frame, now, lossless=True)
+            changes = self._shadow.changes(frame, now, lossless=True, skip=self._motion.skip)
             exact += self._send(frame, Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures)))
             left -= now[2] * now[3]
         return Plan(exact=tuple(exact))
@@ -110,6 +158,8 @@ class View:
         if (self._shadow.width, self._shadow.height) == (frame.width, frame.height):
             return None
         self._shadow = Shadow(frame.width, frame.height)
+        self._motion = Motion(frame.width, frame.height)
+        self._writers.clear()
         self._lossy.clear()
         self._drawn.areas = [(0, 0, frame.width, frame.height)]
         return frame.width, frame.height
@@ -125,13 +175,6 @@ class View:
         self._lossy.add([_area(rect) for rect in rects])
         for rect in rects:
             yield _area(rect), cut(frame, rect)
-
-
-def around(areas: list[Area]) -> Area:
-    """The smallest area that holds them all."""
-    left, top = min(x for x, _, _, _ in areas), min(y for _, y, _, _ in areas)
-    right, bottom = max(x + width for x, _, width, _ in areas), max(y + height for _, y, _, height in areas)
-    return left, top, right - left, bottom - top
 
 
 def _area(rect: Rect) -> Area:

@@ -2,25 +2,27 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Input
-from sandbox_server.stream.pixels import Frame
+from sandbox_server.stream.hands import Hands, means_to_act
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.seat import Lease
 from sandbox_server.stream.view import Plan, View
-from sandbox_server.stream.window import Window
+from sandbox_server.stream.window import FilmRate, Window
 from sandbox_server.stream.zstd import compress
 
 FRAME_SECONDS = 1 / 60
-"""Between the beginnings of two frames, at least: screens show no more."""
+"""Between the beginnings of two frames, at least, for who drives: screens show no more."""
+WATCH_SECONDS = 1 / 15
+"""For a person who only watches: the processor is the agent's then."""
 
 
 class Socket(Protocol):
@@ -33,33 +35,29 @@ class Socket(Protocol):
         """The next of the viewer's; None when it has gone."""
 
 
-class HandsOn(Protocol):
-    """What a viewer does to the desktop."""
-
-    async def do(self, what: Input) -> None: ...
-    async def let_go(self) -> None: ...
-
-
 class Viewer:
-    """One viewer of the screen. `may_act` says, whenever something is to be done to the desktop, whether that counts."""
+    """One viewer of the screen, whose input counts if `caller` may act and the lease lets it."""
 
     def __init__(
-        self, socket: Socket, screen: Screen, hands: HandsOn, encoders: Encoders, may_act: Callable[[], bool], session: int
+        self, socket: Socket, screen: Screen, hands: Hands, encoders: Encoders, caller: Caller, lease: Lease, session: int
     ) -> None:
         self._socket = socket
         self._screen = screen
         self._hands = hands
         self._encoders = encoders
-        self._may_act = may_act
+        self._caller = caller
+        self._lease = lease
         self._session = session
         self._view = View()
         self._window = Window()
+        self._rate = FilmRate()
         self._news = asyncio.Event()
         self._visible = True
         self._greeted = False
         self._frame = 0
         self._cursor: Cursor | None = None
         self._running = True
+        self._rights = 0
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -75,6 +73,7 @@ class Viewer:
             await self._screen.join(self)
             async with Tasks() as tasks:
                 ends = {tasks.start(self._listen(), name="viewer to desktop"), tasks.start(self._show(), name="desktop to viewer")}
+                tasks.start(self._lease.follow(self.wake), name="follow the lease")
                 ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for end in ended:
                     end.result()
@@ -92,9 +91,11 @@ class Viewer:
             case wire.Hello():
                 if message.version != wire.VERSION:
                     raise wire.BadMessage(f"this server speaks version {wire.VERSION}")
-                self._greeted = True
+                self._greeted, self._view.films = True, message.films
             case wire.Ack():
-                self._window.acked(message.frame, time.monotonic())
+                now = time.monotonic()
+                if self._window.acked(message.frame, now, shown_after=message.milliseconds / 1000):
+                    self._rate.learn(self._window, now)
             case wire.Ping():
                 await self._socket.send(wire.pong(message.number))
             case wire.Visible():
@@ -106,10 +107,14 @@ class Viewer:
         self._news.set()
 
     async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
-        if not self._may_act():
+        if not self._caller.may("control"):
             return
+        counts = await self._lease.drive() if means_to_act(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
-            await self._hands.do(what)
+            if counts:
+                await self._hands.do(what)
+            elif self._hands.holds:
+                await self._hands.let_go()
 
     async def _start_over(self) -> None:
         with suppress(Unavailable):
@@ -127,31 +132,28 @@ class Viewer:
             await self._tell()
             if self._may_look and self._has_news(begun):
                 with suppress(Unavailable):
-                    await self._send(await self._screen.look(lambda frame: self._plan(frame, time.monotonic())))
+                    await self._send(await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic())))
 
     @property
     def _may_look(self) -> bool:
         return self._visible and self._screen.running and self._window.is_open
 
     def _has_news(self, now: float) -> bool:
-        due = self._view.repay_at
+        due = self._view.due_at
         return self._screen.is_ahead or self._view.is_behind or (due is not None and due <= now)
 
     async def _wait(self, begun: float) -> None:
-        """Until there is news, or a picture has been still for long enough to be repaid; but not right after the frame before."""
-        repay = self._view.repay_at if self._may_look else None
+        """Until there is news, or something is due although there is none; but not right after the frame before."""
+        due = self._view.due_at if self._may_look else None
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if repay is None else max(0.0, repay - time.monotonic())):
+            async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
                 await self._news.wait()
-        await asyncio.sleep(max(0.0, begun + FRAME_SECONDS - time.monotonic()))
-
-    def _plan(self, frame: Frame, now: float) -> Plan:
-        plan = self._view.plan(frame, now)
-        due = self._view.repay_at
-        return plan or (self._view.repay(frame) if due is not None and due <= now else plan)
+        least = WATCH_SECONDS if self._caller.person and not self._lease.drives else FRAME_SECONDS
+        await asyncio.sleep(max(0.0, begun + least - time.monotonic()))
 
     async def _tell(self) -> None:
         """What is no pixel."""
+        await self._keep_to_lease()
         if self._screen.running != self._running:
             self._running = self._screen.running
             await self._socket.send(wire.desktop(running=self._running))
@@ -159,14 +161,29 @@ class Viewer:
             self._cursor = shown = self._screen.cursor
             await self._socket.send(wire.cursor(shown.hot, (shown.width, shown.height), compress(shown.pixels)))
 
+    @property
+    def _held_rights(self) -> int:
+        if not self._caller.may("control"):
+            return 0
+        return wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
+
+    async def _keep_to_lease(self) -> None:
+        if not self._lease.drives and self._hands.holds:
+            with suppress(Unavailable):
+                await self._hands.let_go()
+        if self._frame and self._rights != self._held_rights:
+            self._rights = self._held_rights
+            await self._socket.send(wire.rights(self._rights))
+
     async def _send(self, plan: Plan) -> None:
         if plan.size:
             await self._greet(*plan.size)
         if not plan:
             return
         self._frame = (self._frame + 1) & 0xFFFFFFFF
-        started, size = time.monotonic(), 0
-        async for message in self._encoders.messages(self._frame, plan):
+        started, size = 0.0, 0
+        async for message in self._encoders.messages(self._frame, plan, self._rate.bits):
+            started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)
         self._window.sent(self._frame, size, started)
@@ -175,5 +192,5 @@ class Viewer:
         if self._frame:
             await self._socket.send(wire.size(width, height))
         else:
-            rights = wire.HOLDS_CONTROL if self._may_act() else 0
-            await self._socket.send(wire.hello(self._session, rights, width, height))
+            self._rights = self._held_rights
+            await self._socket.send(wire.hello(self._session, self._rights, width, height))

@@ -16,6 +16,16 @@ GAIN = 1.25
 """More than was delivered may be sent, or it would never be found out that more can be."""
 MEMORY_SECONDS = 10.0
 """How long the highest rate and the shortest time count."""
+MOST_BITS = 20_000_000
+LEAST_BITS = 150_000
+QUEUE_SECONDS = 0.04
+"""A frame that waits longer than this, and than half the time there and back, met a queue."""
+LOWER_SECONDS = 0.2
+"""A queue is met for as long as it takes to drain: the rate is lowered once in this time."""
+LEAST_SHARE = 0.6
+"""Of what was delivered of late: where that queues, it is not the link that is slow, and fewer bits would not help."""
+RISE, FALL = 1.01, 0.85
+"""After each frame without a queue; after one with."""
 MOST_FRAMES = 120
 """A viewer that acknowledges nothing is not sent more frames than this, however small."""
 
@@ -51,6 +61,23 @@ class Best:
         return self._seen[0][1] if self._seen else None
 
 
+class FilmRate:
+    """Bits a second that films may take: more while frames come through without waiting, less when they queue."""
+
+    def __init__(self) -> None:
+        self.bits = MOST_BITS
+        self._lowered = 0.0
+
+    def learn(self, window: "Window", now: float) -> None:
+        """Look at how the latest frame fared."""
+        if window.queue <= max(QUEUE_SECONDS, window.shortest_trip / 2):
+            self.bits = min(MOST_BITS, int(self.bits * RISE))
+        elif now - self._lowered >= max(LOWER_SECONDS, window.shortest_trip):
+            delivered = (window.rate or 0) * 8
+            self.bits = max(LEAST_BITS, int(delivered * LEAST_SHARE), int(min(self.bits, delivered) * FALL))
+            self._lowered = now
+
+
 class Window:
     """What is on its way to one viewer."""
 
@@ -75,7 +102,17 @@ class Window:
         rate = self.rate
         if rate is None:
             return FIRST_BYTES
-        return max(LEAST_BYTES, GAIN * rate * ((self._trips.value or 0.0) + FRAME_SECONDS))
+        return max(LEAST_BYTES, GAIN * rate * (self.shortest_trip + FRAME_SECONDS))
+
+    @property
+    def queue(self) -> float:
+        """Seconds that the latest frame took beyond the shortest time there and back of late."""
+        return self.round_trip - self.shortest_trip
+
+    @property
+    def shortest_trip(self) -> float:
+        """The shortest time there and back of late, in seconds."""
+        return self._trips.value or 0.0
 
     @property
     def rate(self) -> float | None:
@@ -89,8 +126,11 @@ class Window:
         self._bytes += size
         self._way.append(_Sent(frame, size, now, self._delivered, self._delivered_at, self._bytes >= self.limit))
 
-    def acked(self, frame: int, now: float) -> bool:
-        """Note that a frame, and with it all before it, is on the viewer's screen; whether such a frame was on its way."""
+    def acked(self, frame: int, now: float, shown_after: float = 0.0) -> bool:
+        """Note that a frame, and with it all before it, is on the viewer's screen; whether such a frame was on its way.
+
+        `shown_after`: the part of the time, in seconds, that the viewer took to show it.
+        """
         if not self._way or not self._way[0].frame <= frame <= self._way[-1].frame:
             return False
         while self._way and self._way[0].frame <= frame:
@@ -98,11 +138,11 @@ class Window:
             self._bytes -= latest.size
             self._delivered += latest.size
         self._delivered_at = now
-        self._learn(latest, now)
+        self._learn(latest, now, shown_after)
         return True
 
-    def _learn(self, sent: _Sent, now: float) -> None:
-        self.round_trip = now - sent.at
+    def _learn(self, sent: _Sent, now: float, shown_after: float) -> None:
+        self.round_trip = max(0.0, now - sent.at - shown_after)
         self._trips.add(self.round_trip, now)
         rate = (self._delivered - sent.delivered) / max(1e-4, now - sent.delivered_at)
         known = self.rate

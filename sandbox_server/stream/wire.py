@@ -12,8 +12,10 @@ MAX_UP = 1 << 21
 """Longest message of a viewer, in bytes: a clipboard of a million characters."""
 MAX_TEXT = 1 << 20
 """Longest text, in bytes of UTF-8."""
-HOLDS_CONTROL = 1
-"""Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count."""
+MAY_ACT = 1
+"""Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count, or may take control."""
+DRIVES = 2
+"""Another: they count now."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP = range(1, 10)
 EXACT, MOVES, JPEG, FILM, FILM_ENDS = range(1, 6)

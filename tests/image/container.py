@@ -157,6 +157,15 @@ class Launcher:
             sandbox.wait_ready()
         return sandbox
 
+    def beside(self, command: Sequence[str], *args: str) -> str:
+        """Start a container of the image that runs a command in the sandbox's place, and give its name; `args` go to the engine."""
+        name = f"{self._run}-{self._prefix}-{len(self._started)}"
+        self._started.append(Sandbox(name))
+        labelled = ["--detach", "--name", name, "--label", f"tandem.test={self._run}", "--network", self._run]
+        started = engine("run", *labelled, *args, "--entrypoint", command[0], self._image, *command[1:])
+        assert started.code == 0, started.stderr
+        return name
+
     def _create(self, name: str, env: Mapping[str, str], args: Sequence[str], files: Mapping[str, str]) -> None:
         created = engine("create", *self._options(name), *(f"--env={key}={value}" for key, value in env.items()), *args, self._image)
         assert created.code == 0, created.stderr

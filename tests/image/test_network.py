@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -87,7 +88,8 @@ def test_the_log_is_exported_as_a_valid_archive(browser: Browser, tmp_path: Path
     browser.client.browser_network.export_har(save_path="/home/gem/log.har")
     archive = json.loads(browser.download("/home/gem/log.har", tmp_path).read_text())
     jsonschema.validate(archive, SCHEMA)
-    assert f"{SITE}/page" in [entry["request"]["url"] for entry in archive["log"]["entries"]]
+    bodies = {entry["request"]["url"]: entry["response"]["content"].get("text") for entry in archive["log"]["entries"]}
+    assert (bodies[f"{SITE}/page"], bodies[f"{SITE}/data"]) == (PAGE, "answered")
 
 
 def test_messages_of_the_page_are_listed_and_exported(browser: Browser, tmp_path: Path) -> None:
@@ -115,10 +117,25 @@ def test_a_download_gets_to_the_agent(browser: Browser, tmp_path: Path) -> None:
     browser.client.browser_network.add_route(url_pattern=f"{SITE}/file", response=FILE)
     browser.open(f"{SITE}/file")
     until(lambda: [each for each in downloads(browser) if each["state"] == "completed"], 30, browser.sandbox.logs)
-    [download] = downloads(browser)
+    [download] = [each for each in downloads(browser) if each["suggested_filename"] == "report.txt"]
     assert (download["path"], download["url"]) == ("/home/gem/Downloads/report.txt", f"{SITE}/file")
     seen = browser.post("/v1/bash/exec", command="cat ~/Downloads/report.txt && rm ~/Downloads/report.txt")
     assert (seen["stdout"], seen["exit_code"]) == ("downloaded", 0)
+
+
+def test_a_download_is_waited_for_from_before_its_click_and_after_its_end(browser: Browser) -> None:
+    link = '<!doctype html><title>Link</title><a href="data:application/octet-stream,waited" download="waited.txt">Get it</a>'
+    browser.serve("/link", link)
+    browser.post("/v1/browser/page/navigate", url=f"{SITE}/link")
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(browser.post, "/v1/browser/page/wait", type="download", timeout=60, save_path="/tmp/first.txt")
+        until(lambda: waiting.running(), 30)
+        browser.post("/v1/browser/page/click", selector="a")
+        assert waiting.result()["filename"] == "waited.txt"
+    browser.post("/v1/browser/page/click", selector="a")
+    second = browser.post("/v1/browser/page/wait", type="download", timeout=60)
+    assert second["path"].startswith("/home/gem/Downloads/waited")
+    assert browser.post("/v1/bash/exec", command=f"cat /tmp/first.txt '{second['path']}'")["stdout"] == "waitedwaited"
 
 
 def downloads(browser: Browser) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ for file in sorted((Path(__file__).parent / "sdk").glob("*.py")):
     importlib.import_module(f"tests.image.sdk.{file.stem}")
 
 GROUPS = (
-    *("sandbox", "shell", "bash", "file", "skills", "display", "auth", "jupyter", "nodejs", "code", "util", "mcp"),
+    *("sandbox", "shell", "bash", "file", "skills", "display", "auth", "jupyter", "nodejs", "code", "util", "mcp", "proxy"),
     *("browser_page", "browser_tabs", "browser_captcha", "browser_network", "browser_cookies", "browser_state"),
 )
 """The SDK's groups of methods that are built."""

@@ -60,7 +60,7 @@ async def test_what_is_seen_is_the_screen_bit_for_bit(own: "Sandbox") -> None:
 async def test_who_holds_control_acts_and_who_only_looks_does_not(own: "Sandbox") -> None:
     watcher = signed_in(own, scopes=["view"])
     async with viewing(own) as person, viewing(own, watcher) as looking:
-        await person.until(lambda picture: picture.rights == wire.HOLDS_CONTROL)
+        await person.until(lambda picture: picture.rights & wire.DRIVES)
         await looking.until(lambda picture: picture.frame)
         assert looking.picture.rights == 0
         await person.send(wire.Point(111, 122, 0))
@@ -106,3 +106,20 @@ async def test_the_process_that_dies_comes_back(own: "Sandbox") -> None:
                     return
             except InvalidStatus:
                 await asyncio.sleep(0)
+
+
+async def test_a_persons_first_click_takes_control_and_the_agent_is_refused(own: "Sandbox") -> None:
+    person = signed_in(own)
+    async with viewing(own, person) as desktop:
+        await desktop.until(lambda picture: picture.rights == wire.MAY_ACT)
+        await desktop.send(wire.Point(40, 50, 0))
+        await desktop.send(wire.Point(40, 50, 1))
+        await desktop.until(lambda picture: picture.rights == wire.MAY_ACT | wire.DRIVES)
+        await desktop.send(wire.Point(60, 70, 0))
+        await asyncio.to_thread(until, lambda: pointer(own) == (60, 70))
+        refused = own.request("POST", "/v1/browser/actions", json={"action_type": "MOVE_TO", "x": 1, "y": 1})
+        assert refused.status_code == 423
+        assert own.request("GET", "/v1/control").json()["data"]["state"] == "human"
+        http = {"Cookie": person["Cookie"], "Origin": own.base_url}
+        assert own.http.post(f"{own.base_url}/v1/control/release", headers=http).status_code == 200
+        await desktop.until(lambda picture: picture.rights == wire.MAY_ACT)

@@ -28,7 +28,7 @@ class Server:
             assert isinstance(message, bytes)
             self.heard.append(wire.parse(message))
             if isinstance(self.heard[-1], wire.Hello):
-                await connection.send(wire.hello(1, wire.HOLDS_CONTROL, 8, 8))
+                await connection.send(wire.hello(1, wire.MAY_ACT, 8, 8))
                 await connection.send(wire.part(1, wire.exact(compress(RED), len(RED)), last=True))
 
 

@@ -16,7 +16,7 @@ SIZE = (640, 480)
 
 async def messages(plan: Plan) -> list[bytes]:
     async with Encoders() as encoders:
-        return [message async for message in encoders.messages(3, plan)]
+        return [message async for message in encoders.messages(3, plan, 1_000_000)]
 
 
 async def test_what_was_planned_arrives() -> None:

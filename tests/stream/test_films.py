@@ -1,10 +1,46 @@
-"""Films: what is no picture of one is refused."""
+"""Films: what is written is seen again, nearly; less where the link takes less; and what is no picture of one is refused."""
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops, ImageStat
 
-from sandbox_server.stream.films import FilmReader
+from sandbox_server.stream.films import FilmReader, FilmWriter
 from sandbox_server.stream.wire import BadMessage
+from tests.stream.screens import framed, photograph
+
+SIZE = (320, 240)
+AREA = (64, 32, 192, 128)
+
+
+def difference(one: Image.Image, other: Image.Image) -> float:
+    """How far two pictures are apart, of 255, on average."""
+    return sum(ImageStat.Stat(ImageChops.difference(one, other)).mean) / 3
+
+
+def test_a_film_is_seen_as_it_is() -> None:
+    writer, reader = FilmWriter(AREA, 8_000_000), FilmReader()
+    box = (64, 32, 256, 160)
+    for number in range(5):
+        image = photograph(SIZE, number).resize((20, 15)).resize(SIZE, Image.Resampling.BICUBIC)
+        writer.take(framed(image))
+        packed, key = writer.compress(8_000_000)
+        assert key == (number == 0)
+        reader.next(AREA, packed)
+        seen = Image.new("RGB", SIZE)
+        reader.draw(seen)
+        assert difference(seen.crop(box), image.crop(box)) < 6
+        assert seen.getpixel((0, 0)) == (0, 0, 0)
+
+
+def test_less_is_sent_where_the_link_takes_less() -> None:
+    sizes = {}
+    for rate in (20_000_000, 300_000):
+        writer = FilmWriter((0, 0, *SIZE), 20_000_000)
+        lengths = []
+        for number in range(12):
+            writer.take(framed(photograph(SIZE, number)))
+            lengths.append(len(writer.compress(rate)[0]))
+        sizes[rate] = sum(lengths[4:])
+    assert sizes[300_000] < sizes[20_000_000] / 4
 
 
 def test_rubbish_is_refused_and_nothing_is_drawn() -> None:

@@ -2,8 +2,8 @@
 
 from PIL import Image
 
-from sandbox_server.stream.pixels import Canvas
-from sandbox_server.stream.view import MAX_AREAS, REPAY_SECONDS, Areas, Plan, View, around
+from sandbox_server.stream.pixels import Canvas, around
+from sandbox_server.stream.view import MAX_AREAS, REPAY_SECONDS, Areas, Plan, View
 from tests.stream.screens import framed, page, photograph, with_photograph
 
 SIZE = (400, 300)
@@ -45,10 +45,10 @@ def test_a_photograph_is_sent_nearly_and_repaid_when_it_is_still() -> None:
     view, image = View(), with_photograph(SIZE, (64, 64, 192, 128))
     plan = view.plan(framed(image), 5.0)
     assert sum(width * height for (_, _, width, height), _ in plan.pictures) == 192 * 128
-    assert view.repay_at == 5.0 + REPAY_SECONDS
+    assert view.due_at == 5.0 + REPAY_SECONDS
     canvas = Canvas(*SIZE)
-    while view.repay_at is not None:
-        apply(view.repay(framed(image)), canvas)
+    while view.due_at is not None:
+        apply(view.plan(framed(image), 5.0 + REPAY_SECONDS), canvas)
     box = (64, 64, 256, 192)
     assert Image.frombytes("RGB", SIZE, shown(canvas)).crop(box).tobytes() == image.crop(box).tobytes()
 
@@ -69,7 +69,7 @@ def test_a_screen_of_another_size_is_sent_whole() -> None:
     view.plan(framed(photograph(SIZE)), 0.0)
     plan = view.plan(framed(page((320, 200))), 0.1)
     assert plan.size == (320, 200)
-    assert view.repay_at is None
+    assert view.due_at is None
 
 
 def test_who_has_lost_everything_is_sent_it_again() -> None:
@@ -91,3 +91,37 @@ def test_many_areas_become_the_one_around_them() -> None:
     areas.add([(number * 10, number, 5, 5) for number in range(MAX_AREAS + 1)])
     assert areas.clear() == [(0, 0, MAX_AREAS * 10 + 5, MAX_AREAS + 5)]
     assert around([(4, 4, 2, 2), (0, 5, 1, 9)]) == (0, 4, 6, 10)
+
+
+def test_what_keeps_moving_becomes_a_film_and_is_exact_when_it_stands_still() -> None:
+    size = (640, 480)
+    view, canvas, now = View(films=True), Canvas(*size), 1.0
+    begun = False
+    while not begun:
+        image = page(size)
+        image.paste(photograph((256, 192), int(now * 30)), (64, 64))
+        view.drawn([(64, 64, 256, 192)])
+        plan = view.plan(framed(image), now)
+        apply(plan, canvas)
+        begun = bool(plan.films)
+        now += 1 / 30
+        assert now < 3
+    assert [writer.area for _, writer in plan.films] == [(64, 64, 256, 192)]
+    view.drawn([(64, 64, 256, 192)])
+    still = view.plan(framed(image), now)
+    assert still.films
+    assert not still.exact
+    ended: tuple[int, ...] = ()
+    while view.due_at is not None:
+        plan = view.plan(framed(image), now := max(now, view.due_at))
+        ended += plan.ended
+        apply(plan, canvas)
+    assert ended == (0,)
+    assert Image.frombytes("RGB", size, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes() == image.tobytes()
+
+
+def test_who_shows_no_films_is_sent_none() -> None:
+    view = View(films=False)
+    for number in range(40):
+        view.drawn([(64, 64, 256, 192)])
+        assert not view.plan(framed(photograph((640, 480), number)), number / 30).films

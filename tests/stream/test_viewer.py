@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from PIL import Image
 
+from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -27,6 +28,34 @@ pytestmark = [
     # Xlib leaves the socket to the garbage collector where it could not connect.
     pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
+
+PERSON = Caller("person", frozenset({"view", "control"}), person=True)
+GUEST = Caller("guest", frozenset({"view"}), person=True)
+
+
+class Place:
+    """A lease that says what it is told to; `asked` counts the inputs that meant to act."""
+
+    def __init__(self, *, drives: bool) -> None:
+        self._drives = drives
+        self.asked = 0
+        self._changed: Callable[[], object] = int
+
+    @property
+    def drives(self) -> bool:
+        return self._drives
+
+    async def drive(self) -> bool:
+        self.asked += 1
+        return self._drives
+
+    async def follow(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        await asyncio.Event().wait()
+
+    def set(self, *, drives: bool) -> None:
+        self._drives = drives
+        self._changed()
 
 
 class Seat:
@@ -60,9 +89,11 @@ class Seat:
 
 
 @asynccontextmanager
-async def watching(desktop: Desktop, name: str, seat: Seat, *, acts: bool = True) -> AsyncIterator[asyncio.Task[None]]:
+async def watching(
+    desktop: Desktop, name: str, seat: Seat, *, caller: Caller = PERSON, lease: Place | None = None
+) -> AsyncIterator[asyncio.Task[None]]:
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
-        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, lambda: acts, 1)
+        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, caller, lease or Place(drives=True), 1)
         running = tasks.start(viewer.run())
         seat.say(wire.Hello(wire.VERSION, films=False))
         yield running
@@ -81,7 +112,7 @@ async def test_a_still_picture_is_the_screen_bit_for_bit(desktop: Desktop, paint
 async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     seat = Seat()
     async with Screen(xserver.name) as screen, Connection(xserver.name) as connection, Encoders() as encoders, Tasks() as tasks:
-        tasks.start(Viewer(seat, screen, Hands(desktop, connection), encoders, lambda: True, 1).run())
+        tasks.start(Viewer(seat, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
         seat.say(wire.Ping(1))
         await seat.until(lambda: True)
         assert seat.picture.canvas.width == 0
@@ -108,7 +139,7 @@ async def test_input_arrives_and_is_let_go_when_the_viewer_vanishes(
 ) -> None:
     seat = Seat()
     async with watching(desktop, xserver.name, seat) as running:
-        await seat.until(lambda: seat.picture.rights == wire.HOLDS_CONTROL)
+        await seat.until(lambda: seat.picture.rights == wire.MAY_ACT | wire.DRIVES)
         seat.say(wire.Key(ord("k"), down=True))
         await asyncio.to_thread(until_is, program, ["down"])
         seat.said.put_nowait(None)
@@ -123,7 +154,7 @@ def until_is(program: Program, kinds: list[str]) -> None:
 
 async def test_a_watcher_moves_nothing(desktop: Desktop, painter: Painter, program: Program, xserver: XServer) -> None:
     seat = Seat()
-    async with watching(desktop, xserver.name, seat, acts=False) as running:
+    async with watching(desktop, xserver.name, seat, caller=GUEST) as running:
         await seat.until(lambda: seat.frames)
         assert seat.picture.rights == 0
         for message in (wire.Key(ord("k"), down=True), wire.Point(9, 9, 1), wire.Wheel(0, 500), wire.Text("x"), wire.Copied("y")):
@@ -153,3 +184,21 @@ async def test_an_x_server_that_comes_back_is_shown_to_the_same_viewer(desktop: 
         await seat.until(lambda: seat.picture.running)
         real = await shot(desktop.screen)
         await seat.until(lambda: seat.picture.image().tobytes() == real)
+
+
+async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
+    desktop: Desktop, painter: Painter, program: Program, xserver: XServer
+) -> None:
+    seat, lease = Seat(), Place(drives=False)
+    async with watching(desktop, xserver.name, seat, lease=lease):
+        await seat.until(lambda: seat.picture.rights == wire.MAY_ACT)
+        seat.say(wire.Point(20, 20, 0))
+        seat.say(wire.Key(ord("k"), down=True))
+        await asyncio.to_thread(until, lambda: lease.asked == 1)
+        lease.set(drives=True)
+        await seat.until(lambda: seat.picture.rights == wire.MAY_ACT | wire.DRIVES)
+        seat.say(wire.Key(ord("j"), down=True))
+        await asyncio.to_thread(until_is, program, ["down"])
+        lease.set(drives=False)
+        await asyncio.to_thread(until_is, program, ["down", "up"])
+        assert [event[1] for event in program.events] == [ord("j"), ord("j")]

@@ -33,7 +33,7 @@ def scenes() -> list[tuple[bytes, Image.Image]]:
     """Messages, and what is seen after each."""
     shadow = Shadow(*SIZE)
     images = [page(SIZE), page(SIZE, scrolled=9), with_photograph(SIZE, (30, 20, 40, 33)), Image.new("RGB", SIZE, "navy")]
-    first = (wire.hello(7, wire.HOLDS_CONTROL, *SIZE), Image.new("RGB", SIZE, "black"))
+    first = (wire.hello(7, wire.MAY_ACT, *SIZE), Image.new("RGB", SIZE, "black"))
     return [first, *[(frame(number, shadow, image), image) for number, image in enumerate(images, 1)]]
 
 

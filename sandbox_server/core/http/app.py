@@ -25,7 +25,7 @@ from sandbox_server.core.http.multipart import MultipartUpload
 from sandbox_server.core.http.sockets import AcceptedSocket
 from sandbox_server.core.http.sse import event_stream
 from sandbox_server.core.operation import Operation, Spec
-from sandbox_server.core.results import Call, Caller, Content, Event
+from sandbox_server.core.results import Call, Caller, Content, Event, Slashes
 
 CALLER_HEADER = "x-sandbox-caller"
 ACTOR_HEADER = "x-sandbox-actor"
@@ -66,7 +66,16 @@ def _specificity(operation: Operation) -> tuple[int, str]:
 def _route(operation: Operation, dispatcher: Dispatcher, stamp: Stamp) -> BaseRoute:
     if operation.spec.socket:
         return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher))
-    return Route(operation.spec.path, _stamped(_endpoint(operation, dispatcher), stamp), methods=[operation.spec.verb])
+    return Route(_pattern(operation.spec), _stamped(_endpoint(operation, dispatcher), stamp), methods=[operation.spec.verb])
+
+
+def _pattern(spec: Spec) -> str:
+    """The path as the router takes it."""
+    path = spec.path
+    for name, field in spec.request.model_fields.items() if spec.request else ():
+        if any(isinstance(mark, Slashes) for mark in field.metadata):
+            path = path.replace(f"{{{name}}}", f"{{{name}:path}}")
+    return path
 
 
 def _stamped(endpoint: Endpoint, stamp: Stamp) -> Endpoint:

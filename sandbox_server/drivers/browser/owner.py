@@ -73,6 +73,10 @@ class Owner:
         """Start the browser anew, with its tabs and the policies that are given, and return once it serves."""
         await self._ask("POST", "/browser/restart", orjson.dumps(policies))
 
+    async def use_proxy(self, address: str | None) -> None:
+        """Have the browser go through a proxy from now on, or through none. It is neither restarted nor started for that."""
+        await self._ask("PUT", "/browser/proxy", orjson.dumps(address))
+
     async def emulate(self, commands: dict[str, Any] | None) -> None:
         """Have DevTools commands given to every page of the browser, now and whenever one appears; None for no more."""
         await self._ask("PUT", "/browser/emulation", orjson.dumps(commands))

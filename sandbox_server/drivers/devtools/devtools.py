@@ -11,6 +11,7 @@ from typing import Self
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.devtools.bodies import Bodies
 from sandbox_server.drivers.devtools.connection import Connection, Object, OnEvent, Refused, connected
 from sandbox_server.drivers.devtools.console import Console
 from sandbox_server.drivers.devtools.interception import Interception
@@ -31,6 +32,7 @@ class Devtools:
         self.traffic = Traffic()
         self.console = Console()
         self.rules = Interception()
+        self._bodies = Bodies()
         self.targets = Targets(self._set_up)
         self.socket = socket
         self._listeners: list[OnEvent] = []
@@ -143,8 +145,15 @@ class Devtools:
         elif target := self.targets.get(session):
             if method == "Inspector.targetCrashed":
                 self.traffic.gone(target.session)
+            if method == "Network.loadingFinished":
+                self._fetch_body(params)
             self.traffic.take(target, method, params)
             self.console.take(target, method, params)
+
+    def _fetch_body(self, ended: Object) -> None:
+        exchange = self.traffic.unfinished(ended["requestId"])
+        if exchange and self._connection and self._bodies.wants(exchange, ended):
+            self._tasks.start(self._bodies.fetch(self._connection, exchange), name="body of an answer")
 
     def _decide(self, session: str | None, paused: Object) -> None:
         command: tuple[str, Object] = ("Fetch.continueRequest", {"requestId": paused["requestId"]})

@@ -54,6 +54,8 @@ class Download:
     error: str | None = None
     saved_as: str | None = None
     """Its name in the browser's own folder."""
+    told: bool = False
+    """Whether a caller was told how it ended."""
 
 
 class Downloads:

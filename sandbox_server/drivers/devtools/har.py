@@ -1,4 +1,4 @@
-"""The traffic as an HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), without the bodies of answers."""
+"""The traffic as an HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), with the bodies of answers that are text."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -85,19 +85,26 @@ def _request(exchange: Exchange) -> Json:
 
 def _response(exchange: Exchange) -> Json:
     headers = exchange.response_headers
-    length = first(headers, "content-length")
     return {
         "status": exchange.status or 0,
         "statusText": exchange.status_text,
         "httpVersion": _version(exchange),
         "cookies": [cookie for name, value in headers if name.lower() == "set-cookie" for cookie in _cookies(value)],
         "headers": _fields(headers),
-        "content": {"size": int(length) if length and length.isdecimal() else UNKNOWN, "mimeType": exchange.mime_type or "x-unknown"},
+        "content": _content(exchange),
         "redirectURL": first(headers, "location") or "",
         "headersSize": UNKNOWN,
         "bodySize": 0 if exchange.from_cache else UNKNOWN,
         "_transferSize": exchange.received,
     }
+
+
+def _content(exchange: Exchange) -> Json:
+    kind = {"mimeType": exchange.mime_type or "x-unknown"}
+    if exchange.body is not None:
+        return kind | {"size": len(exchange.body.encode("utf-8", "replace")), "text": exchange.body}
+    length = first(exchange.response_headers, "content-length")
+    return kind | {"size": int(length) if length and length.isdecimal() else UNKNOWN}
 
 
 def _timings(exchange: Exchange) -> Json:

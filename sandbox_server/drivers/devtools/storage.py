@@ -1,7 +1,11 @@
-"""Local storage of any origin, open or not: seen from a hidden page that gets an empty document in place of the origin's own."""
+"""Local storage and databases (IndexedDB) of any origin, open or not: seen from a hidden page that gets an empty document in place of the
+origin's own."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -18,11 +22,26 @@ _READ = """JSON.stringify(Array.from({length: localStorage.length}, (_, index) =
 _WRITE = "items => { for (const {name, value} of items) localStorage.setItem(name, value) }"
 _EMPTY: Object = {"responseCode": 200, "responseHeaders": [{"name": "Content-Type", "value": "text/html"}], "body": ""}
 
+STORAGE_SECONDS = 60.0
+"""For all databases of an origin."""
+
 type Items = list[dict[str, str]]
+type Databases = list[dict[str, Any]]
+"""As in Playwright's storage state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What an origin keeps."""
+
+    items: Items
+    databases: Databases
+    left: str | None = None
+    """What was left out, and why."""
 
 
 class Storage:
-    """Reads and writes local storage."""
+    """Reads and writes what origins keep."""
 
     def __init__(self, devtools: Devtools) -> None:
         self._devtools = devtools
@@ -35,19 +54,21 @@ class Storage:
         known = dict.fromkeys(origin_of(url) for url in urls if url.startswith(("http:", "https:")))
         return [origin for origin in known if origin][:MAX_ORIGINS]
 
-    async def read(self, origins: Iterable[str]) -> dict[str, Items]:
-        """The items of each origin that has any."""
+    async def read(self, origins: Iterable[str]) -> dict[str, Stored]:
+        """What each origin keeps that keeps anything."""
         async with self._visitor() as visitor:
-            found = {origin: orjson.loads(await visitor.run(origin, _READ)) for origin in origins}
-        return {origin: items for origin, items in found.items() if items}
+            found = {origin: await _read(visitor, origin) for origin in origins}
+        return {origin: each for origin, each in found.items() if each.items or each.databases or each.left}
 
-    async def write(self, items: dict[str, Items]) -> None:
-        """Set items, beside those that are there. Raises Conflict for an origin that takes none."""
-        if not items:
+    async def write(self, stored: dict[str, Stored]) -> None:
+        """Set items and records, beside those that are there. Raises Conflict for an origin that takes none."""
+        if not stored:
             return
         async with self._visitor() as visitor:
-            for origin, each in items.items():
-                await visitor.run(origin, f"({_WRITE})({orjson.dumps(each).decode()})")
+            for origin, each in stored.items():
+                await visitor.run(origin, f"({_WRITE})({orjson.dumps(each.items).decode()})")
+                if each.databases:
+                    await visitor.run(origin, f"{_databases()}.write({orjson.dumps(each.databases).decode()})")
 
     @asynccontextmanager
     async def _visitor(self) -> AsyncIterator["_Visitor"]:
@@ -61,6 +82,22 @@ class Storage:
                 yield visitor
             finally:
                 connection.post("Target.closeTarget", {"targetId": page})
+
+
+async def _read(visitor: "_Visitor", origin: str) -> Stored:
+    items = orjson.loads(await visitor.run(origin, _READ))
+    try:
+        found = orjson.loads(await visitor.run(origin, f"{_databases()}.read()"))
+    except Conflict as error:
+        return Stored(items, [], f"its databases: {error.message}")
+    return Stored(items, found["databases"], f"{found['left']} records that JSON has no form for" if found["left"] else None)
+
+
+@cache
+def _databases() -> str:
+    """A script that is an object with the functions `read` and `write`."""
+    lines = Path(__file__).with_name("indexed_db.js").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("//"))
 
 
 class _Visitor:
@@ -84,7 +121,8 @@ class _Visitor:
         """The value of a script at an origin; raises Conflict where there is none."""
         try:
             gone = await self._connection.command("Page.navigate", {"url": f"{origin}/"}, self._session)
-            done = await self._connection.command("Runtime.evaluate", {"expression": script, "returnByValue": True}, self._session)
+            running = {"expression": script, "returnByValue": True, "awaitPromise": True}
+            done = await self._connection.command("Runtime.evaluate", running, self._session, timeout=STORAGE_SECONDS)
         except (Refused, TimeoutError) as error:
             raise _unusable(origin, str(error)) from None
         if "errorText" in gone or "exceptionDetails" in done:

@@ -11,10 +11,12 @@ from sandbox_server.drivers.devtools.targets import Target
 MAX_EXCHANGES = 2000
 MAX_URL = 8 << 10
 MAX_POST_DATA = 64 << 10
+MAX_BODY = 256 << 10
+"""Characters of the body of an answer."""
 MAX_EARLY = 200
 """Headers that came before their request is known."""
-BUFFERS: Object = {"maxTotalBufferSize": 1, "maxResourceBufferSize": 1, "maxPostDataSize": MAX_POST_DATA}
-"""The browser keeps no bodies for us."""
+BUFFERS: Object = {"maxTotalBufferSize": 16 * MAX_BODY, "maxResourceBufferSize": 2 * MAX_BODY, "maxPostDataSize": MAX_POST_DATA}
+"""What the browser keeps for us of the bodies of a page."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,6 +43,8 @@ class Exchange:
     from_cache: bool = False
     received: int = 0
     """Bytes that came over the network, headers too."""
+    body: str | None = None
+    """Of the answer, where it is text that is not too long."""
     answered: float | None = None
     ended: float | None = None
     failure: str | None = None
@@ -81,6 +85,10 @@ class Traffic:
 
     def __iter__(self) -> Iterator[Exchange]:
         return iter(self._exchanges)
+
+    def unfinished(self, number: str) -> Exchange | None:
+        """The exchange of a request that has not ended."""
+        return self._current.get(number)
 
     def take(self, target: Target, method: str, params: Object) -> None:
         """Take an event of a target; those of other kinds are ignored."""

@@ -33,6 +33,8 @@ class Execution:
         """Bytes of output over the limit, of which nothing is kept."""
         self.notes: list[str] = []
         """What a caller should know, in sentences."""
+        self.begun = asyncio.Event()
+        """The kernel has begun with it, or it is over."""
         self._change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -61,7 +63,7 @@ class Execution:
 
     async def run(self, kernel: Kernel, bounds: Bounds, timeout: float) -> None:
         """Run in a kernel; after `timeout` seconds it is interrupted, and its kernel ended if that does not help."""
-        running = asyncio.ensure_future(kernel.execute(self.code, bounds, self._take))
+        running = asyncio.ensure_future(kernel.execute(self.code, bounds, self._take, self.begun.set))
         late = not (await asyncio.wait([running], timeout=timeout))[0]
         try:
             if late:
@@ -122,6 +124,7 @@ class Execution:
 
     def _become(self, status: Status) -> None:
         self.status = status
+        self.begun.set()
         self._notify()
 
     def _notify(self) -> None:

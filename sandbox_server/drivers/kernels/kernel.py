@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sandbox_server.core.errors import Failure, InvalidArgument
-from sandbox_server.drivers.kernels.relayed import OnOutput, Relayed
+from sandbox_server.drivers.kernels.relayed import OnBegin, OnOutput, Relayed
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.pipes import PipeReader
 from sandbox_server.drivers.process import Exit, Process, put_down
@@ -55,7 +55,6 @@ class Kernel:
         self._process = process
         self._said = said
         self._relay = relay
-        self._connected_by = 0
 
     @property
     def exit(self) -> Exit | None:
@@ -63,28 +62,32 @@ class Kernel:
         return self._process.exit
 
     async def connect(self) -> None:
-        """Wait until it answers. Raises KernelEnded, and Unavailable where the relay fails."""
-        number = await self._relay.current()
-        if number != self._connected_by:
-            await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
-            self._connected_by = number
+        """Wait until it answers, through a relay that does. Raises KernelEnded, and Unavailable where the relay fails."""
+        await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
 
-    async def execute(self, code: str, bounds: Bounds, on_output: OnOutput) -> Line:
+    async def execute(self, code: str, bounds: Bounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> Line:
         """Run code and give the kernel's reply: `status`, `execution_count`, `ename`, `dropped` bytes.
 
         Raises KernelEnded, and Unavailable where the relay fails.
         """
         await self.connect()
-        asked = self._relay.ask("execute", on_output, kernel=self._key, code=code, room=bounds.room, count=bounds.count)
+        asked = self._relay.ask("execute", on_output, on_begin, kernel=self._key, code=code, room=bounds.room, count=bounds.count)
         return await self._unless_it_ends(asked)
+
+    async def name(self, session: str) -> None:
+        """Say whose it is, to who looks at its processes."""
+        await self._quietly(f"__import__('tandem_kernel').name({session!r})")
 
     async def enter(self, directory: str) -> None:
         """Change its working directory; raises InvalidArgument where it cannot go there."""
-        await self.connect()
-        code = f"__import__('os').chdir({directory!r})"
-        reply = await self._unless_it_ends(self._relay.ask("execute", kernel=self._key, code=code, room=QUIET_ROOM, count=0, silent=True))
+        reply = await self._quietly(f"__import__('os').chdir({directory!r})")
         if reply.get("status") != "ok":
             raise InvalidArgument(f"cannot enter {directory!r}: {str(reply.get('evalue'))[:500]}", cwd=directory)
+
+    async def _quietly(self, code: str) -> Line:
+        await self.connect()
+        asked = self._relay.ask("execute", kernel=self._key, code=code, room=QUIET_ROOM, count=0, silent=True)
+        return await self._unless_it_ends(asked)
 
     async def interrupt(self) -> None:
         """Raise KeyboardInterrupt in what it runs, and interrupt its own processes."""

@@ -1,26 +1,34 @@
 """Which Pythons there are, and kernels of them: one of the default is kept ready, so that nobody waits for it."""
 
 import asyncio
+import json
 import logging
 import secrets
+import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgument, NotFound, PermissionDenied, Unavailable
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.child import SESSION
+from sandbox_server.drivers.fence.__main__ import REFUSED
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, Tail
 from sandbox_server.drivers.kernels.relayed import Relayed
 from sandbox_server.drivers.pipes import PipeReader
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.process import Processes, not_isolated
 
 PACKAGES = "/opt/kernel"
 """Below it, by version, is what runs a notebook's code."""
 DEFAULT = "python3"
 SCRIPT = str(Path(__file__).with_name("launch.py"))
+FENCED = "sandbox_server.drivers.kernels.fenced"
+NAME_ROOM = 160
+"""Bytes of a session's name that can be told of a kernel."""
 START_SECONDS = 60.0
 PROBE_SECONDS = 20.0
 WARM_AFTER = 1.5
@@ -89,15 +97,27 @@ class Kernels:
     """Starts kernels; an asynchronous context manager, which ends those that nobody has taken.
 
     `folder` is the agent's own, for their sockets. `default` names the kernel for whoever names none; `warm` keeps one of it ready.
-    `memory` is how much a kernel may have of its own, in bytes.
+    `memory` is how much a kernel may have of its own, in bytes, `limits` are other rlimits. `private` is what an isolated one may not see.
     """
 
-    def __init__(self, processes: Processes, *, folder: str, default: str, memory: int, warm: bool, enabled: bool = True) -> None:
+    def __init__(
+        self,
+        processes: Processes,
+        *,
+        folder: str,
+        default: str,
+        memory: int,
+        warm: bool,
+        enabled: bool = True,
+        limits: Mapping[str, int] | None = None,
+        private: str = "",
+    ) -> None:
         self.default = default
         self.pythons = Pythons(processes)
         self._processes = processes
         self._folder = folder
-        self._limits = {"data": memory, "core": 0}
+        self._limits = {"data": memory, "core": 0, **(limits or {})}
+        self._private = private or folder
         self._warm = warm and enabled
         self._enabled = enabled
         self._ready: asyncio.Task[Kernel] | None = None
@@ -115,12 +135,16 @@ class Kernels:
         await self._tasks.close()
         await self._opened.aclose()
 
-    async def take(self, name: str) -> Kernel:
+    async def take(self, name: str, isolation: IsolationPolicy | None = None, directory: str | None = None) -> Kernel:
         """Give a kernel that is ready to run code, in the workspace; it is the caller's to close.
 
-        Raises InvalidArgument for an unknown name, Unavailable where none can be started.
+        An isolated one starts in `directory`, to which the paths of its policy may be relative.
+
+        Raises InvalidArgument for an unknown name, Unavailable where none can be started, Conflict where `isolation` cannot be enforced.
         """
         python = await self._known(name)
+        if isolation:
+            return await self._start(python, isolation=isolation, directory=directory)
         default = await self.pythons.get(self.default)
         if self._warm and python == default and (kernel := await self._take_ready(python)):
             return kernel
@@ -169,18 +193,24 @@ class Kernels:
     def _keep_ready(self, python: Python) -> asyncio.Task[Kernel]:
         return self._tasks.start(self._start(python, background=True), name="starting a kernel")
 
-    async def _start(self, python: Python, *, background: bool = False) -> Kernel:
+    async def _start(
+        self, python: Python, *, background: bool = False, isolation: IsolationPolicy | None = None, directory: str | None = None
+    ) -> Kernel:
         relay, tail, key = await self.relayed(), Tail(), secrets.token_hex(6)
         file = str((await relay.prepare("open", kernel=key))["file"])
         said = PipeReader(tail.take)
         argv = [python.program, SCRIPT, python.packages, file]
-        env = {"TANDEM_WARM": "1"} if background else {}
+        if isolation:
+            argv = [sys.executable, "-I", "-m", FENCED, self._private, json.dumps(asdict(isolation)), file, *argv[:-1]]
+        env = {SESSION: "jupyter:".ljust(NAME_ROOM, " ")} | ({"TANDEM_WARM": "1"} if background else {})
         try:
             process = await self._processes.start(
-                argv, env=env, stdout=said.theirs, stderr=said.theirs, on_exit="kill", limits=self._limits
+                argv, cwd=directory, env=env, stdout=said.theirs, stderr=said.theirs, on_exit="kill", limits=self._limits
             )
         except (NotFound, PermissionDenied) as error:
             said.close()
+            if directory:
+                raise InvalidArgument(error.message, cwd=directory) from error
             raise Unavailable(f"{python.name} cannot be started: {error.message}") from error
         said.release()
         kernel = Kernel(key, file, process, said, relay)
@@ -190,6 +220,8 @@ class Kernels:
         except BaseException as error:
             await kernel.close()
             if isinstance(error, KernelEnded):
+                if isolation and error.exit.code == REFUSED:
+                    raise _refused(tail.text()) from error
                 raise Unavailable(f"the kernel of {python.name} ended at its start: {tail.text()[-1000:]}") from error
             if isinstance(error, TimeoutError):
                 raise DeadlineExceeded(f"the kernel of {python.name} did not answer within {START_SECONDS:g} s") from error
@@ -206,3 +238,12 @@ class Kernels:
                 relay = Relayed(self._processes, program=usual.program, packages=usual.packages, folder=self._folder)
                 self._relay = await self._opened.enter_async_context(relay)
             return self._relay
+
+
+def _refused(said: str) -> Failure:
+    """What the fence of a kernel said of a policy that cannot be enforced."""
+    try:
+        refusal = json.loads(said)
+        return not_isolated(int(refusal["error"]), str(refusal["field"]), str(refusal["message"]))
+    except (ValueError, KeyError, TypeError):
+        return Unavailable(f"the kernel ended before it was isolated: {said[-1000:]}")

@@ -1,19 +1,31 @@
-"""Starts an IPython kernel, inside the agent's box, with whichever Python runs this file: `launch.py PACKAGES CONNECTION_FILE`.
+"""Starts an IPython kernel, inside the agent's box, with whichever Python runs this file: `launch.py PACKAGES CONNECTION`.
+
+CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `fenced` makes it.
 
 It needs nothing but the standard library of Python 3.10 and the packages it is pointed to. Those come last on the path: what the agent
 has installed itself goes before them.
 """
 
+import ctypes
+import json
 import os
 import sys
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 LOW_PRIORITY = 19
+SESSION = "TANDEM_SESSION"
+"""The variable that says whose the kernel is. Other processes read it from the memory in which the kernel was given it."""
+_getenv = ctypes.CDLL(None).getenv
+_getenv.restype = ctypes.c_void_p
+_place = _getenv(SESSION.encode())
+_room = len(os.environb.get(SESSION.encode(), b""))
 
 
-def main(packages: str, connection_file: str) -> None:
-    """Become a kernel on the sockets that the connection file names.
+def main(packages: str, connection: str) -> None:
+    """Become a kernel on the sockets that the connection names.
 
     With TANDEM_WARM in the environment nobody waits for it yet.
     """
@@ -24,20 +36,54 @@ def main(packages: str, connection_file: str) -> None:
         loading = threading.Thread(target=_load)
         loading.start()
         loading.join()
-    run(connection_file)
+    with open(int(connection) if connection.isdecimal() else connection, encoding="utf-8") as file:
+        described = json.load(file)
+    run(described)
 
 
-def run(connection_file: str) -> None:
+def name(session: str) -> None:
+    """Say whose the kernel is: to who looks at its processes, and to all that it starts."""
+    os.environ[SESSION] = session
+    if _place:
+        ctypes.memset(_place, 0, _room)
+        ctypes.memmove(_place, session.encode()[:_room], min(_room, len(session.encode())))
+
+
+def run(described: "dict[str, Any]") -> None:
     """Serve until the kernel is told to stop."""
     from ipykernel.kernelapp import IPKernelApp
 
+    # It is told where to listen, and writes that nowhere.
+    IPKernelApp.init_connection_file = lambda app: app.load_connection_info(described)
+    IPKernelApp.write_connection_file = lambda app, **_: None
+    _bind_to(described.get("open", {}))
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:  # a cell's name has the directory in it, although nothing is written there
+        tempfile.tempdir = os.environ.get("TMPDIR", "/tmp")
+    sys.modules["tandem_kernel"] = sys.modules[__name__]
     sys.argv = ["ipykernel_launcher"]
     # The history is kept in memory: nobody reads it later, and a full disk must not end a kernel.
-    options = ["-f", connection_file, "--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
+    options = ["--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
     app = IPKernelApp.instance()
     app.initialize(options)
     app.shell.events.register("post_execute", _leave_to(os.getpid()))
     app.start()
+
+
+def _bind_to(made: Mapping[str, int]) -> None:
+    """Let what binds to an address take the socket that is open there already, by its descriptor."""
+    import zmq
+
+    bind = zmq.Socket.bind
+
+    def bind_or_take(self: Any, address: str) -> Any:
+        if address in made:
+            self.setsockopt(zmq.USE_FD, made[address])
+        return bind(self, address)
+
+    if made:
+        zmq.Socket.bind = bind_or_take
 
 
 def _leave_to(kernel: int) -> Callable[[], None]:

@@ -6,9 +6,9 @@ input, a socket. A request has an `id`, which its answers repeat:
 
 - `{"op": "open", "kernel"}`: make a folder and a connection file for a kernel; `done` with `file`.
 - `{"op": "connect", "kernel", "file", "pid"}`: wait until the kernel answers; `done`.
-- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `output` for each output, then `done` with what the kernel replied. Of
-  the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves no trace
-  in `In`.
+- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with what the kernel
+  replied. Of the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves
+  no trace in `In`.
 - `{"op": "sweep", "kernel"}`: end the copies of the kernel that what ran last has forked; `done` with how many are `left`.
 - `{"op": "close", "kernel"}`: forget the kernel and its folder; no answer.
 
@@ -62,6 +62,8 @@ class Run:
         if kind == "status":
             if content.get("execution_state") == "idle":
                 self.idle.set()
+        elif kind == "execute_input":
+            self._answer({"event": "begun"})
         elif kind == "stream":
             self._write(str(content.get("name")), str(content.get("text", "")))
         elif kind in ("display_data", "execute_result", "update_display_data", "error", "clear_output"):
@@ -119,6 +121,7 @@ class Link:
         self._client.load_connection_file()
         self._client.start_channels(stdin=False, hb=False, control=False)
         self.copies = Copies(pid)
+        self._answered = False
         self._badness = f"/proc/{pid}/oom_score_adj"
         self._current: Run | None = None
         self._replies: dict[str, asyncio.Future[Message]] = {}
@@ -126,8 +129,11 @@ class Link:
         self._tasks = [asyncio.create_task(self._follow_output()), asyncio.create_task(self._follow_replies())]
 
     async def ready(self) -> None:
-        """Wait until the kernel answers and its outputs arrive here."""
+        """Wait until the kernel has answered once, and its outputs arrive here."""
+        if self._answered:
+            return
         await knock(lambda: self._ask("kernel_info_request", {}), self._heard)
+        self._answered = True
 
     async def execute(self, code: str, run: Run, *, silent: bool) -> Message:
         """Run code and give the kernel's reply."""

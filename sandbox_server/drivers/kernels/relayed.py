@@ -22,12 +22,14 @@ TRIES = 3
 """For what may be asked twice, where the relay ended before it answered."""
 
 type OnOutput = Callable[[Line], None]
+type OnBegin = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
     answer: asyncio.Future[Line]
     on_output: OnOutput | None
+    on_begin: OnBegin | None
 
 
 @dataclass(slots=True)
@@ -55,6 +57,8 @@ class _Conversation:
         output = line.get("output")
         if event == "output" and question.on_output and isinstance(output, dict):
             question.on_output(output)
+        elif event == "begun" and question.on_begin:
+            question.on_begin()
         elif event == "done":
             question.answer.set_result(line)
         elif event == "failed":
@@ -99,17 +103,17 @@ class Relayed:
         """
         for _ in range(TRIES - 1):
             with suppress(RelayEnded):
-                return await self.ask(op, None, **fields)
-        return await self.ask(op, None, **fields)
+                return await self.ask(op, None, None, **fields)
+        return await self.ask(op, None, None, **fields)
 
-    async def ask(self, op: str, on_output: OnOutput | None = None, **fields: object) -> Line:
-        """Ask and give the answer; `on_output` hears what comes before it.
+    async def ask(self, op: str, on_output: OnOutput | None = None, on_begin: OnBegin | None = None, **fields: object) -> Line:
+        """Ask and give the answer; `on_output` hears what comes before it, `on_begin` of the code's begin.
 
         Raises Unavailable where the relay cannot do it, and RelayEnded where that ended before it answered; the next one who asks starts
         another.
         """
         conversation, number = await self._running(), next(self._numbers)
-        question = conversation.questions[number] = _Question(asyncio.get_running_loop().create_future(), on_output)
+        question = conversation.questions[number] = _Question(asyncio.get_running_loop().create_future(), on_output, on_begin)
         try:
             await conversation.lines.send({"id": number, "op": op, **fields})
             return await question.answer

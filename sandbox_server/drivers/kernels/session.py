@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
 from sandbox_server.drivers.kernels.kernels import Kernels
@@ -16,12 +17,23 @@ KEPT_EXECUTIONS = 2
 
 
 class Session:
-    """One session; its code runs one piece after the other. `implicit` was made for a caller that named none."""
+    """One session; its code runs one piece after the other. `implicit` was made for a caller that named none, `isolation` holds for all
+    of its kernels."""
 
-    def __init__(self, session_id: str, kernel_name: str, kernels: Kernels, tasks: Tasks, *, implicit: bool = False) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        kernel_name: str,
+        kernels: Kernels,
+        tasks: Tasks,
+        *,
+        implicit: bool = False,
+        isolation: IsolationPolicy | None = None,
+    ) -> None:
         self.id = session_id
         self.kernel_name = kernel_name
         self.implicit = implicit
+        self.isolation = isolation
         self.last_used = time.time()
         self.closed = False
         self._kernels = kernels
@@ -72,8 +84,12 @@ class Session:
         return execution
 
     async def interrupt(self) -> bool:
-        """Interrupt what runs; False where nothing does."""
-        if not self.busy or self._kernel is None:
+        """Interrupt what runs, or what is about to as soon as it does; False where nothing is left to interrupt."""
+        execution = self._executions[-1] if self.busy and self._executions else None
+        if execution is None:
+            return False
+        await execution.begun.wait()
+        if execution.ended or self._kernel is None:
             return False
         await self._kernel.interrupt()
         return True
@@ -99,15 +115,16 @@ class Session:
             directory = directory or self._directory
             if self._kernel and note:
                 note("the kernel of this session had ended: this ran in a new one, without the variables of before")
-            await self._renew()
+            await self._renew(directory)
         assert self._kernel
         if directory:
             await self._kernel.enter(directory)
             self._directory = directory
         return self._kernel
 
-    async def _renew(self) -> None:
-        ended, self._kernel = self._kernel, await self._kernels.take(self.kernel_name)
+    async def _renew(self, directory: str | None) -> None:
+        ended, self._kernel = self._kernel, await self._kernels.take(self.kernel_name, self.isolation, directory)
+        await self._kernel.name(f"jupyter:{self.id}")
         if ended:
             await ended.close()
         if self.closed:  # meanwhile

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import Bounds
 from sandbox_server.drivers.kernels.kernels import Kernels
@@ -59,14 +60,22 @@ class Sessions:
         return self._sessions[session_id]
 
     async def begin(
-        self, session_id: str | None, kernel_name: str | None, code: str, *, timeout: float, bounds: Bounds, directory: str | None = None
+        self,
+        session_id: str | None,
+        kernel_name: str | None,
+        code: str,
+        *,
+        timeout: float,
+        bounds: Bounds,
+        directory: str | None = None,
+        isolation: IsolationPolicy | None = None,
     ) -> tuple[Session, Execution]:
         """Start to run code in the session of that id, or in one that no caller has named.
 
         Raises as `named` and `Session.begin`; a session that was made for it is gone then.
         """
         known = set(self._sessions)
-        session = await (self.named(session_id, kernel_name) if session_id else self.implicit(kernel_name))
+        session = await (self.named(session_id, kernel_name, isolation) if session_id else self.implicit(kernel_name, isolation))
         try:
             return session, await session.begin(code, timeout=timeout, bounds=bounds, directory=directory)
         except BaseException:
@@ -74,32 +83,38 @@ class Sessions:
                 await self.remove(session)
             raise
 
-    async def named(self, session_id: str, kernel_name: str | None) -> Session:
-        """The session of that id, or a new one; raises Conflict where it has another kernel than the one that is asked for."""
+    async def named(self, session_id: str, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> Session:
+        """The session of that id, or a new one; raises Conflict where it has another kernel or isolation than those that are asked for."""
         if len(session_id) > MAX_ID or not session_id.isprintable() or "/" in session_id:
             raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", session_id=session_id[:MAX_ID])
         if session_id not in self._sessions:
-            await self._add(Session(session_id, await self._kernel_name(kernel_name), self.kernels, self._tasks))
+            name = await self._kernel_name(kernel_name)
+            await self._add(Session(session_id, name, self.kernels, self._tasks, isolation=isolation))
         session = self._sessions[session_id]
         pythons = self.kernels.pythons
         if kernel_name and await pythons.get(kernel_name) != await pythons.get(session.kernel_name):
             raise Conflict(f"session {session_id!r} has the kernel {session.kernel_name!r}", hint="use another session")
+        if isolation not in (None, session.isolation):
+            raise Conflict(f"session {session_id!r} was made with another isolation", hint="use another session")
         return session
 
-    async def implicit(self, kernel_name: str | None) -> Session:
-        """The session for callers that name none: an idle one of that kernel, or a new one."""
+    async def implicit(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> Session:
+        """The session for callers that name none: an idle one of that kernel and isolation, or a new one."""
         name = await self._kernel_name(kernel_name)
-        idle = [session for session in self if session.implicit and not session.busy and session.kernel_name == name]
+        asked = (name, isolation)
+        idle = [one for one in self if one.implicit and not one.busy and (one.kernel_name, one.isolation) == asked]
         if idle:
             return max(idle, key=lambda session: session.last_used)
-        session = Session(str(uuid4()), name, self.kernels, self._tasks, implicit=True)
+        session = Session(str(uuid4()), name, self.kernels, self._tasks, implicit=True, isolation=isolation)
         await self._add(session)
         return session
 
-    async def create(self, session_id: str | None, kernel_name: str | None, directory: str | None) -> Session:
+    async def create(
+        self, session_id: str | None, kernel_name: str | None, directory: str | None, isolation: IsolationPolicy | None = None
+    ) -> Session:
         """Make a session with a kernel, or give the one of that id."""
         known = set(self._sessions)
-        session = await self.named(session_id or str(uuid4()), kernel_name)
+        session = await self.named(session_id or str(uuid4()), kernel_name, isolation)
         try:
             await session.open(directory)
         except BaseException:
@@ -109,11 +124,11 @@ class Sessions:
         return session
 
     @asynccontextmanager
-    async def once(self, kernel_name: str | None) -> AsyncIterator[Session]:
+    async def once(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> AsyncIterator[Session]:
         """A session for one execution, which nobody else sees and which ends with the context. Raises ResourceExhausted."""
         if len(self._unnamed) >= self.limit:
             raise self._full()
-        session = Session(str(uuid4()), await self._kernel_name(kernel_name), self.kernels, self._tasks)
+        session = Session(str(uuid4()), await self._kernel_name(kernel_name), self.kernels, self._tasks, isolation=isolation)
         self._unnamed.add(session)
         try:
             yield session

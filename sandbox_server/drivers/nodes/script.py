@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from sandbox_server.core.errors import Failure, FileError, InvalidArgument, NotFound
+from sandbox_server.drivers.child import SESSION
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.lines import Lines
 from sandbox_server.drivers.nodes import outcome
@@ -31,6 +33,7 @@ class Program:
     stdin: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     directory: str | None = None
+    isolation: IsolationPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,13 @@ class Limits:
 
 
 class Scripts:
-    """Runs programs; `workspace` is where their directories are made."""
+    """Runs programs; `workspace` is where their directories are made, `limits` are rlimits beside the memory's."""
 
-    def __init__(self, processes: Processes, files: Files, *, workspace: str) -> None:
+    def __init__(self, processes: Processes, files: Files, *, workspace: str, limits: Mapping[str, int] | None = None) -> None:
         self._processes = processes
         self._files = files
         self._workspace = workspace
+        self._limits = limits or {}
 
     async def run(self, node: Node, program: Program, limits: Limits) -> Outcome:
         """Run a program to its end, or until its time is over, when it is told to end and then made to.
@@ -69,7 +73,9 @@ class Scripts:
                         stderr=stderr.theirs,
                         pipe=(told.theirs, told.theirs),
                         on_exit="kill",
-                        limits={"data": limits.memory, "core": 0},
+                        env={SESSION: "nodejs:program"},
+                        limits={"data": limits.memory, "core": 0, **self._limits},
+                        isolation=program.isolation,
                     )
                     for end in (stdout, stderr, given, told):
                         end.release()

@@ -2,11 +2,15 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
+from sandbox_server.drivers.child import SESSION
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.lines import Line, Lines
 from sandbox_server.drivers.nodes import outcome
 from sandbox_server.drivers.nodes.nodes import SETUP, Node
@@ -19,6 +23,16 @@ SCRIPT = str(SETUP / "session.mjs")
 INPUT_LIMIT = 1 << 20
 GRACE = 3.0
 """Seconds beyond its time that code has before its process is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a session's process runs: its directory, the session by name, rlimits beside the memory's, and what it is kept from."""
+
+    directory: str
+    session: str
+    limits: Mapping[str, int]
+    isolation: IsolationPolicy | None
 
 
 class Running:
@@ -44,7 +58,7 @@ class Running:
         assert self._process
         return self._process
 
-    async def start(self, processes: Processes, node: Node, directory: str | None, memory: int) -> None:
+    async def start(self, processes: Processes, node: Node, place: Place, memory: int) -> None:
         """Start it. Raises as `Processes.start` does."""
         await self._opened.enter_async_context(self.lines)
         self._stdout = self._opened.enter_context(PipeReader(lambda chunk: self._out.take(chunk)))
@@ -53,13 +67,15 @@ class Running:
         ends = (self._stdin, self._stdout, self._stderr)
         self._process = await processes.start(
             node.argv(SCRIPT),
-            cwd=directory,
+            cwd=place.directory,
+            env={SESSION: place.session},
             stdin=self._stdin.theirs,
             stdout=self._stdout.theirs,
             stderr=self._stderr.theirs,
             pipe=(self.lines.theirs, self.lines.theirs),
             on_exit="kill",
-            limits={"data": memory, "core": 0},
+            limits={"data": memory, "core": 0, **place.limits},
+            isolation=place.isolation,
         )
         self._opened.push_async_callback(put_down, self._process)
         for end in (*ends, self.lines):
@@ -89,13 +105,25 @@ class Running:
 
 
 class Session:
-    """One session. `max_idle` is in seconds, the times in seconds since the epoch."""
+    """One session. `max_idle` is in seconds, the times in seconds since the epoch; `isolation` and `limits` hold for all its processes."""
 
-    def __init__(self, session_id: str, node: Node, processes: Processes, *, directory: str, max_idle: int) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        node: Node,
+        processes: Processes,
+        *,
+        directory: str,
+        max_idle: int,
+        isolation: IsolationPolicy | None = None,
+        limits: Mapping[str, int] | None = None,
+    ) -> None:
         self.id = session_id
         self.node = node
         self.directory = directory
         self.max_idle = max_idle
+        self.isolation = isolation
+        self._limits = limits or {}
         self.created_at = self.last_used = time.time()
         self.closed = False
         self._processes = processes
@@ -171,10 +199,13 @@ class Session:
         await self._end()
         running = Running()
         try:
-            await running.start(self._processes, self.node, self.directory, memory)
-        except NotFound as error:
+            place = Place(self.directory, f"nodejs:{self.id}", self._limits, self.isolation)
+            await running.start(self._processes, self.node, place, memory)
+        except BaseException as error:
             await running.__aexit__(None, None, None)
-            raise InvalidArgument(error.message) from error
+            if isinstance(error, NotFound):
+                raise InvalidArgument(error.message) from error
+            raise
         if self.closed:  # meanwhile
             await running.__aexit__(None, None, None)
             raise NotFound("Session not found", session_id=self.id)

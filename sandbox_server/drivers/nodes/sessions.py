@@ -1,13 +1,14 @@
 """All Node.js sessions: at most so many, found by id, closed when nobody uses them."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.session import Session
 from sandbox_server.drivers.process import Processes
@@ -21,12 +22,23 @@ RETRY_AFTER = 5.0
 class Sessions:
     """The sessions; an asynchronous context manager, which ends them all. `check` is how often idle ones are looked for, in seconds."""
 
-    def __init__(self, processes: Processes, nodes: Nodes, *, workspace: str, limit: int, memory: int, check: float = 5.0) -> None:
+    def __init__(
+        self,
+        processes: Processes,
+        nodes: Nodes,
+        *,
+        workspace: str,
+        limit: int,
+        memory: int,
+        check: float = 5.0,
+        limits: Mapping[str, int] | None = None,
+    ) -> None:
         self.nodes = nodes
         self._processes = processes
         self._workspace = workspace
         self._limit = limit
         self._memory = memory
+        self._limits = limits
         self._check = check
         self._sessions: dict[str, Session] = {}
         self._tasks = Tasks()
@@ -58,9 +70,17 @@ class Sessions:
         return session
 
     async def create(
-        self, session_id: str | None, version: str | None, directory: str | None, max_idle: int = MAX_IDLE
+        self,
+        session_id: str | None,
+        version: str | None,
+        directory: str | None,
+        max_idle: int = MAX_IDLE,
+        isolation: IsolationPolicy | None = None,
     ) -> tuple[Session, bool]:
-        """Open a session; gives it, and whether it is new. Raises Conflict for one of another version, and ResourceExhausted."""
+        """Open a session; gives it, and whether it is new.
+
+        Raises Conflict for one of another version or isolation, or one that cannot be enforced, and ResourceExhausted.
+        """
         session_id = session_id or str(uuid4())
         if len(session_id) > MAX_ID or not session_id.isprintable() or "/" in session_id:
             raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", session_id=session_id[:MAX_ID])
@@ -68,8 +88,12 @@ class Sessions:
         if existing := self._sessions.get(session_id):
             if version and existing.node != node:
                 raise Conflict(f"session {session_id!r} runs {existing.node.name}", hint="use another session")
+            if isolation not in (None, existing.isolation):
+                raise Conflict(f"session {session_id!r} was made with another isolation", hint="use another session")
             return existing, False
-        return await self._open(Session(session_id, node, self._processes, directory=directory or self._workspace, max_idle=max_idle)), True
+        place = directory or self._workspace
+        made = Session(session_id, node, self._processes, directory=place, max_idle=max_idle, isolation=isolation, limits=self._limits)
+        return await self._open(made), True
 
     async def remove(self, session: Session) -> None:
         """Close a session."""

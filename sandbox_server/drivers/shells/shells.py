@@ -260,6 +260,7 @@ class Shells:
 
     def _spawn(self, shell: Shell, start: Start) -> Spawn:
         environment = {
+            **self._processes.environment,
             "TANDEM_SHELL": shell._file.path,
             "TANDEM_DIRECTORY": start.directory,
             "TANDEM_LINKS": "-L" if start.links == "keep" else "-P",

@@ -37,6 +37,8 @@ class DownloadList:
     async def list_downloads(self) -> list[DownloadState]:
         """List the browser's downloads and where their files are, the oldest first."""
         await self._devtools.connection()
+        for download in self._downloads.all:
+            download.told |= download.state != "in_progress"
         return [_shown(download) for download in self._downloads.all]
 
 

@@ -150,7 +150,8 @@ class Network:
     async def export_har(self, request: ExportHarRequest) -> Exported:
         """Write the log of requests into a file, as an HTTP Archive 1.2.
 
-        With all header fields and cookies, and what was posted up to 64 KiB each; without the bodies of the answers.
+        With all header fields and cookies, what was posted up to 64 KiB each, and answers that are text up to 256 KiB each, the latest
+        16 MiB of them.
         """
         browser = (await self._devtools.command("Browser.getVersion"))["product"]
         document = har.archive(list(self._devtools.traffic), version=self._version, browser=browser)

@@ -1,10 +1,11 @@
 """How each language is run: what becomes of the code, by the names of the answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
 from sandbox_server.core import DeadlineExceeded, InvalidArgument, NotFound, Reply
+from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import Bounds
 from sandbox_server.drivers.kernels.outputs import Output, stream_text
@@ -31,11 +32,17 @@ class PythonRunner:
         if request.stateful:
             session_id = request.session_id or str(uuid4())
             _, execution = await self._sessions.begin(
-                session_id, None, request.code, timeout=timeout, bounds=self._bounds, directory=request.cwd
+                session_id,
+                None,
+                request.code,
+                timeout=timeout,
+                bounds=self._bounds,
+                directory=request.cwd,
+                isolation=request.isolation,
             )
             await execution.wait()
             return python_answer(request, execution, session_id)
-        async with self._sessions.once(None) as session:
+        async with self._sessions.once(None, request.isolation) as session:
             execution = await session.begin(request.code, timeout=timeout, bounds=self._bounds, directory=request.cwd)
             await execution.wait()
         return python_answer(request, execution, None)
@@ -56,9 +63,10 @@ class NodeRunner:
         typescript = request.language == "typescript"
         if not request.stateful:
             node = await self._sessions.nodes.get(None)
-            outcome = await self._scripts.run(node, Program(request.code, typescript, directory=request.cwd), limits)
+            program = Program(request.code, typescript, directory=request.cwd, isolation=request.isolation)
+            outcome = await self._scripts.run(node, program, limits)
             return node_answer(request, outcome, None)
-        session, created = await self._sessions.create(request.session_id, None, request.cwd)
+        session, created = await self._sessions.create(request.session_id, None, request.cwd, isolation=request.isolation)
         if request.cwd and not created:
             session.move(request.cwd)
         return node_answer(request, await session.execute(request.code, limits, typescript=typescript), session.id)
@@ -67,9 +75,10 @@ class NodeRunner:
 class BashRunner:
     """Runs bash, each time in a process of its own."""
 
-    def __init__(self, processes: Processes, output_bytes: int) -> None:
+    def __init__(self, processes: Processes, output_bytes: int, limits: Mapping[str, int] | None = None) -> None:
         self._processes = processes
         self._output_bytes = output_bytes
+        self._limits = limits or {}
 
     async def run(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
         """Run a script."""
@@ -80,7 +89,16 @@ class BashRunner:
         try:
             argv = ["bash", "-c", 'eval "$(cat)"'] if len(script) > _MAX_WORD else ["bash", "-c", request.code]
             given = script if len(script) > _MAX_WORD else b""
-            done = await self._processes.run(argv, cwd=request.cwd, input=given, timeout=timeout, max_output=self._output_bytes)
+            done = await self._processes.run(
+                argv,
+                cwd=request.cwd,
+                env={SESSION: "code:bash"},
+                input=given,
+                timeout=timeout,
+                max_output=self._output_bytes,
+                limits=self._limits,
+                isolation=request.isolation,
+            )
         except DeadlineExceeded:
             message = f"the script did not end within {timeout} s, and what it wrote is not known"
             return Reply(CodeExecuteResponse(language="bash", status="timeout", code=request.code), hint=message)

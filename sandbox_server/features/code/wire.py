@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox_server.core import Model
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 
 type Language = Literal["python", "javascript", "typescript", "bash"]
 
@@ -26,6 +27,8 @@ class CodeExecuteRequest(Model):
     """Keep variables for the next code with the same `session_id`. Not for bash: `/v1/shell/exec` keeps a shell."""
     session_id: str | None = None
     """Session whose variables it sees, with `stateful`; made when there is none of that id. Absent: a new one, which the answer names."""
+    isolation: IsolationPolicy | None = None
+    """What it is kept from. It holds for a session as long as that lives, from its first code on; absent later: the session's own."""
 
 
 class CodeExecuteResponse(Model):

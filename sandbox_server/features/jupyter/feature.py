@@ -81,7 +81,7 @@ class Jupyter:
     @operation("POST /v1/jupyter/sessions/create", scope="code", acts="shell")
     async def create_session(self, request: JupyterCreateSessionRequest) -> JupyterCreateSessionResponse:
         """Create a session, with a kernel that is ready."""
-        session = await self._sessions.create(request.session_id, request.kernel_name, request.cwd)
+        session = await self._sessions.create(request.session_id, request.kernel_name, request.cwd, request.isolation)
         return JupyterCreateSessionResponse(session_id=session.id, kernel_name=session.kernel_name, message="Session is ready")
 
     @operation("DELETE /v1/jupyter/sessions/{session_id}", scope="code", destructive=True, acts="shell")
@@ -97,7 +97,13 @@ class Jupyter:
     async def _begin(self, request: JupyterExecuteRequest) -> tuple[Session, Execution]:
         timeout = request.timeout or DEFAULT_TIMEOUT
         return await self._sessions.begin(
-            request.session_id, request.kernel_name, request.code, timeout=timeout, bounds=self._bounds, directory=request.cwd
+            request.session_id,
+            request.kernel_name,
+            request.code,
+            timeout=timeout,
+            bounds=self._bounds,
+            directory=request.cwd,
+            isolation=request.isolation,
         )
 
 

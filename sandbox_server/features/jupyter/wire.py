@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox_server.core import Model
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 
 type ExecutionStatus = Literal["running", "ok", "error", "timeout"]
 
@@ -26,6 +27,8 @@ class JupyterExecuteRequest(Model):
     idle, else a new one; the answer says which."""
     cwd: str | None = None
     """Working directory, absolute; the session stays there. Absent: where the session is, at first the workspace."""
+    isolation: IsolationPolicy | None = None
+    """What it is kept from. It holds for a session as long as that lives, from its first code on; absent later: the session's own."""
 
 
 class JupyterOutput(Model):
@@ -114,6 +117,8 @@ class JupyterCreateSessionRequest(Model):
     """Kernel, as `info` lists them. Absent: the default."""
     cwd: str | None = None
     """Working directory, absolute. Absent: the workspace."""
+    isolation: IsolationPolicy | None = None
+    """What its code is kept from, as long as the session lives."""
 
 
 class JupyterCreateSessionResponse(Model):

@@ -59,7 +59,7 @@ class NodeJS:
             return await self._evaluate(request, limits)
         node = await self._sessions.nodes.get(request.version)
         typescript = request.language == "typescript"
-        program = Program(request.code, typescript, request.stdin or "", request.files or {}, request.cwd)
+        program = Program(request.code, typescript, request.stdin or "", request.files or {}, request.cwd, request.isolation)
         return answer(request.code, await self._scripts.run(node, program, limits), None)
 
     @operation("GET /v1/nodejs/info", scope="view")
@@ -85,7 +85,7 @@ class NodeJS:
     async def create_session(self, request: NodeJSCreateSessionRequest) -> NodeJSCreateSessionResponse:
         """Open a session."""
         idle = request.max_idle_time or MAX_IDLE
-        session, created = await self._sessions.create(request.session_id, request.version, request.cwd, idle)
+        session, created = await self._sessions.create(request.session_id, request.version, request.cwd, idle, request.isolation)
         message = "Session created" if created else "Session already exists"
         return NodeJSCreateSessionResponse(session_id=session.id, created=created, message=message, session=_described(session))
 
@@ -119,7 +119,7 @@ class NodeJS:
         return NodeJSDeleteSessionResponse(deleted=True)
 
     async def _evaluate(self, request: NodeJSExecuteRequest, limits: Limits) -> Reply[NodeJSExecuteResponse]:
-        session, created = await self._sessions.create(request.session_id, request.version, request.cwd)
+        session, created = await self._sessions.create(request.session_id, request.version, request.cwd, isolation=request.isolation)
         if request.cwd and not created:
             session.move(request.cwd)
         if request.files:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox_server.core import Model
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 
 type ExecutionStatus = Literal["ok", "error", "timeout"]
 
@@ -34,6 +35,8 @@ class NodeJSExecuteRequest(Model):
     """Which Node.js: `node20`, `node22`, `node24`, or `20`, `22`, `24`. Absent: the default."""
     language: Literal["javascript", "typescript"] = "javascript"
     """Types are stripped from TypeScript, not checked; it takes Node.js 22 or later."""
+    isolation: IsolationPolicy | None = None
+    """What it is kept from. It holds for a session as long as that lives, from its first code on; absent later: the session's own."""
 
 
 class NodeJSOutput(Model):
@@ -111,6 +114,8 @@ class NodeJSCreateSessionRequest(Model):
     """Seconds without use after which it is closed."""
     version: str | None = None
     """Which Node.js. Absent: the default."""
+    isolation: IsolationPolicy | None = None
+    """What its code is kept from, as long as the session lives."""
 
 
 class NodeJSSession(Model):

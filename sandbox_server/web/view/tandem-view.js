@@ -21,6 +21,7 @@ export class TandemView extends HTMLElement {
   #worker;
   #size = { width: 1, height: 1 };
   #control = false;
+  #driving = false;
   /** @type {Input | undefined} */
   #input;
   /** @type {CodecMap | undefined} */
@@ -95,7 +96,12 @@ export class TandemView extends HTMLElement {
     return { ...this.#size };
   }
 
-  /** Whether this viewer's mouse and keyboard count. */
+  /** Whether this viewer's mouse and keyboard count now. */
+  get driving() {
+    return this.#driving;
+  }
+
+  /** Whether they count, or take control when they are used. */
   get control() {
     return this.#control && !this.hasAttribute("watch");
   }
@@ -116,6 +122,7 @@ export class TandemView extends HTMLElement {
         break;
       case "rights":
         this.#control = message.control;
+        this.#driving = message.driving;
         this.#allow();
         break;
       case "cursor":

@@ -1,7 +1,8 @@
 // The messages of the stream, as docs/stream-protocol.md describes them. No page, no socket: values in, values out.
 
 export const VERSION = 1;
-export const HOLDS_CONTROL = 1;
+export const MAY_ACT = 1;
+export const DRIVES = 2;
 const LAST = 1;
 const KEY_FRAME = 1;
 

@@ -4,15 +4,18 @@ import { decompress } from "/static/vendor/fzstd.mjs";
 import { Film, showsFilms } from "./decoders/film.js";
 import { decodeJpeg, pixelsOf } from "./decoders/jpeg.js";
 import { Picture } from "./picture.js";
-import { HOLDS_CONTROL, VERSION, parse, say } from "./wire.js";
+import { DRIVES, MAY_ACT, VERSION, parse, say } from "./wire.js";
 
 /** @typedef {import("./wire.js").Area} Area */
 /** @typedef {import("./wire.js").Operation} Operation */
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 4000;
-const PING_MS = 1000;
+const COUNT_MS = 1000;
+const PING_EVERY = 5;
 const MAX_CHANGED = 24;
+const LITTLE_BYTES = 1024;
+const HOLD_MS = 300;
 
 /** @param {object} message @param {Transferable[]} [moved] */
 const tell = (message, moved = []) => postMessage(message, { transfer: moved });
@@ -28,9 +31,11 @@ class Engine {
   #delay = FIRST_DELAY_MS;
   #order = Promise.resolve();
   #showsFilms = false;
-  #arrived = 0;
+  #unacknowledged = 0;
+  #held = 0;
   #pings = new Map();
   #ping = 0;
+  #measured = 0;
   #mapped = false;
   /** @type {{kind: string, area: Area}[]} */
   #map = [];
@@ -44,7 +49,7 @@ class Engine {
     this.address = address;
     this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false, desynchronized: true }));
     this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0 };
-    setInterval(() => this.#measure(), PING_MS);
+    setInterval(() => this.#measure(), COUNT_MS);
   }
 
   async start() {
@@ -93,6 +98,7 @@ class Engine {
   #received(socket, data) {
     const arrived = performance.now();
     this.statistics.bytes += data.byteLength;
+    this.#unacknowledged += data.byteLength;
     const message = parse(data);
     if (message.kind !== "part") return this.#other(socket, message);
     const begun = message.operations.map((operation) => (operation.kind === "jpeg" ? decodeJpeg(operation.body) : undefined));
@@ -115,7 +121,7 @@ class Engine {
         this.#delay = FIRST_DELAY_MS;
         this.#order = this.#order.then(() => this.#resize(message.width, message.height));
         tell({ kind: "state", state: "connected" });
-        tell({ kind: "rights", control: (message.rights & HOLDS_CONTROL) !== 0 });
+        tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
         break;
       case "size":
         this.#order = this.#order.then(() => this.#resize(message.width, message.height));
@@ -128,7 +134,7 @@ class Engine {
         this.#pings.delete(message.number);
         break;
       case "rights":
-        tell({ kind: "rights", control: (message.rights & HOLDS_CONTROL) !== 0 });
+        tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
         break;
       default:
         tell(message);
@@ -158,14 +164,29 @@ class Engine {
   async #part(socket, { frame, last, operations }, begun, arrived) {
     if (socket !== this.#socket) return;
     for (const [index, operation] of operations.entries()) await this.#do(operation, begun[index]);
-    this.#arrived = arrived;
     if (!last) return;
     this.#draw();
-    this.send(say.ack(frame, performance.now() - this.#arrived));
+    this.#acknowledge(frame, arrived);
     this.statistics.frames++;
     this.statistics.decoding = performance.now() - arrived;
     if (this.#mapped) tell({ kind: "map", rects: this.#map });
     this.#map = [];
+  }
+
+  /**
+   * At once where much is on its way; a little later where little is, so that typing costs one small packet a key.
+   * @param {number} frame
+   * @param {number} arrived
+   */
+  #acknowledge(frame, arrived) {
+    const socket = this.#socket;
+    clearTimeout(this.#held);
+    const now = () => {
+      this.#unacknowledged = 0;
+      if (socket === this.#socket) this.send(say.ack(frame, performance.now() - arrived));
+    };
+    if (this.#unacknowledged > LITTLE_BYTES) now();
+    else this.#held = setTimeout(now, HOLD_MS);
   }
 
   /**
@@ -189,8 +210,7 @@ class Engine {
         this.#note("film", [operation.area]);
         break;
       case "film ends":
-        this.#films.get(operation.number)?.close();
-        this.#films.delete(operation.number);
+        this.#endFilm(operation.number);
     }
   }
 
@@ -201,9 +221,16 @@ class Engine {
     return film;
   }
 
+  /** @param {number} number of a film; the picture is seen again where it was */
+  #endFilm(number) {
+    const film = this.#films.get(number);
+    if (film?.area.width) this.#picture.changed.push(film.area);
+    film?.close();
+    this.#films.delete(number);
+  }
+
   #endFilms() {
-    for (const film of this.#films.values()) film.close();
-    this.#films.clear();
+    for (const number of [...this.#films.keys()]) this.#endFilm(number);
   }
 
   /**
@@ -223,9 +250,11 @@ class Engine {
   }
 
   #measure() {
-    this.#pings.clear();
-    this.#pings.set(++this.#ping, performance.now());
-    this.send(say.ping(this.#ping));
+    if (this.#measured++ % PING_EVERY === 0) {
+      this.#pings.clear();
+      this.#pings.set(++this.#ping, performance.now());
+      this.send(say.ping(this.#ping));
+    }
     tell({ kind: "statistics", ...this.statistics });
     this.statistics.frames = this.statistics.bytes = 0;
   }

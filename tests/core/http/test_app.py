@@ -1,10 +1,10 @@
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from sandbox_server.core import FileError, Model, Socket, operation, socket
+from sandbox_server.core import FileError, Model, Slashes, Socket, operation, socket
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
@@ -39,6 +39,26 @@ def test_fields_come_from_path_and_query(client: TestClient) -> None:
     answer = client.get("/v1/sample/shelves/top%20left?colours=red&colours=blue&shiny=true&ticket=t")
 
     assert answer.json()["data"] == ["top left", "red", "blue", "True"]
+
+
+class Place(Model):
+    name: Annotated[str, Slashes()]
+
+
+class Places:
+    tag = "places"
+
+    @operation("GET /v1/places/{name}", scope="view")
+    async def place(self, request: Place) -> str:
+        """Say the name."""
+        return request.name
+
+
+@pytest.mark.parametrize("path", ["a/b/*", "a%2Fb%2F*"])
+def test_a_field_of_the_path_may_hold_slashes_where_that_is_said(path: str) -> None:
+    client = TestClient(create_app(operations(Places()), Dispatcher([])), headers=CALLER)
+
+    assert client.get(f"/v1/places/{path}").json()["data"] == "a/b/*"
 
 
 def test_a_field_that_does_not_exist_is_ignored_over_http_and_refused_to_agents(client: TestClient) -> None:

@@ -24,6 +24,16 @@ def of(devtools: Devtools, url: str) -> list[Exchange]:
     return [exchange for exchange in devtools.traffic if exchange.url == url and exchange.ended is not None]
 
 
+def exactly(devtools: Devtools, url: str) -> list[Exchange]:
+    """Those of which the headers on the wire are known, too, which the browser may tell last."""
+    return [exchange for exchange in of(devtools, url) if exchange.exact == {"request", "response"}]
+
+
+async def with_body(devtools: Devtools, url: str) -> Exchange:
+    found: list[Exchange] = await eventually(lambda: [exchange for exchange in of(devtools, url) if exchange.body])
+    return found[0]
+
+
 async def go(tab: Tab, url: str) -> None:
     await asyncio.to_thread(tab.go, url)
 
@@ -35,7 +45,7 @@ async def run(tab: Tab, script: str) -> Any:
 async def test_requests_are_logged_with_what_went_over_the_wire(devtools: Devtools, tab: Tab, site: str) -> None:
     await go(tab, f"{site}/page")
     assert await run(tab, f"fetch('{site}/post?a=1', {{method: 'POST', body: 'what'}}).then(r => r.text())") == "taken"
-    await eventually(lambda: of(devtools, f"{site}/post?a=1"))
+    await eventually(lambda: exactly(devtools, f"{site}/post?a=1"))
     page, posted = of(devtools, f"{site}/page")[0], of(devtools, f"{site}/post?a=1")[0]
     assert (page.kind, page.status, page.mime_type, page.page, page.failure) == ("document", 200, "text/html", tab.id, None)
     assert (posted.kind, posted.method, posted.post_data, posted.remote) == ("fetch", "POST", "what", "127.0.0.1")
@@ -43,9 +53,17 @@ async def test_requests_are_logged_with_what_went_over_the_wire(devtools: Devtoo
     assert (posted.seconds or -1) >= 0
 
 
+async def test_answers_that_are_text_are_kept(devtools: Devtools, tab: Tab, site: str) -> None:
+    await go(tab, f"{site}/page")
+    await run(tab, f"fetch('{site}/echo').then(r => r.text())")
+    page, echo = await with_body(devtools, f"{site}/page"), await with_body(devtools, f"{site}/echo")
+    assert page.body == "<!doctype html><title>/page</title><p>/page"
+    assert "host" in json.loads(echo.body or "")
+
+
 async def test_each_hop_of_a_redirect_is_a_request_of_its_own(devtools: Devtools, tab: Tab, site: str) -> None:
     await go(tab, f"{site}/redirect")
-    await eventually(lambda: of(devtools, f"{site}/echo"))
+    await eventually(lambda: exactly(devtools, f"{site}/echo") and exactly(devtools, f"{site}/redirect"))
     hop, end = of(devtools, f"{site}/redirect")[0], of(devtools, f"{site}/echo")[0]
     assert (hop.status, end.status) == (302, 200)
     assert ("Set-Cookie", "hop=1; Path=/; HttpOnly") in hop.response_headers

@@ -1,5 +1,6 @@
 """Archives are valid HAR 1.2, whatever the browser told."""
 
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -90,3 +91,9 @@ def test_the_schema_refuses_what_is_no_archive() -> None:
     del made["log"]["entries"][0]["response"]["content"]["size"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(made, SCHEMA)
+
+
+def test_an_answer_that_is_text_is_in_it() -> None:
+    content = entry_of(replace(WHOLE, body="<p>\u00fc"))["response"]["content"]
+    assert content == {"mimeType": "text/html", "size": 5, "text": "<p>\u00fc"}
+    assert "text" not in entry_of(WHOLE)["response"]["content"]

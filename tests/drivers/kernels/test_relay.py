@@ -11,7 +11,7 @@ from sandbox_server.drivers.kernels.relay import KNOCK_SECONDS, Message, Run, kn
 
 def run(room: int = 10_000, count: int = 100) -> tuple[Run, list[dict[str, Any]]]:
     told: list[dict[str, Any]] = []
-    return Run(lambda line: told.append(line["output"]), room, count), told
+    return Run(lambda line: told.append(line.get("output", line)), room, count), told
 
 
 def test_outputs_are_passed_on_and_other_messages_are_not() -> None:
@@ -20,7 +20,7 @@ def test_outputs_are_passed_on_and_other_messages_are_not() -> None:
     running.take("stream", {"name": "stdout", "text": "a"})
     running.take("execute_result", {"data": {"text/plain": "1"}, "metadata": {}})
 
-    assert [output["output_type"] for output in told] == ["stream", "execute_result"]
+    assert [output.get("output_type", output.get("event")) for output in told] == ["begun", "stream", "execute_result"]
 
 
 def test_text_over_the_limit_is_cut_and_counted_and_nothing_comes_after_it() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import FileError, InvalidArgument
+from sandbox_server.drivers.devtools.storage import Stored
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.browser.state import BrowserState, LoadStateRequest, SaveStateRequest
 from tests.features.browser.browsers import FakeDevtools
@@ -15,6 +16,7 @@ from tests.features.browser.browsers import FakeDevtools
 pytestmark = pytest.mark.anyio
 
 ITEMS = [{"name": "key", "value": "1"}]
+DATABASES = [{"name": "d", "version": 2, "stores": [{"name": "s", "keyPath": "id", "autoIncrement": False, "records": [{"value": {}}]}]}]
 
 
 class FakeStorage:
@@ -26,11 +28,11 @@ class FakeStorage:
     async def origins(self) -> list[str]:
         return ["https://a.example", "https://empty.example"]
 
-    async def read(self, origins: list[str]) -> dict[str, Any]:
-        return {origins[0]: ITEMS}
+    async def read(self, origins: list[str]) -> dict[str, Stored]:
+        return {origins[0]: Stored(ITEMS, DATABASES, "1 records")}
 
-    async def write(self, items: dict[str, Any]) -> None:
-        self.written |= items
+    async def write(self, stored: dict[str, Stored]) -> None:
+        self.written |= stored
 
 
 @pytest.fixture
@@ -51,11 +53,11 @@ def state(devtools: FakeDevtools, storage: FakeStorage, files: Files) -> Browser
 
 
 async def test_what_was_saved_can_be_loaded(state: BrowserState, devtools: FakeDevtools, storage: FakeStorage, home: Path) -> None:
-    saved = await state.save(SaveStateRequest(path="~/new/state.json"))
-    assert (saved.cookies, saved.origins) == (1, 1)
+    reply = await state.save(SaveStateRequest(path="~/new/state.json"))
+    assert (reply.data.cookies, reply.data.origins, reply.hint) == (1, 1, "Of https://a.example were left out: 1 records.")
     assert (home / "new/state.json").stat().st_mode & 0o777 == 0o600
     loaded = await state.load(LoadStateRequest(path="~/new/state.json"))
-    assert (loaded.cookies, loaded.origins, storage.written) == (1, 1, {"https://a.example": ITEMS})
+    assert (loaded.cookies, loaded.origins, storage.written) == (1, 1, {"https://a.example": Stored(ITEMS, DATABASES)})
     method, params = devtools.commands[-1]
     assert (method, params["cookies"][0]["domain"]) == ("Storage.setCookies", "a.example")
 

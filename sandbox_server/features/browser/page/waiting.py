@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -11,7 +10,7 @@ from sandbox_server.core import Conflict, Model, Reply, operation
 from sandbox_server.drivers.browser.dialogs import Answer
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 from sandbox_server.drivers.devtools.devtools import Devtools
-from sandbox_server.drivers.devtools.downloads import MAX_DOWNLOADS, Download, Downloads
+from sandbox_server.drivers.devtools.downloads import Download, Downloads
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.browser.page.driving import READ_SECONDS, Seconds, Selector, Targeted, milliseconds, told
 
@@ -87,7 +86,6 @@ class Waiting:
         self._devtools = devtools
         self._downloads = downloads
         self._files = files
-        self._told: deque[str] = deque(maxlen=MAX_DOWNLOADS)
         session.on_context(self._watch)
         downloads.on_begin(lambda begun: session.notice(f"A download began: {begun.suggested_filename}"))
 
@@ -117,7 +115,7 @@ class Waiting:
 
     async def _download(self, request: WaitRequest) -> Waited:
         download = self._recent() or await self._downloads.next(request.timeout)
-        self._told.append(_key(download))
+        download.told = True
         if download.path is None:
             raise Conflict(f"the download of {download.suggested_filename!r} failed: {download.error or download.state}", reason="network")
         if request.save_path:
@@ -128,14 +126,10 @@ class Waiting:
         return Waited(type="download", url=download.url or "", path=path, filename=download.suggested_filename)
 
     def _recent(self) -> Download | None:
-        """A download that ended already, and that no wait has told of."""
+        """A download that ended already, and that nobody was told of."""
         since = time.time() - RECENT_SECONDS
         ended = (each for each in self._downloads.all if each.state != "in_progress" and each.started > since)
-        return next((each for each in ended if _key(each) not in self._told), None)
-
-
-def _key(download: Download) -> str:
-    return download.path or download.id
+        return next((each for each in ended if not each.told), None)
 
 
 async def _on_page(driven: Driven, request: WaitRequest) -> None:

@@ -1,0 +1,116 @@
+"""Draws a scene on the desktop that is watched, over everything else: `source.py still|click|film|scroll|type|slides SECONDS`.
+
+Runs in the container of the product. Pictures are in the X server before they are shown, so that showing one costs next to nothing.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+
+import scenes
+from Xlib import X
+from Xlib import display as xlib
+
+
+class Scene:
+    """A window over the whole screen."""
+
+    def __init__(self) -> None:
+        self.display = xlib.Display("unix/:99")
+        screen = self.display.screen()
+        self.depth = screen.root_depth
+        self.window = screen.root.create_window(
+            0, 0, *scenes.SCREEN, 0, self.depth, background_pixel=0x336699, override_redirect=True, event_mask=X.ButtonPressMask
+        )
+        self.gc = self.window.create_gc()
+        self.window.map()
+        self.window.configure(stack_mode=X.Above)
+        for number, colour in enumerate(scenes.MARK):
+            self.fill((number * scenes.CELL, 0, scenes.CELL, scenes.CELL), colour)
+        self.number(0)
+
+    def fill(self, area: tuple[int, int, int, int], colour: tuple[int, int, int]) -> None:
+        """Fill an area of the window."""
+        self.gc.change(foreground=colour[0] << 16 | colour[1] << 8 | colour[2])
+        self.window.fill_rectangle(self.gc, *area)
+
+    def number(self, number: int) -> None:
+        """Show the number of a picture; what was drawn before is on the screen when this returns."""
+        gray = number ^ number >> 1
+        for bit in range(scenes.CODE_BITS):
+            left = scenes.CODE_AT[0] + bit * scenes.CELL
+            self.fill((left, scenes.CODE_AT[1], scenes.CELL, scenes.CELL), (255,) * 3 if gray >> bit & 1 else (0,) * 3)
+        self.display.sync()
+
+    def pixmap(self, image: "scenes.Image.Image") -> object:
+        """A picture in the X server."""
+        made = self.window.create_pixmap(*image.size, self.depth)
+        made.put_pil_image(made.create_gc(), 0, 0, image)
+        self.display.sync()
+        return made
+
+    def show(self, pixmap: object, area: tuple[int, int, int, int], top: int = 0) -> None:
+        """Show a part of a picture from the row `top` on."""
+        self.window.copy_area(self.gc, pixmap, 0, top, area[2], area[3], area[0], area[1])
+
+
+def run(scene: Scene, draw: Callable[[int], None], rate: float, seconds: float) -> None:
+    """Draw picture after picture at a rate, and say how many were drawn."""
+    ready()
+    start, number = time.monotonic(), 0
+    while (now := time.monotonic()) < start + seconds:
+        number += 1
+        draw(number)
+        scene.number(number & 0xFFFF)
+        time.sleep(max(0.0, start + number / rate - time.monotonic()))
+    sys.stdout.write(f"{number / (now - start):.2f}\n")
+
+
+def ready() -> None:
+    """Say that the scene begins."""
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+
+
+def click(scene: Scene, seconds: float) -> None:
+    """Change the target's colour at each click."""
+    ready()
+    end, lit = time.monotonic() + seconds, False
+    while time.monotonic() < end:
+        if not scene.display.pending_events():
+            time.sleep(0.0005)
+            continue
+        if scene.display.next_event().type == X.ButtonPress:
+            lit = not lit
+            scene.fill(scenes.TARGET, (240,) * 3 if lit else (20,) * 3)
+            scene.display.sync()
+
+
+def main() -> None:
+    """Draw the scene that is asked for."""
+    kind, seconds = sys.argv[1], float(sys.argv[2])
+    scene = Scene()
+    if kind == "film":
+        pictures = [scene.pixmap(scenes.film(number)) for number in range(scenes.FILM_FRAMES)]
+        run(scene, lambda n: scene.show(pictures[n % scenes.FILM_FRAMES], scenes.FILM), scenes.FILM_RATE, seconds)
+    elif kind == "scroll":
+        page, room = scene.pixmap(scenes.page()), scenes.PAGE_HEIGHT - scenes.PAGE[3]
+        run(scene, lambda n: scene.show(page, scenes.PAGE, n * scenes.SCROLL_STEP % room), scenes.SCROLL_RATE, seconds)
+    elif kind == "slides":
+        slides = [scene.pixmap(scenes.slide(number)) for number in range(6)]
+        run(scene, lambda n: scene.show(slides[n % 6], scenes.PAGE), scenes.SLIDE_RATE, seconds)
+    elif kind == "type":
+        run(
+            scene,
+            lambda n: scene.window.draw_text(scene.gc, 200 + n * 8 % 800, 300 + n // 100 * 20, b"etaoin"[n % 6 : n % 6 + 1]),
+            8,
+            seconds,
+        )
+    elif kind == "click":
+        click(scene, seconds)
+    else:
+        ready()
+        time.sleep(seconds)
+
+
+main()

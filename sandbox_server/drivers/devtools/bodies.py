@@ -1,0 +1,54 @@
+"""Bodies of answers that are text, as far as there is room: what an archive of requests shows of them.
+
+The browser forgets a body when its page goes elsewhere, so each is asked for as soon as it is whole.
+"""
+
+import re
+from collections import deque
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.devtools.connection import Connection, Object, Refused
+from sandbox_server.drivers.devtools.traffic import MAX_BODY, Exchange
+
+MAX_BODIES = 16 << 20
+"""Characters of all bodies together; the oldest go first."""
+MAX_ASKED = 32
+"""Bodies that are waited for at once; what ends meanwhile goes without."""
+_TEXT = re.compile(r"text/|image/svg|application/(.*\+)?(json|xml|javascript|ecmascript|x-javascript)\b", re.IGNORECASE)
+
+
+class Bodies:
+    """The bodies of the latest answers, which are in their exchanges."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Exchange] = deque()
+        self._size = 0
+        self._asked = 0
+
+    def wants(self, exchange: Exchange, ended: Object) -> bool:
+        """Whether the body of an answer is to be asked for, of which `Network.loadingFinished` told just now."""
+        return self._asked < MAX_ASKED and bool(_TEXT.match(exchange.mime_type)) and ended.get("encodedDataLength", 0) <= MAX_BODY
+
+    async def fetch(self, connection: Connection, exchange: Exchange) -> None:
+        """Ask for a body, and keep it unless it is too long; the browser may have none any more."""
+        self._asked += 1
+        try:
+            answer = await connection.command("Network.getResponseBody", {"requestId": exchange.id}, exchange.session)
+        except (Refused, TimeoutError, Unavailable):
+            return
+        finally:
+            self._asked -= 1
+        if not answer["base64Encoded"]:
+            self._keep(exchange, str(answer["body"]))
+
+    def _keep(self, exchange: Exchange, body: str) -> None:
+        if len(body) > MAX_BODY:
+            exchange.cut = True
+            return
+        exchange.body = body
+        self._kept.append(exchange)
+        self._size += len(body)
+        while self._size > MAX_BODIES:
+            oldest = self._kept.popleft()
+            self._size -= len(oldest.body or "")
+            oldest.body, oldest.cut = None, True

@@ -1,0 +1,262 @@
+"""The forward proxy: what the browser and the shells go through, and which hosts a port of the sandbox answers."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from typing import Annotated, Literal
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import Field
+
+from sandbox_server.core import Blob, InvalidArgument, Model, NotFound, Reply, ResourceExhausted, Slashes, operation
+from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.proxy.configuration import MAPPED_PORT
+from sandbox_server.drivers.proxy.pac import pac
+from sandbox_server.drivers.proxy.plan import Plan
+from sandbox_server.drivers.proxy.proxy import Proxy
+from sandbox_server.proxy_settings import Route, Upstream, pattern, route, upstream
+
+MAX_ENTRIES = 500
+REACH_SECONDS = 5.0
+
+type Text = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class ProxyUpstream(Model):
+    addr: str
+    """Host and port."""
+    username: str | None = None
+    """By which the upstream knows us."""
+    password: str | None = None
+    """Always null: the password is told to nobody."""
+
+
+class ProxyUpstreamUpdateRequest(Model):
+    server: Annotated[str, Field(min_length=1, max_length=16384)]
+    """`host:port` or `user:password@host:port`, with `http://` or `https://` before it or without."""
+    auth_cmd: Annotated[str, Field(max_length=4096)] | None = None
+    """Shell command that writes `user:password`, which counts instead of what is in `server`; it runs out of the agent's sight."""
+
+
+class ProxyMappingRoute(Model):
+    source: str
+    target: str
+    source_host: str
+    """Host of the source, which may hold `*`."""
+    source_path: str = "/"
+    """What paths begin with."""
+    internal_port: int
+    """Loopback port that takes what browsers send to the source through a tunnel."""
+
+
+class ProxyMappingAddRequest(Model):
+    source: Text
+    """`[http://]host[:port][/path]`; `*` in the host stands for anything."""
+    target: Text
+    """`[host:]port[/path]`; without a host, this machine."""
+
+
+class MappingRef(Model):
+    source: Annotated[str, Slashes()]
+
+
+class ProxyBypassRequest(Model):
+    pattern: Text
+    """A domain (`*.example.com`, `.example.com`), an address or a network (`10.0.0.0/8`)."""
+
+
+class DiagnoseRequest(Model):
+    url: Text
+    """Where a request would go."""
+
+
+class ProxyDiagnoseResult(Model):
+    url: str
+    route: Literal["mapping", "upstream", "direct"]
+    """Who is connected to: a target of ours, the upstream proxy, or the host itself."""
+    matched_mapping: ProxyMappingRoute | None = None
+    resolved_target: str | None = None
+    """Host and port that is connected to, of a mapping with its path."""
+    target_reachable: bool = False
+    """Whether it takes connections now."""
+
+
+class ProxyHealthCheck(Model):
+    healthy: bool
+    gost_alive: bool
+    """Whether the proxy is there; its name is the contract's."""
+    nginx_alive: bool
+    """Whether the gateway is there."""
+    config_consistent: bool
+    """Whether the proxy's configuration is what these operations tell."""
+    inconsistencies: list[str] = Field(default_factory=list)
+
+
+class ForwardProxy:
+    """What the proxy does, changed while it runs; the browser is not restarted for it."""
+
+    tag = "proxy"
+
+    def __init__(self, proxy: Proxy, gateway: Components) -> None:
+        self._proxy = proxy
+        self._gateway = gateway
+
+    @operation("GET /v1/proxy/upstream", scope="view")
+    async def get_upstream(self) -> ProxyUpstream | None:
+        """Tell which proxy everything is sent through; null where everything is connected to directly."""
+        return _shown(self._proxy.plan.upstream)
+
+    @operation("PUT /v1/proxy/upstream", scope="admin")
+    async def set_upstream(self, request: ProxyUpstreamUpdateRequest) -> ProxyUpstream:
+        """Send everything through a proxy from now on, with its credentials added; the browser is never asked for them."""
+        try:
+            found = upstream(request.server)
+        except ValueError as error:
+            raise InvalidArgument(f"server {error}", field="server") from None
+        plan = await self._proxy.change(lambda plan: replace(plan, upstream=found, auth_command=request.auth_cmd or None))
+        return _shown(plan.upstream) or ProxyUpstream(addr=found.address)
+
+    @operation("DELETE /v1/proxy/upstream", scope="admin")
+    async def remove_upstream(self) -> None:
+        """Connect directly from now on."""
+        await self._proxy.change(lambda plan: replace(plan, upstream=None, auth_command=None))
+
+    @operation("GET /v1/proxy/mappings", scope="view")
+    async def list_mappings(self) -> list[ProxyMappingRoute]:
+        """List the hosts that a port of the sandbox answers."""
+        return [_mapping(each) for each in self._proxy.plan.routes]
+
+    @operation("POST /v1/proxy/mappings", scope="admin")
+    async def add_mapping(self, request: ProxyMappingAddRequest) -> ProxyMappingRoute:
+        """Let a port answer for a host, in place of what answered for that source before.
+
+        Requests over http are passed on with the host that was asked for; over https the target has to speak TLS itself.
+        """
+        try:
+            found = route(request.source, request.target)
+        except ValueError as error:
+            raise InvalidArgument(str(error)) from None
+        await self._proxy.change(lambda plan: replace(plan, routes=_limited((*_without(plan, found.source), found))))
+        return _mapping(found)
+
+    @operation("DELETE /v1/proxy/mappings/{source}", scope="admin")
+    async def remove_mapping(self, request: MappingRef) -> None:
+        """Let a host answer for itself again."""
+        if all(each.source != request.source for each in self._proxy.plan.routes):
+            raise NotFound(f"no mapping of {request.source!r}", source=request.source)
+        await self._proxy.change(lambda plan: replace(plan, routes=tuple(_without(plan, request.source))))
+
+    @operation("GET /v1/proxy/excludes", scope="view")
+    async def list_excludes(self) -> list[str]:
+        """List the hosts that are connected to directly."""
+        return list(self._proxy.plan.excludes)
+
+    @operation("POST /v1/proxy/excludes", scope="admin")
+    async def add_exclude(self, request: ProxyBypassRequest) -> Reply[list[str]]:
+        """Connect to some hosts directly; gives all of them."""
+        found = _pattern(request.pattern)
+        plan = await self._proxy.change(lambda plan: replace(plan, excludes=_limited(tuple(dict.fromkeys((*plan.excludes, found))))))
+        return Reply(list(plan.excludes))
+
+    @operation("DELETE /v1/proxy/excludes", scope="admin", takes_body=True)
+    async def remove_exclude(self, request: ProxyBypassRequest) -> Reply[list[str]]:
+        """Send some hosts through the upstream again; gives those that are left."""
+        found = _pattern(request.pattern)
+        if found not in self._proxy.plan.excludes:
+            raise NotFound(f"{request.pattern!r} is not excluded", pattern=request.pattern)
+        plan = await self._proxy.change(lambda plan: replace(plan, excludes=tuple(each for each in plan.excludes if each != found)))
+        return Reply(list(plan.excludes))
+
+    @operation("GET /v1/proxy/diagnose", scope="admin")
+    async def diagnose(self, request: DiagnoseRequest) -> ProxyDiagnoseResult:
+        """Tell where a request would go, and whether somebody is there."""
+        url, host, port = _address(request.url)
+        plan = self._proxy.plan
+        if mapping := plan.mapped(url.scheme, host, port, url.path or "/"):
+            reachable = await _takes_connections(mapping.target_host, mapping.target_port)
+            shown = _mapping(mapping)
+            return ProxyDiagnoseResult(
+                url=request.url, route="mapping", matched_mapping=shown, resolved_target=mapping.target, target_reachable=reachable
+            )
+        through = plan.upstream if plan.to_upstream(host) else None
+        target = (through.host, through.port) if through else (host, port)
+        return ProxyDiagnoseResult(
+            url=request.url,
+            route="upstream" if through else "direct",
+            resolved_target=through.address if through else f"{host}:{port}",
+            target_reachable=await _takes_connections(*target),
+        )
+
+    @operation("GET /v1/proxy/health", scope="view", operation_id="health")
+    async def health(self) -> ProxyHealthCheck:
+        """Tell whether the proxy is there, and does what it was told."""
+        alive, consistent = await self._proxy.state()
+        gateway = set(self._gateway.states().values()) == {"ready"}
+        problems = [] if consistent else ["the proxy's configuration is not the one that was asked for"]
+        return ProxyHealthCheck(
+            healthy=alive and consistent and gateway,
+            gost_alive=alive,
+            nginx_alive=gateway,
+            config_consistent=consistent,
+            inconsistencies=problems,
+        )
+
+
+class ProxyPac:
+    """The same for a browser elsewhere."""
+
+    tag = "browser"
+
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+
+    @operation("GET /v1/browser/proxy.pac", scope="view", operation_id="get_proxy_pac", media_type="application/x-ns-proxy-autoconfig")
+    async def proxy_pac(self) -> Blob:
+        """Give where each request goes as a proxy auto-configuration file."""
+        return Blob(pac(self._proxy.plan, self._proxy.address).encode(), "application/x-ns-proxy-autoconfig")
+
+
+def _shown(found: Upstream | None) -> ProxyUpstream | None:
+    return ProxyUpstream(addr=found.address, username=found.username) if found else None
+
+
+def _mapping(found: Route) -> ProxyMappingRoute:
+    return ProxyMappingRoute(
+        source=found.source, target=found.target, source_host=found.host, source_path=found.path, internal_port=MAPPED_PORT
+    )
+
+
+def _without(plan: Plan, source: str) -> list[Route]:
+    return [each for each in plan.routes if each.source != source]
+
+
+def _limited[T](entries: tuple[T, ...]) -> tuple[T, ...]:
+    if len(entries) > MAX_ENTRIES:
+        raise ResourceExhausted(f"there may be {MAX_ENTRIES} of them", limit=MAX_ENTRIES)
+    return entries
+
+
+def _pattern(text: str) -> str:
+    try:
+        return pattern(text)
+    except ValueError as error:
+        raise InvalidArgument(str(error), field="pattern") from None
+
+
+def _address(url: str) -> tuple[SplitResult, str, int]:
+    with suppress(ValueError):
+        found = urlsplit(url if "://" in url else f"http://{url}")
+        if found.scheme in ("http", "https", "ws", "wss") and found.hostname:
+            secure = found.scheme in ("https", "wss")
+            return found._replace(scheme="https" if secure else "http"), found.hostname, found.port or (443 if secure else 80)
+    raise InvalidArgument("url must be an http or https address", field="url")
+
+
+async def _takes_connections(host: str, port: int) -> bool:
+    try:
+        async with asyncio.timeout(REACH_SECONDS):
+            _, writer = await asyncio.open_connection(host, port)
+    except (OSError, UnicodeError, TimeoutError):
+        return False
+    writer.close()
+    return True

@@ -1,0 +1,46 @@
+"""`sandbox plugins check`: every check, and what a person reads of them."""
+
+import json
+import sys
+from dataclasses import asdict
+
+from sandbox_server.app import Product, compose
+from sandbox_server.core.operation import Operation
+from sandbox_server.core.operation import operations as operations_of
+from sandbox_server.plugins import operations, routes, servers, services
+from sandbox_server.plugins.findings import Findings
+from sandbox_server.settings import Paths, Settings
+
+
+def findings(paths: Paths) -> list[Findings]:
+    """What was added to this image, kind by kind."""
+    own = compose(Settings(paths=Paths(custom_tools="/nowhere")))
+    return [
+        operations.check(paths.custom_tools, _operations(own)),
+        services.check([f"{folder}/supervisord" for folder in paths.added], f"{paths.code}/supervisord/components"),
+        routes.check(paths),
+        servers.check(paths.mcp_servers),
+    ]
+
+
+def _operations(product: Product) -> list[Operation]:
+    return [operation for feature in product.features for operation in operations_of(feature)]
+
+
+def report(found: list[Findings], *, as_json: bool) -> str:
+    """In words, or as JSON."""
+    if as_json:
+        return json.dumps([asdict(each) for each in found])
+    lines = []
+    for each in found:
+        lines.append(f"{each.kind}: {', '.join(each.added) or 'none'}")
+        lines += [f"  wrong: {problem}" for problem in each.problems]
+    return "\n".join(lines)
+
+
+def run(paths: Paths, *, as_json: bool) -> None:
+    """Write the report; exits 1 where anything is wrong."""
+    found = findings(paths)
+    sys.stdout.write(f"{report(found, as_json=as_json)}\n")
+    if any(each.problems for each in found):
+        raise SystemExit(1)

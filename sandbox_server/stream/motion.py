@@ -1,0 +1,134 @@
+"""What really moves: rects that keep changing although nothing in them scrolled. They are worth a film.
+
+Each tile is warmed by each change and cools with time: at 30 changes a second it is hot within a third of a second, at 10 within one and
+a half; a caret that blinks or a hand that types never makes it so.
+"""
+
+import ctypes
+from collections import deque
+from dataclasses import dataclass, field
+
+from sandbox_server.stream import pixels
+from sandbox_server.stream.pixels import TILE, Area, Rects, around
+
+WARMS = 32
+"""By one change."""
+COOLS = 160
+"""A second: five changes a second keep a tile as it is."""
+HOT = 192
+MIN_TILES = (4, 3)
+"""What is narrower or lower is sent as cheaply as it is."""
+MIN_SHARE = 0.6
+"""Of a rect's tiles, so many have to be hot: what moves apart is no film."""
+MAX_FILMS = 2
+STILL_SECONDS = 1.0
+STILL_CHANGES = 2
+"""With fewer changes than this in that time, a film ends."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a film is, in pixels, and when it changed of late."""
+
+    number: int
+    area: Area
+    changed: deque[float] = field(default_factory=lambda: deque(maxlen=STILL_CHANGES))
+
+    def is_still(self, now: float) -> bool:
+        """Whether it has ended."""
+        return now >= self.ends_at
+
+    @property
+    def ends_at(self) -> float:
+        """When it will have ended, if nothing more changes."""
+        return self.changed[0] + STILL_SECONDS
+
+
+class Motion:
+    """What moves on a screen of `width` x `height`, as one viewer is sent it."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self._width = width
+        self._height = height
+        self._columns, self._rows = -(-width // TILE), -(-height // TILE)
+        tiles = self._columns * self._rows
+        self._heat = (ctypes.c_uint8 * tiles)()
+        self._cooled = 0.0
+        self.places: list[Place] = []
+        self.skip = (ctypes.c_uint8 * tiles)()
+        """Tiles that films show, for `Shadow.changes`."""
+
+    def drawn(self, areas: list[Area], now: float) -> list[Place]:
+        """Note that the screen was drawn on; the films that show another picture now."""
+        changed = [place for place in self.places if any(_meet(place.area, area) for area in areas)]
+        for place in changed:
+            place.changed.append(now)
+        return changed
+
+    def note(self, rects: Rects, now: float) -> None:
+        """Note what changed and did not only move."""
+        pixels.cool(self._heat, int((now - self._cooled) * COOLS))
+        self._cooled = max(self._cooled, now)
+        pixels.warm(self._heat, self._columns, rects, WARMS)
+
+    def begin(self, now: float) -> list[Place]:
+        """The films that begin. One that has grown begins anew, under its number."""
+        begun: list[Place] = []
+        for tiles, hot in pixels.hot_tiles(self._heat, self._columns, self._rows, HOT):
+            whole, known, beside = self._with_neighbours(tiles, hot)
+            area = self._even(whole)
+            if area and _is_worth(whole, known) and len(self.places) - len(beside) < MAX_FILMS:
+                for place in beside:
+                    self.places.remove(place)
+                number = next(number for number in range(MAX_FILMS) if all(place.number != number for place in self.places))
+                begun.append(Place(number, area, deque([now], maxlen=STILL_CHANGES)))
+                self.places.append(begun[-1])
+                self._mark(whole, 1)
+        return begun
+
+    def _with_neighbours(self, tiles: Area, hot: int) -> tuple[Area, int, list[Place]]:
+        """The tiles with the films that they touch: around all of them, how many of these tiles move, and those films."""
+        x, y, width, height = tiles
+        beside = [place for place in self.places if _meet(self._tiles(place.area), (x - 1, y - 1, width + 2, height + 2))]
+        parts = [self._tiles(place.area) for place in beside]
+        return around([tiles, *parts]), hot + sum(wide * high for _, _, wide, high in parts), beside
+
+    def end(self, now: float) -> list[Place]:
+        """The films that end."""
+        ended = [place for place in self.places if place.is_still(now)]
+        for place in ended:
+            self.places.remove(place)
+            self._mark(self._tiles(place.area), 0)
+        return ended
+
+    @staticmethod
+    def _tiles(area: Area) -> Area:
+        x, y, width, height = area
+        return x // TILE, y // TILE, -(-width // TILE), -(-height // TILE)
+
+    @property
+    def ends_at(self) -> float | None:
+        """When the first film ends, if nothing more changes; None where there is none."""
+        return min((place.ends_at for place in self.places), default=None)
+
+    def _mark(self, tiles: Area, value: int) -> None:
+        column, row, width, height = tiles
+        for at in range(row, row + height):
+            first = at * self._columns + column
+            ctypes.memset(ctypes.addressof(self.skip) + first, value, width)
+            ctypes.memset(ctypes.addressof(self._heat) + first, 0, width)
+
+    def _even(self, tiles: Area) -> Area | None:
+        """The tiles in pixels; None where they end at an edge of the screen that has no even place, which films need."""
+        x, y = tiles[0] * TILE, tiles[1] * TILE
+        width, height = min(tiles[2] * TILE, self._width - x), min(tiles[3] * TILE, self._height - y)
+        return None if width % 2 or height % 2 else (x, y, width, height)
+
+
+def _is_worth(tiles: Area, hot: int) -> bool:
+    _, _, width, height = tiles
+    return width >= MIN_TILES[0] and height >= MIN_TILES[1] and hot >= width * height * MIN_SHARE
+
+
+def _meet(one: Area, other: Area) -> bool:
+    return all(one[axis] < other[axis] + other[axis + 2] and other[axis] < one[axis] + one[axis + 2] for axis in (0, 1))

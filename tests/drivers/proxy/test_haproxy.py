@@ -1,0 +1,80 @@
+import os
+import signal
+import stat
+import subprocess
+from typing import Any
+
+import pytest
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.proxy import haproxy as module
+from sandbox_server.drivers.proxy.configuration import configuration
+from sandbox_server.drivers.proxy.haproxy import Haproxy
+from sandbox_server.drivers.proxy.plan import Plan
+from sandbox_server.proxy_settings import ROUTES
+from tests.drivers.proxy.conftest import Program, free_port
+from tests.drivers.proxy.test_configuration import curl
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_it_waits_until_there_is_a_configuration(program: Program, until: Any) -> None:
+    haproxy = Haproxy(program.folder)
+    until(haproxy.waits)
+    assert not await haproxy.alive()
+
+    await haproxy.apply(configuration(Plan(), free_port()))
+
+    assert await haproxy.alive()
+    assert not haproxy.waits()
+    assert haproxy.has(configuration(Plan(), free_port())) is False
+
+
+async def test_its_configuration_is_read_by_its_user_alone(program: Program) -> None:
+    await Haproxy(program.folder).apply(configuration(Plan(), free_port()))
+
+    assert stat.S_IMODE(os.stat(f"{program.folder}/haproxy.cfg").st_mode) == 0o640
+
+
+async def test_another_configuration_counts_at_once(program: Program, site: int) -> None:
+    haproxy, port = Haproxy(program.folder), free_port()
+    for host in ("one.example", "two.example", "three.example"):
+        await haproxy.apply(configuration(Plan(routes=ROUTES.parse(f"{host}=:{site}")), port))
+        assert curl(port, f"http://{host}/") == f"200 site: / for {host}"
+
+
+async def test_one_that_it_does_not_understand_leaves_the_old_one_in_force(program: Program, site: int) -> None:
+    haproxy, port = Haproxy(program.folder), free_port()
+    await haproxy.apply(configuration(Plan(routes=ROUTES.parse(f"one.example=:{site}")), port))
+
+    with pytest.raises(Unavailable, match="does not take its new configuration") as refused:
+        await haproxy.apply("secret nonsense")
+
+    assert "secret" not in str(refused.value)
+    assert curl(port, "http://one.example/") == "200 site: / for one.example"
+
+
+async def test_it_serves_by_the_same_configuration_after_it_was_killed(program: Program, site: int) -> None:
+    haproxy, port = Haproxy(program.folder), free_port()
+    text = configuration(Plan(routes=ROUTES.parse(f"one.example=:{site}")), port)
+    await haproxy.apply(text)
+
+    program.stop(signal.SIGKILL)
+    assert not await haproxy.alive()
+    program.start()
+    await haproxy.apply(text)
+
+    assert curl(port, "http://one.example/") == "200 site: / for one.example"
+
+
+async def test_where_there_is_none_that_is_said(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "START_SECONDS", 0.2)
+
+    with pytest.raises(Unavailable, match="does not start"):
+        await Haproxy(str(tmp_path)).apply("x")
+    assert not Haproxy(str(tmp_path)).waits()
+
+
+def test_both_programs_are_in_the_image() -> None:
+    assert subprocess.run(["haproxy", "-v"], capture_output=True, check=True).stdout.startswith(b"HAProxy version 3.")
+    assert b"tinyproxy" in subprocess.run(["tinyproxy", "-v"], capture_output=True, check=True).stdout

@@ -1,0 +1,149 @@
+import socket
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.core.errors import InvalidArgument, NotFound, ResourceExhausted
+from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.proxy.proxy import Proxy
+from sandbox_server.features import proxy as module
+from sandbox_server.features.proxy import (
+    DiagnoseRequest,
+    ForwardProxy,
+    MappingRef,
+    ProxyBypassRequest,
+    ProxyDiagnoseResult,
+    ProxyMappingAddRequest,
+    ProxyPac,
+    ProxyUpstream,
+    ProxyUpstreamUpdateRequest,
+)
+from sandbox_server.settings import load
+from tests.drivers.proxy.test_proxy import Told
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def haproxy() -> Told:
+    return Told()
+
+
+@pytest.fixture
+async def proxy(haproxy: Told, tmp_path: Path) -> AsyncIterator[Proxy]:
+    async with Proxy(load({}).proxy, JsonFile(f"{tmp_path}/proxy.json"), haproxy, Processes("/nowhere"), None) as made:
+        yield made
+
+
+@pytest.fixture
+def feature(proxy: Proxy) -> ForwardProxy:
+    return ForwardProxy(proxy, Components({}))
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+async def set_upstream(feature: ForwardProxy, server: str) -> str:
+    shown: ProxyUpstream = await feature.set_upstream(ProxyUpstreamUpdateRequest(server=server))
+    return shown.model_dump_json()
+
+
+async def test_the_password_of_an_upstream_is_told_to_nobody(feature: ForwardProxy, proxy: Proxy, haproxy: Told) -> None:
+    told = [await set_upstream(feature, "user:s3cret@proxy.example:3128"), str(await feature.get_upstream())]
+    told += [str(await feature.health()), (await ProxyPac(proxy).proxy_pac()).body.decode()]
+
+    assert "s3cret" not in "".join(told)
+    assert told[0] == '{"addr":"proxy.example:3128","username":"user","password":null}'
+    assert haproxy.told
+
+
+async def test_an_upstream_that_is_none_is_not_repeated(feature: ForwardProxy) -> None:
+    with pytest.raises(InvalidArgument, match="server must be") as refused:
+        await set_upstream(feature, "user:s3cret@")
+    assert "s3cret" not in str(refused.value)
+
+
+async def test_an_upstream_is_removed(feature: ForwardProxy) -> None:
+    await set_upstream(feature, "proxy.example:3128")
+    await feature.remove_upstream()
+
+    assert await feature.get_upstream() is None
+
+
+async def test_mappings_are_added_replaced_and_removed(feature: ForwardProxy) -> None:
+    added = await feature.add_mapping(ProxyMappingAddRequest(source="api.my.app/v1/*", target=":3000"))
+    await feature.add_mapping(ProxyMappingAddRequest(source="api.my.app/v1/*", target=":3001/x/"))
+
+    assert (added.source_host, added.source_path, added.target) == ("api.my.app", "/v1/", "127.0.0.1:3000")
+    assert [each.target for each in await feature.list_mappings()] == ["127.0.0.1:3001/x/"]
+    await feature.remove_mapping(MappingRef(source="api.my.app/v1/*"))
+    assert await feature.list_mappings() == []
+    with pytest.raises(NotFound):
+        await feature.remove_mapping(MappingRef(source="api.my.app/v1/*"))
+
+
+@pytest.mark.parametrize(("source", "target"), [("a b", ":1"), ("a", "b")])
+async def test_what_is_no_mapping_is_refused(feature: ForwardProxy, source: str, target: str) -> None:
+    with pytest.raises(InvalidArgument):
+        await feature.add_mapping(ProxyMappingAddRequest(source=source, target=target))
+
+
+async def test_exclusions_are_added_once_and_removed(feature: ForwardProxy) -> None:
+    for pattern in ("*.Corp.example", "*.corp.example", "10.1.2.3/8"):
+        await feature.add_exclude(ProxyBypassRequest(pattern=pattern))
+
+    assert await feature.list_excludes() == ["*.corp.example", "10.0.0.0/8"]
+    assert (await feature.remove_exclude(ProxyBypassRequest(pattern="10.0.0.0/8"))).data == ["*.corp.example"]
+    with pytest.raises(NotFound):
+        await feature.remove_exclude(ProxyBypassRequest(pattern="10.0.0.0/8"))
+    with pytest.raises(InvalidArgument):
+        await feature.add_exclude(ProxyBypassRequest(pattern="a b"))
+
+
+async def test_there_is_a_limit_to_them(feature: ForwardProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_ENTRIES", 1)
+    await feature.add_exclude(ProxyBypassRequest(pattern="a"))
+
+    with pytest.raises(ResourceExhausted):
+        await feature.add_exclude(ProxyBypassRequest(pattern="b"))
+
+
+async def diagnose(feature: ForwardProxy, url: str) -> ProxyDiagnoseResult:
+    found: ProxyDiagnoseResult = await feature.diagnose(DiagnoseRequest(url=url))
+    return found
+
+
+async def test_where_a_request_goes_is_told(feature: ForwardProxy, port: int) -> None:
+    await set_upstream(feature, f"user:s3cret@127.0.0.1:{port}")
+    await feature.add_mapping(ProxyMappingAddRequest(source="my.app/v1/", target=f":{port}/x/"))
+    await feature.add_exclude(ProxyBypassRequest(pattern="127.0.0.2"))
+    upstream = await diagnose(feature, "https://example.com/x")
+    mapped = await diagnose(feature, "http://my.app/v1/y")
+    direct = await diagnose(feature, "http://127.0.0.2:1/")
+
+    assert (upstream.route, upstream.resolved_target, upstream.target_reachable) == ("upstream", f"127.0.0.1:{port}", True)
+    assert (mapped.route, mapped.resolved_target, mapped.target_reachable) == ("mapping", f"127.0.0.1:{port}/x/", True)
+    assert mapped.matched_mapping
+    assert mapped.matched_mapping.source == "my.app/v1/"
+    assert (direct.route, direct.resolved_target, direct.target_reachable) == ("direct", "127.0.0.2:1", False)
+    assert "s3cret" not in f"{upstream}{mapped}{direct}"
+
+
+@pytest.mark.parametrize("url", ["ftp://a/", "http://", "http://a:x/", "http://[", "://"])
+async def test_what_is_no_address_goes_nowhere(feature: ForwardProxy, url: str) -> None:
+    with pytest.raises(InvalidArgument):
+        await diagnose(feature, url)
+
+
+async def test_a_proxy_that_does_other_than_it_was_told_is_not_healthy(feature: ForwardProxy, haproxy: Told) -> None:
+    await set_upstream(feature, "proxy.example:3128")
+    haproxy.told.append("something else")
+    health = await feature.health()
+
+    assert (health.healthy, health.gost_alive, health.config_consistent, len(health.inconsistencies)) == (False, True, False, 1)

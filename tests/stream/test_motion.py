@@ -1,0 +1,65 @@
+"""What really moves is told from what types, blinks or scrolls past, and a film ends when it stands still."""
+
+from sandbox_server.stream.motion import MAX_FILMS, STILL_SECONDS, Motion
+from sandbox_server.stream.pixels import Area, rects_of
+
+SIZE = (1280, 1024)
+FILM = (64, 96, 640, 352)
+
+
+def run(motion: Motion, areas: list[Area], *, rate: float, seconds: float, start: float = 1.0) -> float:
+    """Let areas change at a rate, and films begin as they do; when it ended."""
+    now = start
+    while now < start + seconds:
+        motion.drawn(areas, now)
+        motion.note(rects_of(areas), now)
+        motion.begin(now)
+        now += 1 / rate
+    return now
+
+
+def test_what_changes_30_times_a_second_becomes_a_film_and_what_types_does_not() -> None:
+    motion = Motion(*SIZE)
+    run(motion, [FILM], rate=30, seconds=0.5)
+    assert [place.area for place in motion.places] == [FILM]
+    typed = Motion(*SIZE)
+    run(typed, [(200, 200, 160, 120)], rate=4, seconds=5)
+    assert typed.places == []
+
+
+def test_what_is_small_or_apart_is_no_film() -> None:
+    motion = Motion(*SIZE)
+    corners = [(number * 160, number * 96, 32, 32) for number in range(8)]
+    run(motion, [*corners, (0, 900, 1280, 32)], rate=60, seconds=1)
+    assert motion.places == []
+
+
+def test_the_tiles_of_a_film_are_left_out_until_it_ends() -> None:
+    motion = Motion(*SIZE)
+    now = run(motion, [FILM], rate=30, seconds=0.5)
+    assert sum(motion.skip) == 640 // 32 * 352 // 32
+    assert motion.ends_at is not None
+    assert motion.end(motion.ends_at - 0.01) == []
+    [ended] = motion.end(now + STILL_SECONDS)
+    assert ended.area == FILM
+    assert sum(motion.skip) == 0
+    assert motion.ends_at is None
+
+
+def test_a_film_that_grows_begins_anew_as_one() -> None:
+    motion = Motion(*SIZE)
+    now = run(motion, [(64, 96, 320, 352)], rate=30, seconds=0.5)
+    run(motion, [(64, 96, 320, 352), (384, 96, 64, 352)], rate=30, seconds=0.5, start=now)
+    assert [place.area for place in motion.places] == [(64, 96, 384, 352)]
+
+
+def test_there_are_a_bounded_number_of_films() -> None:
+    motion = Motion(*SIZE)
+    run(motion, [(number * 320, 0, 160, 96) for number in range(MAX_FILMS + 1)], rate=60, seconds=1)
+    assert sorted(place.number for place in motion.places) == list(range(MAX_FILMS))
+
+
+def test_a_film_that_no_even_rect_holds_is_none() -> None:
+    motion = Motion(333, 201)
+    run(motion, [(0, 0, 333, 201)], rate=60, seconds=1)
+    assert motion.places == []
