@@ -49,7 +49,7 @@ async def test_a_persons_first_input_takes_control_and_its_loss_is_told(tmp_path
         line = Line()
         seat = asyncio.create_task(ControlSeat(found).take_seat(line, Call(ANN, "request")))
         assert (await line.next())["drives"] is False
-        assert found.viewers == ["ann"]
+        assert [each.name for each in found.viewers] == ["ann"]
         line.said.put_nowait("drive")
         assert (await line.answer())["drives"] is True
         assert found.holding.holder == "ann"
