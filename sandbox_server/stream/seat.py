@@ -69,6 +69,8 @@ class Seat:
             with suppress(OSError, WebSocketException, TimeoutError):
                 async with unix_connect(self._socket, _ADDRESS, additional_headers=self._headers, compression=None) as connection:
                     self._connection = connection
+                    if self._answer:  # an input came before the seat was there
+                        await self._ask()
                     await self._listen(connection, changed)
             self._connection = None
             self._set(drives=False, changed=changed)
@@ -99,7 +101,6 @@ class Seat:
 
     async def _ask(self) -> None:
         if self._connection is None:
-            self._settle(drives=False)
             return
         with suppress(WebSocketException):
             await self._connection.send(_DRIVE)

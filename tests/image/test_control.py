@@ -159,6 +159,23 @@ def test_the_page_of_who_drives_needs_signing_in_and_loads_from_here_alone(sandb
     assert person.ask("GET", "/static/control/page.js").status_code == 200
 
 
+def test_an_agent_asks_a_person_and_gets_the_outcome(sandbox: "Sandbox", person: Person) -> None:
+    asked = {"kind": "choice", "reason": "Which seat?", "choices": ["aisle", "window"], "wait": 60}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "request_human", "arguments": asked}}
+    answers: list[httpx.Response] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(sandbox.request("POST", "/mcp", json=call, headers={"Accept": "application/json"}))
+    )
+    asking.start()
+    until(lambda: person.ask("GET", "/v1/handoffs").json()["data"], within=30)
+    [shown] = person.ask("GET", "/v1/handoffs").json()["data"]
+    assert sandbox.request("POST", f"/v1/handoffs/{shown['id']}/answer", json={"outcome": "done"}).status_code == 403
+    assert person.ask("POST", f"/v1/handoffs/{shown['id']}/claim").status_code == 200
+    assert person.ask("POST", f"/v1/handoffs/{shown['id']}/answer", json={"outcome": "done", "choice": "window"}).status_code == 200
+    asking.join(30)
+    assert '"choice":"window"' in answers[0].text.replace(" ", "").replace("\\", "")
+
+
 class Devtools:
     """A client of the browser's, with the agent's key."""
 
@@ -228,10 +245,12 @@ def test_frozen_nothing_acts(sandbox: "Sandbox", person: Person) -> None:
 def test_who_has_control_outlives_the_processes_that_know_it(start_sandbox: Callable[..., "Sandbox"]) -> None:
     sandbox = start_sandbox(env={"CONTROL_LOST_SECONDS": "600"})
     person = Person(sandbox)
+    asked = sandbox.request("POST", "/v1/handoffs", json={"reason": "to be remembered"}).json()["data"]["id"]
     taken = person.control("take")
     for component in ("api", "cdp"):
         sandbox.exec("pkill", "-9", "-f", f"sandbox_server {'serve' if component == 'api' else 'cdp'}")
         sandbox.wait_ready()
+    assert sandbox.request("GET", f"/v1/handoffs/{asked}").json()["data"]["status"] == "open"
     found = state_of(sandbox)
     assert (found["holder"], found["epoch"]) == (taken["holder"], taken["epoch"])
     until(lambda: sandbox.request("PUT", "/cdp/json/new?about:blank").status_code == 423, within=30)

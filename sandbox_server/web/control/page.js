@@ -1,6 +1,7 @@
 // The computer as a person sees it: its screen, who drives it, and how to take it and give it back.
 
 import { Clipboard } from "/static/vnc/clipboard.js";
+import { Handoffs } from "./handoffs.js";
 import { Lease } from "./lease.js";
 import { Panel } from "./panel.js";
 import { picture } from "./picture.js";
@@ -26,6 +27,7 @@ for (const [id, key] of /** @type {const} */ ([
   ["join", "join"],
   ["terminal", "terminal"],
   ["whole", "whole"],
+  ["notify", "notify"],
 ])) {
   find(`#${id}`).textContent = say(key);
 }
@@ -35,7 +37,19 @@ const panel = new Panel({ driver: find("#driver"), actions: find("#actions"), no
 const shown = await picture(screen, pictured, (copied) => clipboard.take(copied));
 const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join") }, (content) => shown.paste(content));
 broken("connecting");
+const handoffs = new Handoffs(find("#handoffs"), {
+  you: () => (lease.now && lease.now.you.person && lease.now.you.role !== "view" ? lease.now.you.name : undefined),
+  take: async () => {
+    if (!lease.now?.you.driving) await lease.do("take");
+  },
+  failed: (error) => panel.say(say("failed", { reason: error.message })),
+  changed: () => {
+    title();
+    point();
+  },
+});
 lease.follow();
+handoffs.follow();
 
 /**
  * @param {import("./lease.js").Control} control
@@ -45,12 +59,33 @@ lease.follow();
 function changed(control, kind, by) {
   panel.show(control);
   find("#driver").title = "";
-  document.title = `${find("#driver").textContent} · Tandem`;
+  title();
+  if (handoffs.open.length) handoffs.show();
   const drives = control.you.driving && control.you.role !== "view";
   find("#keyboard").hidden = !drives || !matchMedia("(pointer: coarse)").matches;
   find("#clip").hidden = !drives;
   if (drives && !drove && kind === "taken" && by === control.you.name) panel.say(say("taken"));
   drove = drives;
+}
+
+function title() {
+  const count = handoffs.open.length;
+  document.title = `${count ? `(${count}) ` : ""}${find("#driver").textContent} · Tandem`;
+}
+
+/** Draw a frame around what the first request is about, where the screen is on the page by now. */
+function point() {
+  const region = handoffs.open.find((handoff) => handoff.region)?.region;
+  const canvas = /** @type {HTMLCanvasElement | null} */ (screen.querySelector("canvas"));
+  const frame = find("#region");
+  frame.hidden = !region || !canvas;
+  if (!region || !canvas) return;
+  const [shown, around] = [canvas.getBoundingClientRect(), find("main").getBoundingClientRect()];
+  const scale = shown.width / canvas.width;
+  frame.style.left = `${shown.left - around.left + region.x * scale}px`;
+  frame.style.top = `${shown.top - around.top + region.y * scale}px`;
+  frame.style.width = `${region.width * scale}px`;
+  frame.style.height = `${region.height * scale}px`;
 }
 
 /** @param {"connecting" | "disconnected" | "refused"} reason */
@@ -63,6 +98,7 @@ function broken(reason) {
 function pictured(state) {
   const said = find("#picture");
   said.hidden = state === "connected";
+  if (state === "connected") setTimeout(point, 500); // the picture is fitted by then
   said.textContent = say(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
 }
 
@@ -86,6 +122,11 @@ function shortcut(event) {
   if (event.key === "Enter" && first) panel.run(first);
 }
 
+new ResizeObserver(point).observe(screen);
+find("#notify").hidden = globalThis.Notification?.permission !== "default";
+find("#notify").onclick = async () => {
+  find("#notify").hidden = (await Notification.requestPermission()) !== "default";
+};
 screen.addEventListener("pointerdown", clicked, { capture: true });
 addEventListener("keydown", shortcut, { capture: true });
 find("#keyboard").onclick = () => typed.focus();
