@@ -153,6 +153,14 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.c
     && fetch /opt/tools/bin/pip --python /opt/browser-use/bin/python install --no-deps --require-hashes --no-compile -r /requirements/browser-use.txt \
     && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/browser-use/lib
 
+FROM tools AS agents
+ARG PIP_INDEX_URL
+COPY requirements/agents.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    python3 -m venv --without-pip /opt/agents \
+    && fetch /opt/tools/bin/pip --python /opt/agents/bin/python install --no-deps --require-hashes --no-compile -r /requirements/agents.txt \
+    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/agents/lib
+
 # --- code: ours, compiled. It changes most, so it comes last everywhere -----------------------------------------------
 FROM system AS code
 COPY custom_tools /opt/tandem/custom_tools
@@ -221,6 +229,7 @@ COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
 COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
+COPY --from=agents /opt/agents /opt/agents
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor

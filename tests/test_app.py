@@ -24,6 +24,53 @@ def every() -> list[Operation]:
     return app.compose(load({})).operations
 
 
+BROWSER_TOOLS = [
+    "navigate",
+    "go_back",
+    "go_forward",
+    "close_tab",
+    "tab_list",
+    "get_markdown",
+    "get_text",
+    "read_links",
+    "get_download_list",
+    "get_clickable_elements",
+    "new_tab",
+    "switch_tab",
+    "evaluate",
+    "form_input_fill",
+    "scroll",
+    "press_key",
+]
+OTHER_BROWSER_TOOLS = [
+    "browser_click",
+    "browser_hover",
+    "browser_select",
+    "browser_close",
+    "browser_screenshot",
+    "browser_vision_screen_capture",
+    "browser_vision_screen_click",
+    "browser_element_click",
+    "browser_element_hover",
+    "browser_element_select",
+    "browser_get_info",
+    "browser_gui_screenshot",
+    "sandbox_get_browser_info",
+    "sandbox_browser_get_info",
+    "sandbox_browser_screenshot",
+    "sandbox_browser_execute_action",
+    "sandbox_browser_element_click",
+    "sandbox_browser_element_hover",
+    "sandbox_browser_element_select",
+]
+
+
+def test_the_browser_has_the_tools_of_the_contract_by_their_older_names_too(every: list[Operation]) -> None:
+    names = {name for operation in every for name in (operation.spec.tool, *operation.spec.aliases)}
+    wanted = {f"{prefix}browser_{name}" for prefix in ("", "sandbox_") for name in BROWSER_TOOLS} | set(OTHER_BROWSER_TOOLS)
+    assert wanted <= names
+
+
 def test_composing_opens_nothing(every: list[Operation]) -> None:
     assert every
 

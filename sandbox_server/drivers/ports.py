@@ -12,6 +12,8 @@ from pathlib import Path
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 
 _LISTEN = "0A"
+ENGINES_RESOLVER = IPv4Address("127.0.0.11")
+"""Where Docker answers questions about names; nobody in the container put it there."""
 FIRST_LOOK_SECONDS = 0.02
 LAST_LOOK_SECONDS = 0.25
 """How long it is at first, and later, between two looks for a listener."""
@@ -84,7 +86,7 @@ class Ports:
         """Everything that may be previewed and is listened on, in the order of the kernel."""
         found = await asyncio.to_thread(lambda: list(listeners(self._proc)))
         own = self._own_ports | {listener.port for listener in found if listener.uid in self._own_uids}
-        return [listener for listener in found if listener.port not in own]
+        return [listener for listener in found if listener.port not in own and listener.address != ENGINES_RESOLVER]
 
     async def wait(self, port: int, timeout: float) -> bool:
         """Wait until somebody listens on a port; False after `timeout` seconds. Raises as `upstream` does.

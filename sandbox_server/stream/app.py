@@ -11,18 +11,18 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import logs
-from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
+from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted, Unavailable
 from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEADER, call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.results import Caller
+from sandbox_server.drivers.hand import Hand
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.screen import Screen
-from sandbox_server.stream.seat import Seat
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.wire import MAX_UP, BadMessage
 
@@ -32,8 +32,6 @@ PING_SECONDS = 20.0
 PONG_SECONDS = 20.0
 """A viewer that does not answer for so long is gone, and lets go of what it held."""
 SHUTDOWN_SECONDS = 1
-PASSED_ON = (CALLER_HEADER, ACTOR_HEADER, SCOPES_HEADER)
-"""Who asks, as the gateway found out: the API is asked for nobody else."""
 UNSUPPORTED = 1003
 """Close code for what is no message (RFC 6455, section 7.4.1)."""
 
@@ -87,11 +85,17 @@ class Viewers:
 
     async def _show(self, websocket: WebSocket, caller: Caller) -> None:
         hands = Hands(self.desktop, self.hands)
-        seat = Seat(self._api, {name: value for name in PASSED_ON if (value := websocket.headers.get(name))})
-        viewer = Viewer(_Carried(websocket), self.screen, hands, self.encoders, caller, seat, next(self._sessions) & 0xFFFFFFFF)
+
+        async def let_go() -> None:
+            with suppress(Unavailable):
+                await hands.let_go()
+
+        lease, session = Hand(self._api, asking_for(websocket), let_go), next(self._sessions) & 0xFFFFFFFF
+        viewer = Viewer(_Carried(websocket), self.screen, hands, self.encoders, caller, lease, session)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
-                await viewer.run()
+                async with lease:
+                    await viewer.run()
         except BadMessage as bad:
             await websocket.close(UNSUPPORTED, str(bad))
 
@@ -102,6 +106,13 @@ def caller_of(websocket: WebSocket) -> Caller:
     if not caller.may("view"):
         raise PermissionDenied("this needs the scope view", scope="view")
     return caller
+
+
+def asking_for(websocket: WebSocket) -> dict[str, str]:
+    """Who the API is asked for: the viewer, by a process of the sandbox's own."""
+    headers = websocket.headers
+    given = {name: headers[name] for name in (CALLER_HEADER, ACTOR_HEADER) if name in headers}
+    return given | {SCOPES_HEADER: f"{headers.get(SCOPES_HEADER, '')} server"}
 
 
 def create(name: str, api: str) -> Starlette:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -14,7 +15,6 @@ from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands, means_to_act
 from sandbox_server.stream.screen import Screen
-from sandbox_server.stream.seat import Lease
 from sandbox_server.stream.view import Plan, View
 from sandbox_server.stream.window import FilmRate, Window
 from sandbox_server.stream.zstd import compress
@@ -35,6 +35,18 @@ class Socket(Protocol):
         """The next of the viewer's; None when it has gone."""
 
 
+class Lease(Protocol):
+    """Whether one viewer's input counts."""
+
+    drives: bool
+    """Whether it does now."""
+    changed: Callable[[], None]
+    """Called whenever that is different."""
+
+    async def act(self) -> bool:
+        """Take an input that means to act: whether it counts. A person's first one takes control, where the settings let it."""
+
+
 class Viewer:
     """One viewer of the screen, whose input counts if `caller` may act and the lease lets it."""
 
@@ -47,6 +59,7 @@ class Viewer:
         self._encoders = encoders
         self._caller = caller
         self._lease = lease
+        lease.changed = self.wake
         self._session = session
         self._view = View()
         self._window = Window()
@@ -73,7 +86,6 @@ class Viewer:
             await self._screen.join(self)
             async with Tasks() as tasks:
                 ends = {tasks.start(self._listen(), name="viewer to desktop"), tasks.start(self._show(), name="desktop to viewer")}
-                tasks.start(self._lease.follow(self.wake), name="follow the lease")
                 ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for end in ended:
                     end.result()
@@ -109,7 +121,7 @@ class Viewer:
     async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
         if not self._caller.may("control"):
             return
-        counts = await self._lease.drive() if means_to_act(what) else self._lease.drives
+        counts = await self._lease.act() if means_to_act(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
             if counts:
                 await self._hands.do(what)

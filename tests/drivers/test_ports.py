@@ -78,7 +78,12 @@ async def test_what_is_no_port_is_refused(port: int) -> None:
 
 async def test_what_may_be_previewed_is_listed_without_our_own(tmp_path: Path) -> None:
     proc = table(
-        tmp_path, ("0100007F:0BB8", "0A", 1000), ("0100007F:1F90", "0A", 990), ("00000000:0050", "0A", 0), ("0100007F:2328", "0A", 1000)
+        tmp_path,
+        ("0100007F:0BB8", "0A", 1000),
+        ("0100007F:1F90", "0A", 990),
+        ("00000000:0050", "0A", 0),
+        ("0B00007F:998F", "0A", 0),
+        ("0100007F:2328", "0A", 1000),
     )
 
     found = await Ports({9000}, {990}, proc).open()

@@ -1,13 +1,16 @@
 """Every example runs as its README says, against a running container."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.image.container import Sandbox, engine
+from tests.examples.model import Conversation, calls, playing, repeats, text_of
+from tests.image.container import Sandbox, engine, until
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -23,6 +26,14 @@ SHOWN = {
     "mcp_client.py": ["sandbox_execute_bash: ", "hello from the sandbox"],
     "follow_output.py": [*(f"line {number}" for number in range(1, 7)), "-- the connection breaks --", "exit: exit code 7"],
     "watch_files.py": ["/tmp/watched/b.txt"],
+    "openai_tools.py": ["run_python: {", '"text/plain": "168"', "run_command: {", "it says 168"],
+    "deepagents_backend.py": ["ai: ['write_file']", "ai: ['execute']", "tool: Hello, Ada!", "ai: It said: Hello, Ada!"],
+    "browser_use_agent.py": ["/page.html", "result: the heading is Welcome to the site"],
+    "site_to_markdown.py": [
+        "'/home/gem/site/index.md: ",
+        "'/home/gem/site/deep/page.md: ",
+        "# Welcome to the site\n\nWith **bold** words and [a link](deep/page.html).",
+    ],
     "command_line.sh": ["milk and bread", "I am gem", "exit code 1: sandbox: Failed to read file"],
 }
 """What each example writes, among other things."""
@@ -30,14 +41,80 @@ BUILT = {"custom_image"}
 """What is built and run in tests/image/test_custom_image.py."""
 
 
-@pytest.mark.parametrize("name", [name for name in SHOWN if name.endswith(".py")])
+AGENTS, BROWSER_USE = "/opt/agents/bin/python", "/opt/browser-use/bin/python"
+"""Where what some examples are written with is installed, in the image of the tests."""
+
+
+@pytest.mark.parametrize("name", ["sdk_shell_and_files.py", "sdk_side_by_side.py", "mcp_client.py", "follow_output.py", "watch_files.py"])
 def test_an_example_shows_what_it_promises(sandbox: Sandbox, name: str) -> None:
-    environment = os.environ | {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.api_key}
-    done = subprocess.run([sys.executable, EXAMPLES / name], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    shows(sandbox, name)
+
+
+def shows(sandbox: Sandbox, name: str, python: str = sys.executable, **variables: str) -> None:
+    """Run an example, and look for what it is to write."""
+    environment = os.environ | {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.api_key} | variables
+    done = subprocess.run([python, EXAMPLES / name], env=environment, capture_output=True, text=True, timeout=180, check=False)
 
     assert done.returncode == 0, done.stderr
     for text in SHOWN[name]:
-        assert text in done.stdout
+        assert text in done.stdout, done.stdout + done.stderr
+
+
+def test_a_model_runs_code_by_openais_tool_calls(sandbox: Sandbox) -> None:
+    code = "sum(all(n % d for d in range(2, n)) for n in range(2, 1000))"
+    steps = calls("run_python", code=code), calls("run_command", command="echo 168 | tee /tmp/primes.txt"), repeats("it says 168: ")
+    with playing(*steps) as model:
+        shows(sandbox, "openai_tools.py", AGENTS, **model)
+
+
+def test_a_deep_agent_works_in_the_sandbox(sandbox: Sandbox) -> None:
+    program = "import sys\nprint(f'Hello, {sys.argv[1]}!')\n"
+    steps = (
+        calls("write_file", file_path="/home/gem/greet.py", content=program),
+        calls("execute", command="python3 /home/gem/greet.py Ada"),
+        repeats("It said: "),
+    )
+    with playing(*steps) as model:
+        shows(sandbox, "deepagents_backend.py", AGENTS, **model)
+    assert sandbox.run("cat", "/home/gem/greet.py").stdout == program
+
+
+def test_a_browser_use_agent_drives_the_browser(sandbox: Sandbox, site: str) -> None:
+    def tell(conversation: Conversation) -> dict[str, Any]:
+        seen = "Welcome to the site" in text_of(conversation[-1])
+        return acts({"done": {"text": f"the heading is {'Welcome to the site' if seen else 'not there'}", "success": True}})
+
+    with playing(lambda _: acts({"navigate": {"url": f"{site}/page.html", "new_tab": False}}), tell) as model:
+        shows(sandbox, "browser_use_agent.py", BROWSER_USE, ANONYMIZED_TELEMETRY="false", **model)
+
+
+def acts(action: dict[str, Any]) -> dict[str, Any]:
+    """What a model says to browser-use."""
+    thoughts = {"thinking": "", "evaluation_previous_goal": "", "memory": "", "next_goal": ""}
+    return {"role": "assistant", "content": json.dumps({**thoughts, "action": [action]})}
+
+
+def test_a_site_becomes_markdown(sandbox: Sandbox, site: str) -> None:
+    shows(sandbox, "site_to_markdown.py", SITE=f"{site}/")
+
+
+PAGES = {
+    "index.html": "<h1>Welcome to the site</h1><nav>menu</nav><p>With <b>bold</b> words and <a href=deep/page.html>a link</a>.</p>",
+    "deep/page.html": "<h1>Deep</h1><a href=/index.html#top>home</a><a href=https://elsewhere.invalid/>elsewhere</a>",
+    "page.html": "<title>A page</title><h1>Welcome to the site</h1><a href=/>home</a>",
+}
+
+
+@pytest.fixture(scope="module")
+def site(sandbox: Sandbox) -> str:
+    """A site that the sandbox itself serves, so that no test needs the internet."""
+    for name, content in PAGES.items():
+        written = sandbox.request("POST", "/v1/file/write", json={"file": f"/tmp/www/{name}", "content": f"<!doctype html>{content}"})
+        assert written.json()["success"], written.text
+    serve = {"command": "python3 -m http.server 8790 --bind 127.0.0.1 --directory /tmp/www", "async_mode": True}
+    sandbox.request("POST", "/v1/bash/exec", json=serve)
+    until(lambda: sandbox.run("curl", "-fs", "http://127.0.0.1:8790/").code == 0, 30)
+    return "http://127.0.0.1:8790"
 
 
 def test_the_output_that_is_followed_comes_once_and_in_order(sandbox: Sandbox) -> None:

@@ -121,8 +121,16 @@ class Sandbox:
 
     def wait_ready(self) -> None:
         """Return once every component is ready."""
-        until(lambda: self.answers("/readyz") or self.inspect("{{.State.Running}}") == "false", READY_SECONDS, self.logs)
+        until(lambda: self.answers("/readyz") or self.inspect("{{.State.Running}}") == "false", READY_SECONDS, self._unready)
         assert self.answers("/readyz"), self.logs()
+
+    def _unready(self) -> str:
+        """What is not ready, and everything that it has written."""
+        try:
+            states = self.request("GET", "/readyz", timeout=2).text
+        except httpx.TransportError as error:
+            states = repr(error)
+        return f"{states} {self.logs()}"
 
 
 class Launcher:

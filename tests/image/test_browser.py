@@ -97,6 +97,23 @@ def test_a_person_is_refused_them_too(browsing: Sandbox) -> None:
     until(lambda: "This page is blocked" in browsing.request("GET", "/v1/browser/page/text").text, PATIENCE)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "العربية اللغة",
+        "שלום עולם",
+        "汉字 かな 한글 😀",
+        "".join(chr(0x430 + number) for number in range(32)) + "ابتثجحخدذرزسشصضطظعغفقكلمنهوي",
+    ],
+)
+def test_what_is_typed_is_what_a_page_gets(browsing: Sandbox, text: str) -> None:
+    post(browsing, "/v1/browser/page/navigate", url="data:text/html,<meta charset=utf-8><textarea></textarea>")
+    post(browsing, "/v1/browser/page/click", selector="textarea")
+    post(browsing, "/v1/browser/actions", action_type="TYPING", text=text, use_clipboard=False)
+    expression = {"expression": "document.querySelector('textarea').value"}
+    until(lambda: browsing.request("POST", "/v1/browser/page/evaluate", json=expression).json()["data"] == text, PATIENCE)
+
+
 def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sandbox) -> None:
     bash(browsing, "ln -sfn /run/sandbox-desktop /tmp/link; echo '<input type=file>' > /tmp/form.html")
     assert browsing.request("POST", "/v1/browser/page/navigate", json={"url": "file:///tmp/link/"}).status_code == 409

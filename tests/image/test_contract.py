@@ -14,7 +14,7 @@ from tests.image.container import Sandbox
 COMMITTED = json.loads((Path(sandbox_server.__file__).parent / "openapi.json").read_text("utf-8"))
 PATIENCE = 60.0
 """Seconds within which any wrong request is answered; a few wait half of it for what is not on a page."""
-SHORT = {"timeout": 1, "duration": 1}
+SHORT = {"timeout": 1, "duration": 0.1}
 """Fields that say how long an operation goes on, in seconds, and what they are set to."""
 
 SPARED = {"POST /v1/file/watch/wait": "it waits for a file, whatever the path"}

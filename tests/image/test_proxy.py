@@ -28,21 +28,23 @@ UPSTREAM = "Port 3128\nListen 0.0.0.0\nTimeout 60\nLogLevel Connect\nBasicAuth a
 def upstream() -> Iterator[str]:
     """The name of a container in which tinyproxy demands credentials, with the site that only it can reach."""
     launcher = new_launcher("upstream")
-    name = launcher.beside(
-        ["sh", "-ec", f"python3 -c '{SERVE}' & printf '{UPSTREAM.format(password=PASSWORD)}' >/tmp/t; exec tinyproxy -d -c /tmp/t"],
-        "--add-host=only.behind.example:127.0.0.1",
-    )
-    until(lambda: engine("exec", name, "curl", "-s", "http://127.0.0.1:3128").code == 0, 30)
-    yield name
-    launcher.remove()
+    serve = f"python3 -c '{SERVE}' & printf '{UPSTREAM.format(password=PASSWORD)}' >/tmp/t; exec tinyproxy -d -c /tmp/t"
+    try:
+        name = launcher.beside(["sh", "-ec", serve], "--add-host=only.behind.example:127.0.0.1")
+        until(lambda: engine("exec", name, "curl", "-s", "http://127.0.0.1:3128").code == 0, 30)
+        yield name
+    finally:
+        launcher.remove()
 
 
 @pytest.fixture(scope="module")
 def proxied(upstream: str) -> Iterator[Sandbox]:
     """A sandbox that is started with that upstream."""
     launcher: Launcher = new_launcher("proxied")
-    yield launcher.start(env={"PROXY_SERVER": f"http://agent:{PASSWORD}@{upstream}:3128", "PROXY_EXCLUDE": ".near.example"})
-    launcher.remove()
+    try:
+        yield launcher.start(env={"PROXY_SERVER": f"http://agent:{PASSWORD}@{upstream}:3128", "PROXY_EXCLUDE": ".near.example"})
+    finally:
+        launcher.remove()
 
 
 def loads(sandbox: Sandbox, url: str) -> str:
@@ -137,7 +139,7 @@ def test_the_proxy_is_back_after_it_was_killed(proxied: Sandbox) -> None:
 
     assert killed.code == 0, killed.stderr
     until(lambda: "behind the upstream" in curl(proxied, SITE), 30, proxied.logs)
-    assert proxied.request("GET", "/v1/proxy/health").json()["data"]["healthy"]
+    until(lambda: proxied.request("GET", "/v1/proxy/health").json()["data"]["healthy"], 30, proxied.logs)
 
 
 def test_its_ports_are_no_previews(proxied: Sandbox) -> None:

@@ -23,7 +23,7 @@ for file in sorted((Path(__file__).parent / "sdk").glob("*.py")):
 
 GROUPS = (
     *("sandbox", "shell", "bash", "file", "skills", "display", "auth", "jupyter", "nodejs", "code", "util", "mcp", "proxy"),
-    *("browser_page", "browser_tabs", "browser_captcha", "browser_network", "browser_cookies", "browser_state"),
+    *("browser_page", "browser_tabs", "browser_captcha", "browser_network", "browser_cookies", "browser_state", "browser"),
 )
 """The SDK's groups of methods that are built."""
 

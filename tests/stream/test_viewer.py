@@ -37,25 +37,17 @@ class Place:
     """A lease that says what it is told to; `asked` counts the inputs that meant to act."""
 
     def __init__(self, *, drives: bool) -> None:
-        self._drives = drives
+        self.drives = drives
         self.asked = 0
-        self._changed: Callable[[], object] = int
+        self.changed: Callable[[], None] = lambda: None
 
-    @property
-    def drives(self) -> bool:
-        return self._drives
-
-    async def drive(self) -> bool:
+    async def act(self) -> bool:
         self.asked += 1
-        return self._drives
-
-    async def follow(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
-        await asyncio.Event().wait()
+        return self.drives
 
     def set(self, *, drives: bool) -> None:
-        self._drives = drives
-        self._changed()
+        self.drives = drives
+        self.changed()
 
 
 class Seat:

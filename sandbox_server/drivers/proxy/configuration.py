@@ -27,7 +27,8 @@ global
 defaults
     mode http
     timeout connect 15s
-    timeout http-request 30s
+    timeout http-request 3s
+    option http-ignore-probes
     timeout client 1h
     timeout server 1h
     timeout tunnel 24h

@@ -47,7 +47,7 @@ class Haproxy:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 for pid in _old_workers(await self._ask("show proc")):
-                    while "Stopping: 0" in await self._told(f"@!{pid} show info"):  # noqa: ASYNC110 - nothing tells when
+                    while _takes_requests(await self._told(f"@!{pid} show info")):  # noqa: ASYNC110 - nothing tells when
                         await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             raise Unavailable("the proxy still takes requests by its old configuration", retry_after=1.0) from None
@@ -115,3 +115,11 @@ def _old_workers(processes: str) -> list[str]:
     """The pids of those that only finish what they have begun, from the master's list."""
     section = processes.partition("# old workers\n")[2].partition("#")[0]
     return [line.split()[0] for line in section.splitlines() if line.strip()]
+
+
+def _takes_requests(told: str) -> bool:
+    """Whether a worker listens still, or has connections on which nothing was asked yet: browsers open some ahead; they end in seconds."""
+    facts = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
+    if facts.get("Stopping") == "0":
+        return True
+    return int(facts.get("CurrConns", 0)) > int(facts.get("CurrStreams", 1)) - 1  # one stream is this question's own

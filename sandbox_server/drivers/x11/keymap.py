@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from sandbox_server.drivers.x11.keysyms import UNICODE
 
-FIRST_SPARE = 9
-"""Keycode 8 is never sent by a keyboard, and programs ignore it."""
+SPARE = frozenset({103, 120, 147, 149, *range(154, 158), 159, 161, 162, 168, 177, 178, 183, 184, *range(210, 213), 217, 219, 221, 222, 224})
+SPARE |= {*range(226, 231), *range(236, 239), *range(243, 249), *range(250, 256)}
+"""Keys that mean nothing to Chromium, found by pressing each. It goes by the number of a key, too: 141, 143 and 145 copy, paste and cut,
+166 goes back, 181 loads again, whatever they are said to type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,8 @@ class Keymap:
     """The keyboard mapping as the X server gives it: for each keycode from `first`, its keysyms, plain and shifted first.
 
     Assignments of spare keys stay as long as there are others: a program looks the keysym up when it reads the event, not
-    when the key was pressed. A key that types one thing with shift and without was a spare one before this server started.
+    when the key was pressed. A key that types one thing with shift and without was made to by somebody: by us before, if it is
+    a spare one; any other is not trusted to type it.
     """
 
     def __init__(self, first: int, rows: Sequence[Sequence[int]]) -> None:
@@ -31,10 +34,10 @@ class Keymap:
         self._spare: list[int] = []
         for code, row in enumerate(rows, first):
             meanings = set(row) - {0}
-            if not meanings and code >= FIRST_SPARE:
-                self._spare.append(code)
+            if not meanings:
+                self._spare += [code] if code in SPARE else []
             elif len(meanings) == 1 and _is_printed(keysym := meanings.pop()):
-                self._assigned[keysym] = code
+                self._assigned |= {keysym: code} if code in SPARE else {}
             else:
                 self._learn(code, row)
 

@@ -33,7 +33,9 @@ class DownloadList:
         self._devtools = devtools
         self._downloads = downloads
 
-    @operation("GET /v1/browser/downloads", scope="browser", tool="browser_get_download_list")
+    @operation(
+        "GET /v1/browser/downloads", scope="browser", tool="browser_get_download_list", aliases=("sandbox_browser_get_download_list",)
+    )
     async def list_downloads(self) -> list[DownloadState]:
         """List the browser's downloads and where their files are, the oldest first."""
         await self._devtools.connection()

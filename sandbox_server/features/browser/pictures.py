@@ -69,7 +69,13 @@ class Pictures:
         """
         return _blob(await take(self._desktop, request), request.format)
 
-    @operation("GET /v1/screen/screenshot", scope="browser", tool="sandbox_browser_screenshot", media_type="image/jpeg")
+    @operation(
+        "GET /v1/screen/screenshot",
+        scope="browser",
+        tool="sandbox_browser_screenshot",
+        aliases=("browser_gui_screenshot",),
+        media_type="image/jpeg",
+    )
     async def look(self, request: LookRequest) -> Blob:
         """Take a picture of the screen, and say how large it is, where the pointer is and which window is active.
 

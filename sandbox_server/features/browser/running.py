@@ -71,7 +71,9 @@ class BrowserRunning:
         self._desktop = desktop
         self._reattach = reattach
 
-    @operation("GET /v1/browser/info", scope="browser", tool="sandbox_get_browser_info")
+    @operation(
+        "GET /v1/browser/info", scope="browser", tool="sandbox_get_browser_info", aliases=("sandbox_browser_get_info", "browser_get_info")
+    )
     async def get_info(self, call: Call) -> BrowserWhereabouts:
         """Tell where to reach the browser, by DevTools and by eye, and how large it is."""
         version = await self._owner.version()

@@ -13,8 +13,8 @@ from sandbox_server.features.control.driving import Driving
 from sandbox_server.features.control.feature import ControlLease
 from sandbox_server.features.control.fences import BrowserFence, Owner
 from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
+from sandbox_server.features.control.hands import Hands
 from sandbox_server.features.control.lease import Times
-from sandbox_server.features.control.seat import ControlSeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +37,4 @@ def control_of(file: JsonFile, settings: Control, owner: Owner | None) -> Contro
     browser = [BrowserFence(owner)] if owner else []
     times = Times(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request)
     driving = Driving(file, times, settings.take, [acts.interrupt, *browser])
-    return ControlParts(driving, ControlGuard(driving, acts), (ControlLease(driving), ControlSeat(driving)), (*browser, driving))
+    return ControlParts(driving, ControlGuard(driving, acts), (ControlLease(driving), Hands(driving)), (*browser, driving))

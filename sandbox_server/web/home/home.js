@@ -1,6 +1,8 @@
 // The home page: is everything ready, what is this computer, what can be opened.
 
 import { call } from "/static/api.js";
+import { Panes } from "/static/home/panes.js";
+import { Ports } from "/static/home/ports.js";
 import { Rows } from "/static/home/rows.js";
 import { Snippets, texts } from "/static/home/snippets.js";
 import { Thumbnail } from "/static/home/thumbnail.js";
@@ -14,7 +16,10 @@ const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 const readiness = find("#readiness");
 const states = new Rows(find("#states"));
 const checks = new Rows(find("#checks"));
-const thumbnail = new Thumbnail(find("#desktop img"));
+const servers = new Rows(find("#servers"));
+const panes = new Panes(find("#panes"), find("#layouts"));
+const { browser, editor, notebook, terminal } = panes.byName;
+const thumbnail = new Thumbnail(picture());
 
 /** Ask whether everything is ready; again soon while it is not, and only while somebody looks. */
 async function watchReadiness() {
@@ -26,14 +31,27 @@ async function showReadiness() {
   try {
     const { status, components } = await call("GET", "/readyz", { whole: true, accepted: [503] });
     show(readiness, status === "ready" ? "Ready" : "Starting", status === "ready" ? "good" : "waiting");
-    find("#desktop").hidden = !components?.vnc;
-    thumbnail.shown = Boolean(components?.vnc);
+    showDesktop(components ?? {});
     states.show(Object.entries(components ?? {}).map(([name, state]) => ({ name, state, tone: state === "ready" ? "good" : "bad" })));
     return status === "ready";
   } catch {
     show(readiness, "Not answering", "bad");
     return false;
   }
+}
+
+/** @param {Record<string, string>} components */
+function showDesktop({ stream, vnc }) {
+  browser.address = stream ? "/stream/" : "/vnc/index.html";
+  browser.allow(Boolean(stream || vnc), "No desktop here");
+  thumbnail.shown = Boolean(stream || vnc);
+}
+
+/** A place for a small picture of the desktop, in its pane. */
+function picture() {
+  const made = Object.assign(document.createElement("img"), { alt: "The desktop as it is now", hidden: true });
+  browser.card.querySelector("header")?.after(made);
+  return made;
 }
 
 /**
@@ -46,10 +64,18 @@ function show(shown, text, tone) {
   shown.className = `state ${tone}`;
 }
 
+/** What of the editor and the notebook is not in this image. @param {{category: string, tools: {name: string}[]}[]} utils */
+function showInstalled(utils) {
+  const names = new Set(utils.flatMap((found) => found.tools.map((tool) => tool.name)));
+  editor.allow(names.has("code-server"));
+  notebook.allow(names.has("jupyter-lab"));
+}
+
 async function showMachine() {
   const { version, home_dir: home, workspace, detail } = await call("GET", "/v1/sandbox", { whole: true });
   const { os, os_version: release, arch, user, timezone } = detail.system;
   const facts = { System: `${os} ${release}, ${arch}`, User: user, Home: home, Workspace: workspace, "Time zone": timezone, Version: version };
+  showInstalled(detail.utils);
   find("#facts").replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [text("dt", name), text("dd", value)]));
 }
 
@@ -70,8 +96,19 @@ async function showGuarantees() {
   checks.show(found.map(({ name, status, detail, hint }) => ({ name, state: status, tone: tones[status], detail, hint })));
 }
 
+async function showServers() {
+  /** @type {{name: string, state: string, tools: number | null, reason: string | null}[]} */
+  const found = await call("GET", "/v1/mcp/status");
+  const tones = /** @type {Record<string, "good" | "waiting" | "bad" | "">} */ ({ running: "good", starting: "waiting", failed: "bad" });
+  const words = /** @type {Record<string, string>} */ ({ stopped: "ready when needed" });
+  const rows = found.map(({ name, state, reason }) => ({ name, state: words[state] ?? state, tone: tones[state] ?? "", hint: reason }));
+  if (rows.length) servers.show(rows);
+  else servers.fail("None but the sandbox's own");
+}
+
 async function showCaller() {
-  const { caller } = await call("GET", "/auth", { whole: true });
+  const { caller, scopes } = await call("GET", "/auth", { whole: true });
+  terminal.allow(scopes.split(" ").includes("shell"), "Not for you");
   find("#caller").textContent = caller.split("#")[0];
   find("#sign-out").hidden = caller.split("#")[0] === "anyone";
 }
@@ -87,7 +124,12 @@ find("#sign-out").addEventListener("click", async () => {
 });
 
 new Snippets(find("#snippets"), texts(location.origin));
-watchReadiness();
-showCaller().catch(() => {});
-showMachine().catch((error) => find("#facts").replaceChildren(text("dd", error.message)));
+new Ports(find("#ports")).watch();
+showServers().catch((error) => servers.fail(error.message));
+const known = [
+  watchReadiness(),
+  showCaller().catch(() => {}),
+  showMachine().catch((error) => find("#facts").replaceChildren(text("dd", error.message))),
+];
+Promise.all(known).then(() => panes.restore());
 showGuarantees().catch((error) => checks.fail(error.message));

@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 
-from browser_use import BrowserSession  # type: ignore[import-not-found]
+from browser_use import BrowserSession
 
 
 async def main(endpoint: str, headers: dict[str, str], address: str) -> None:

@@ -1,7 +1,9 @@
 import os
 import signal
+import socket
 import stat
 import subprocess
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -41,6 +43,16 @@ async def test_another_configuration_counts_at_once(program: Program, site: int)
     for host in ("one.example", "two.example", "three.example"):
         await haproxy.apply(configuration(Plan(routes=ROUTES.parse(f"{host}=:{site}")), port))
         assert curl(port, f"http://{host}/") == f"200 site: / for {host}"
+
+
+async def test_a_connection_that_was_opened_ahead_is_not_served_by_the_old_configuration(program: Program, site: int) -> None:
+    haproxy, port = Haproxy(program.folder), free_port()
+    await haproxy.apply(configuration(Plan(routes=ROUTES.parse(f"one.example=:{site}")), port))
+    with socket.create_connection(("127.0.0.1", port)) as ahead:
+        await haproxy.apply(configuration(Plan(), port))
+        with suppress(OSError):
+            ahead.sendall(b"GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\n\r\n")
+            assert b"site" not in ahead.recv(4096)
 
 
 async def test_one_that_it_does_not_understand_leaves_the_old_one_in_force(program: Program, site: int) -> None:

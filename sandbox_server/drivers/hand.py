@@ -1,0 +1,90 @@
+"""Whether a viewer's mouse and keyboard count, asked of the API, which keeps the lease, by another process that takes the input."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from sandbox_server.core.tasks import Tasks
+
+AGAIN_SECONDS = 0.2
+ANSWER_SECONDS = 5.0
+"""How long an input waits for the API to say whether it counts."""
+TOUCH_SECONDS = 1.0
+"""How often input of whoever drives is told, so that it counts as activity."""
+
+
+class Hand:
+    """One viewer's input; an asynchronous context manager. `lost` releases what it holds down, and runs before anybody else may act.
+
+    While the API does not answer nothing counts. `changed`, where it is set, is called whenever `drives` is another.
+    """
+
+    def __init__(self, socket: str, headers: Mapping[str, str], lost: Callable[[], Awaitable[None]]) -> None:
+        self._socket = socket
+        self._headers = dict(headers)
+        self._lost = lost
+        self._connection: Any = None
+        self._answered = asyncio.Event()
+        self._touched = 0.0
+        self._tasks = Tasks()
+        self.drives = False
+        """Whether the input counts now."""
+        self.changed: Callable[[], None] = lambda: None
+
+    async def __aenter__(self) -> Self:
+        self._tasks.start(self._keep(), name="ask who has control")
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+
+    async def act(self) -> bool:
+        """Take an input that means to act: whether it counts. The first one may take control."""
+        now = asyncio.get_running_loop().time()
+        if self._connection and (not self.drives or now - self._touched > TOUCH_SECONDS):
+            self._touched = now
+            await self._ask(waits=not self.drives)
+        return self.drives
+
+    async def _ask(self, *, waits: bool) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        self._answered.clear()
+        with suppress(TimeoutError, ConnectionClosed):
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._connection.send('{"act": true}')
+                if waits:
+                    await self._answered.wait()
+
+    async def _keep(self) -> None:
+        from websockets.asyncio.client import unix_connect
+        from websockets.exceptions import WebSocketException
+
+        while True:
+            with suppress(OSError, WebSocketException, TimeoutError):
+                async with unix_connect(
+                    self._socket, "ws://api/v1/control/hand", additional_headers=self._headers, compression=None
+                ) as found:
+                    self._connection = found
+                    async for message in found:
+                        await self._hear(json.loads(message))
+            self._connection = None
+            await self._follow(drives=False)
+            self._answered.set()
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _hear(self, told: Mapping[str, Any]) -> None:
+        await self._follow(drives=told["drives"])
+        if told.get("act"):
+            self._answered.set()
+        await self._connection.send(json.dumps({"seen": told["epoch"]}))
+
+    async def _follow(self, *, drives: bool) -> None:
+        had, self.drives = self.drives, drives
+        if had and not drives:
+            await self._lost()
+        if had != drives:
+            self.changed()

@@ -1,0 +1,200 @@
+// The panes: the desktop, the terminal, the editor and the notebook, each opened here or on a page of its own.
+
+const KEY = "panes";
+const STARTING_MS = 60000;
+const NOT_FOUND = 404;
+
+/**
+ * @typedef {{layout: "grid" | "rows", open: string[], large: string}} Remembered
+ * @typedef {{address: string, check?: boolean}} Place `check`: it may not be installed, or takes a moment to start
+ */
+
+/** @type {Record<string, Place>} */
+const PLACES = {
+  browser: { address: "/vnc/index.html" },
+  terminal: { address: "/terminal" },
+  editor: { address: "/code-server/", check: true },
+  notebook: { address: "/jupyter/lab", check: true },
+};
+
+/** One pane: closed it is a card, open it is a page in a frame. */
+class Pane {
+  /**
+   * @param {HTMLElement} card
+   * @param {Place} place
+   * @param {() => void} changed
+   */
+  constructor(card, place, changed) {
+    this.card = card;
+    this.name = card.dataset.pane ?? "";
+    this.place = place;
+    this.state = /** @type {HTMLElement} */ (card.querySelector(".state"));
+    this.here = button("Open here", () => this.open().then(changed));
+    this.large = button("Enlarge", () => (this.enlarge(!this.isLarge), changed()));
+    this.shut = button("Close", () => (this.close(), changed()));
+    this.alone = Object.assign(document.createElement("a"), { className: "button quiet", textContent: "Own page" });
+    const line = Object.assign(document.createElement("div"), { className: "line" });
+    line.append(this.here, this.large, this.shut, this.alone);
+    card.append(line);
+    this.address = place.address;
+    this.#arrange();
+  }
+
+  get isOpen() {
+    return this.frame !== undefined;
+  }
+
+  get isLarge() {
+    return this.card.classList.contains("large");
+  }
+
+  /** @param {string} address where its page is */
+  set address(address) {
+    this.place = { ...this.place, address };
+    this.alone.href = address;
+  }
+
+  /**
+   * Say whether it can be opened at all.
+   * @param {boolean} there
+   * @param {string} [reason]
+   */
+  allow(there, reason = "Not installed") {
+    this.unavailable = !there;
+    this.show(there ? "" : reason, "");
+    this.#arrange();
+  }
+
+  /** Show its page here. */
+  async open() {
+    if (this.isOpen || this.unavailable) return;
+    this.here.disabled = true;
+    const there = !this.place.check || (await this.#answers());
+    this.here.disabled = false;
+    if (!there) return;
+    this.frame = document.createElement("iframe");
+    this.frame.title = this.card.querySelector("h3")?.textContent ?? "";
+    this.frame.allow = "clipboard-read; clipboard-write; fullscreen; autoplay";
+    this.frame.src = this.#left() ?? this.place.address;
+    this.frame.addEventListener("load", () => this.frame?.contentDocument?.documentElement.classList.add("framed"));
+    this.card.querySelector("header")?.after(this.frame);
+    this.#arrange();
+  }
+
+  /** Note where in its page one was, the terminal's session above all, for the same tab after a reload. */
+  leave() {
+    const at = this.frame?.contentWindow?.location;
+    if (at) sessionStorage.setItem(`${KEY}.${this.name}`, at.pathname + at.search);
+    else sessionStorage.removeItem(`${KEY}.${this.name}`);
+  }
+
+  #left() {
+    const left = sessionStorage.getItem(`${KEY}.${this.name}`);
+    return left?.startsWith(this.place.address) ? left : null;
+  }
+
+  /** Put its page away. */
+  close() {
+    this.frame?.remove();
+    this.frame = undefined;
+    this.enlarge(false);
+    this.#arrange();
+  }
+
+  /** @param {boolean} large whether it fills the row */
+  enlarge(large) {
+    this.card.classList.toggle("large", large && this.isOpen);
+    this.#arrange();
+  }
+
+  /**
+   * @param {string} text
+   * @param {string} tone
+   */
+  show(text, tone) {
+    this.state.textContent = text;
+    this.state.className = `state ${tone}`;
+  }
+
+  /** Whether its page answers; what is not installed says so. */
+  async #answers() {
+    this.show("Starting…", "waiting");
+    try {
+      const answer = await fetch(this.place.address, { signal: AbortSignal.timeout(STARTING_MS) });
+      if (answer.status === NOT_FOUND) this.allow(false);
+      else this.show(answer.ok ? "" : `It answered ${answer.status}`, answer.ok ? "" : "bad");
+      return answer.ok;
+    } catch {
+      this.show("Not answering", "bad");
+      return false;
+    }
+  }
+
+  #arrange() {
+    this.card.classList.toggle("open", this.isOpen);
+    this.here.hidden = this.isOpen || Boolean(this.unavailable);
+    this.alone.hidden = Boolean(this.unavailable);
+    this.large.hidden = this.shut.hidden = !this.isOpen;
+    this.large.textContent = this.isLarge ? "Shrink" : "Enlarge";
+    this.state.hidden = !this.state.textContent;
+  }
+}
+
+export class Panes {
+  /**
+   * @param {HTMLElement} grid
+   * @param {HTMLElement} layouts its buttons
+   */
+  constructor(grid, layouts) {
+    this.grid = grid;
+    this.layouts = /** @type {HTMLElement[]} */ ([...layouts.children]);
+    const cards = /** @type {HTMLElement[]} */ ([...grid.children]);
+    const made = cards.map((card) => new Pane(card, PLACES[card.dataset.pane ?? ""], () => this.#remember()));
+    this.byName = Object.fromEntries(made.map((pane) => [pane.name, pane]));
+    addEventListener("pagehide", () => made.forEach((pane) => pane.leave()));
+    for (const each of this.layouts) {
+      each.addEventListener("click", () => (this.#arrange(each.dataset.layout ?? "grid"), this.#remember()));
+    }
+  }
+
+  /** Open what was open when the page was left. */
+  async restore() {
+    const { layout, open, large } = remembered();
+    this.#arrange(layout);
+    await Promise.all(open.map((name) => this.byName[name]?.open()));
+    this.byName[large]?.enlarge(true);
+  }
+
+  /** @param {string} layout */
+  #arrange(layout) {
+    this.grid.dataset.layout = layout;
+    for (const each of this.layouts) each.setAttribute("aria-pressed", String(each.dataset.layout === layout));
+  }
+
+  #remember() {
+    const all = Object.values(this.byName);
+    const open = all.filter((pane) => pane.isOpen).map((pane) => pane.name);
+    const large = all.find((pane) => pane.isLarge)?.name ?? "";
+    localStorage.setItem(KEY, JSON.stringify({ layout: this.grid.dataset.layout, open, large }));
+  }
+}
+
+/** @returns {Remembered} */
+function remembered() {
+  const nothing = { layout: /** @type {const} */ ("grid"), open: [], large: "" };
+  try {
+    return { ...nothing, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
+  } catch {
+    return nothing;
+  }
+}
+
+/**
+ * @param {string} text
+ * @param {() => unknown} act
+ */
+function button(text, act) {
+  const made = Object.assign(document.createElement("button"), { className: "button quiet", type: "button", textContent: text });
+  made.addEventListener("click", act);
+  return made;
+}
