@@ -1,6 +1,10 @@
 # One stage per component. Only what a stage's name says is in it; `runtime` is the product, `test` is what tests it.
 # scripts/build builds it, with BuildKit. Everything is pinned: Debian's release here, the rest in requirements/.
 
+# What is in the image beside what always is: 1 for yes.
+ARG JUPYTERLAB=1
+ARG CODE_SERVER=0
+
 # --- system: Debian's packages, and the three users ------------------------------------------------------------------
 FROM debian:trixie-slim AS system
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
@@ -117,6 +121,36 @@ COPY scripts/nodes /usr/local/bin/
 WORKDIR /requirements
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund && nodes $NODE_VERSIONS
+
+# --- jupyterlab: notebooks as a page, without what guesses at completions and debugs -------------------------------------
+FROM system AS jupyterlab-0
+RUN mkdir /opt/jupyterlab
+
+FROM node AS jupyterlab-1
+ARG PIP_INDEX_URL
+COPY --from=kernels /opt/kernel /opt/kernel
+COPY --from=pythons /opt/python /opt/python
+COPY requirements/jupyterlab.txt /requirements/
+COPY scripts/jupyterlab /usr/local/bin/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip fetch jupyterlab /requirements/jupyterlab.txt
+
+FROM jupyterlab-${JUPYTERLAB} AS jupyterlab
+
+# --- code-server: VS Code as a page; its native parts are compiled, which takes minutes ---------------------------------
+FROM system AS code-server-0
+RUN mkdir /opt/code-server
+
+FROM nodes AS code-server-1
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
+        g++ libkrb5-dev libsecret-1-dev make pkg-config
+COPY requirements/code-server /opt/code-server
+COPY scripts/code-server /usr/local/bin/
+WORKDIR /opt/code-server
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm fetch code-server
+
+FROM code-server-${CODE_SERVER} AS code-server
 
 # --- devtools: the MCP server of Chromium's DevTools, and what tools it has, so that nobody waits for it to say -------
 FROM node AS devtools
@@ -244,6 +278,8 @@ ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
 FROM base AS runtime
+COPY --from=code-server /opt/code-server /opt/code-server
+COPY --from=jupyterlab /opt/jupyterlab /opt/jupyterlab
 COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor

@@ -40,6 +40,9 @@ class Code:
     )
     open_files: int = variable("CODE_MAX_OPEN_FILES", integer(64, 1 << 20), 4096, "Files that a process of code may have open.")
     file_bytes: int = variable("CODE_MAX_FILE_BYTES", SIZE, 0, "Size of a file that code may write, in bytes. 0: no limit.")
+    editor_idle: float = variable(
+        "EDITOR_IDLE_SECONDS", seconds(60, 31536000), 1800.0, "After how long without use JupyterLab and code-server end."
+    )
     cpu_seconds: int = variable(
         "CODE_CPU_SECONDS",
         integer(0, 1 << 30),

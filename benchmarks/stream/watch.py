@@ -81,7 +81,17 @@ class Watch:
                 return {"error": "the desktop is not seen"}
             time.sleep(0.1)
         self.at = found
-        return {"at": found, "seconds": time.monotonic() - start}
+        seconds = time.monotonic() - start
+        self._take_control()
+        return {"at": found, "seconds": seconds}
+
+    def _take_control(self) -> None:
+        """A person's first click takes control: until then the viewer only watches."""
+        xtest.fake_input(self.screen.display, 6, x=self.at[0] + 640, y=self.at[1] + 900)
+        for kind in (4, 5):
+            xtest.fake_input(self.screen.display, kind, 1)
+        self.screen.display.sync()
+        time.sleep(1)
 
     def close(self) -> dict[str, Any]:
         """Close the page."""

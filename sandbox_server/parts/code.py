@@ -1,6 +1,7 @@
 """What runs code: Python in kernels, JavaScript in Node.js, and both by one operation."""
 
 from sandbox_server.drivers import system
+from sandbox_server.drivers.editors import Editor, Editors, code_server, jupyterlab
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
@@ -8,6 +9,7 @@ from sandbox_server.drivers.nodes.script import Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
 from sandbox_server.features.code.feature import Code
 from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.editors import EditorPages
 from sandbox_server.features.jupyter.feature import Jupyter
 from sandbox_server.features.nodejs.feature import NodeJS, Room
 from sandbox_server.parts.shared import Part, Shared
@@ -41,7 +43,14 @@ def part(shared: Shared) -> Part:
         NodeJS(scripts, javascript, shared.toolbox, Room(output, memory)),
         Code(kernels, nodes, *runners),
     )
-    return Part(features, (kernels, python, javascript))
+    editors = Editors(processes, [editor for editor in _editors(shared) if editor.name not in disabled])
+    return Part((*features, EditorPages(editors)), (kernels, python, javascript, editors))
+
+
+def _editors(shared: Shared) -> tuple[Editor, ...]:
+    settings = shared.settings
+    workspace, idle = settings.agent.workspace, settings.code.editor_idle
+    return jupyterlab(f"{settings.paths.kernels}/known", workspace, idle), code_server(workspace, idle)
 
 
 def _limits(shared: Shared) -> dict[str, int]:

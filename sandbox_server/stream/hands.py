@@ -67,6 +67,10 @@ class Hands:
             case Copied():
                 await self._desktop.clipboard.write(what.text)
 
+    async def copied(self) -> str:
+        """The text on the desktop's clipboard. Raises Unavailable while there is no desktop."""
+        return await self._desktop.clipboard.read()
+
     async def let_go(self) -> None:
         """Release everything that this viewer holds."""
         held = [(X.KeyRelease, code, 0, 0) for code in reversed(self._keys.values())]

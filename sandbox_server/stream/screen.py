@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 
 from Xlib import X
 from Xlib.error import XError
+from Xlib.ext import xinput
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
@@ -50,6 +51,10 @@ class Screen:
         self.running = False
         self.frame = Frame(0, 0, 0)
         self.cursor: Cursor | None = None
+        self.pointer = (0, 0)
+        """Where it is, in pixels."""
+        self.copies = 0
+        """How often something was put on the clipboard."""
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -95,7 +100,9 @@ class Screen:
         root = display.screen().root
         root.change_attributes(event_mask=X.StructureNotifyMask)
         display.xfixes_select_cursor_input(root, 1)
-        self.cursor = cursor_of(display)
+        display.xfixes_select_selection_input(root, display.intern_atom("CLIPBOARD"), 1)
+        display.xinput_query_version()
+        self.cursor, self.pointer = cursor_of(display), _pointer(display)
         self._set_running(running=True)
 
     def _lost(self) -> None:
@@ -122,6 +129,11 @@ class Screen:
             self._damage.close()
             self._damage = None
             self._stale = True
+            self._follow_pointer(display, 0)
+
+    @staticmethod
+    def _follow_pointer(display: Display, mask: int) -> None:
+        display.screen().root.xinput_select_events([(xinput.AllMasterDevices, mask)])
 
     def _on_event(self, display: Display, event: Any) -> None:
         if self._damage and self._damage.is_in(event):
@@ -130,6 +142,10 @@ class Screen:
             self._stale = True
         elif (event.type, getattr(event, "sub_code", None)) == display.extension_event.DisplayCursorNotify:
             self.cursor = cursor_of(display)
+        elif getattr(event, "evtype", None) == xinput.RawMotion:
+            self.pointer = _pointer(display)
+        elif (event.type, getattr(event, "sub_code", None)) == display.extension_event.SetSelectionOwnerNotify:
+            self.copies += 1
         else:
             return
         self._wake()
@@ -161,6 +177,7 @@ class Screen:
     def _start_over(self, display: Display) -> None:
         if self._damage is None:
             self._damage = Damage(display)
+            self._follow_pointer(display, xinput.RawMotionMask)
         self._damage.fetch()
         found = display.screen().root.get_geometry()
         size = found.width * found.height * _BYTES_PER_PIXEL
@@ -180,6 +197,11 @@ class Screen:
                 self._segment.take(0, top, width, bottom - top, offset=top * width * _BYTES_PER_PIXEL)
         for watcher in list(self._watchers):
             watcher.drawn(areas)
+
+
+def _pointer(display: Display) -> tuple[int, int]:
+    found = display.screen().root.query_pointer()
+    return found.root_x, found.root_y
 
 
 def _bands(areas: list[Area], height: int) -> list[tuple[int, int]]:

@@ -71,6 +71,10 @@ class Viewer:
         self._cursor: Cursor | None = None
         self._running = True
         self._rights = 0
+        self._pointer = (-1, -1)
+        self._copies = screen.copies
+        self._copied = ""
+        self._tasks = Tasks()
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -84,7 +88,7 @@ class Viewer:
         """Serve the viewer until it leaves. Raises BadMessage if it sends what is no message."""
         try:
             await self._screen.join(self)
-            async with Tasks() as tasks:
+            async with self._tasks as tasks:
                 ends = {tasks.start(self._listen(), name="viewer to desktop"), tasks.start(self._show(), name="desktop to viewer")}
                 ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for end in ended:
@@ -124,6 +128,7 @@ class Viewer:
         counts = await self._lease.act() if means_to_act(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
             if counts:
+                self._copied = what.text if isinstance(what, wire.Copied) else self._copied
                 await self._hands.do(what)
             elif self._hands.holds:
                 await self._hands.let_go()
@@ -172,6 +177,22 @@ class Viewer:
         if self._screen.cursor is not None and self._screen.cursor != self._cursor:
             self._cursor = shown = self._screen.cursor
             await self._socket.send(wire.cursor(shown.hot, (shown.width, shown.height), compress(shown.pixels)))
+        if not self._lease.drives and self._screen.pointer != self._pointer:
+            self._pointer = self._screen.pointer
+            await self._socket.send(wire.pointer(*self._pointer))
+        if self._screen.copies != self._copies:
+            self._copies = self._screen.copies
+            self._tasks.start(self._tell_copied(), name="clipboard to viewer")
+
+    async def _tell_copied(self) -> None:
+        """What was copied may be a password: who may not act is not told."""
+        if not self._caller.may("control"):
+            return
+        with suppress(Unavailable):
+            text = await self._hands.copied()
+            if text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
+                self._copied = text
+                await self._socket.send(wire.clipboard(text))
 
     @property
     def _held_rights(self) -> int:

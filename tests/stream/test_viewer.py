@@ -75,6 +75,12 @@ class Seat:
     def say(self, message: wire.FromViewer) -> None:
         self.said.put_nowait(wire.said(message))
 
+    async def begins(self) -> None:
+        await self.until(lambda: self.frames)
+
+    async def shows(self, pixels: bytes) -> None:
+        await self.until(lambda: self.picture.image().tobytes() == pixels)
+
     async def until(self, true: Callable[[], object]) -> None:
         async with asyncio.timeout(30), self._changed:
             await self._changed.wait_for(true)
@@ -98,7 +104,7 @@ async def test_a_still_picture_is_the_screen_bit_for_bit(desktop: Desktop, paint
         await seat.until(lambda: seat.frames)
         painter.paint(image)
         real = await shot(desktop.screen)
-        await seat.until(lambda: seat.picture.image().tobytes() == real)
+        await seat.shows(real)
 
 
 async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
@@ -123,7 +129,7 @@ async def test_who_acknowledges_nothing_is_sent_no_more_and_then_the_latest(desk
         assert seat.frames == 2
         real = await shot(desktop.screen)
         seat.say(wire.Ack(2, 1))
-        await seat.until(lambda: seat.picture.image().tobytes() == real)
+        await seat.shows(real)
 
 
 async def test_input_arrives_and_is_let_go_when_the_viewer_vanishes(
@@ -175,7 +181,7 @@ async def test_an_x_server_that_comes_back_is_shown_to_the_same_viewer(desktop: 
         xserver.start(xserver.name)
         await seat.until(lambda: seat.picture.running)
         real = await shot(desktop.screen)
-        await seat.until(lambda: seat.picture.image().tobytes() == real)
+        await seat.shows(real)
 
 
 async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
@@ -194,3 +200,36 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         lease.set(drives=False)
         await asyncio.to_thread(until_is, program, ["down", "up"])
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
+
+
+async def test_who_watches_sees_the_pointer_move(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=Place(drives=False)):
+        await seat.until(lambda: seat.picture.pointer is not None)
+        await desktop.pointer.move(123, 234)
+        await seat.until(lambda: seat.picture.pointer == (123, 234))
+
+
+async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat, guest = Seat(), Seat()
+    async with watching(desktop, xserver.name, seat), watching(desktop, xserver.name, guest, caller=GUEST):
+        for each in (seat, guest):
+            await each.begins()
+        await desktop.clipboard.write("copied on the desktop")
+        await seat.until(lambda: seat.picture.copied == "copied on the desktop")
+        assert guest.picture.copied is None
+
+
+async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    slow, quick = Seat(acks=False), Seat()
+    name = xserver.name
+    async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
+        for each in (slow, quick):
+            tasks.start(Viewer(each, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
+            each.say(wire.Hello(wire.VERSION, films=False))
+            await each.begins()
+        for number in range(5):
+            painter.paint(photograph(SIZE, number))
+            real = await shot(desktop.screen)
+            await quick.shows(real)
+        assert slow.frames < quick.frames

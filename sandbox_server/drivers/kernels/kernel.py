@@ -74,9 +74,10 @@ class Kernel:
         asked = self._relay.ask("execute", on_output, on_begin, kernel=self._key, code=code, room=bounds.room, count=bounds.count)
         return await self._unless_it_ends(asked)
 
-    async def name(self, session: str) -> None:
-        """Say whose it is, to who looks at its processes."""
+    async def name(self, session: str, kernel_name: str) -> None:
+        """Say whose it is, to who looks at its processes, and let JupyterLab list it."""
         await self._quietly(f"__import__('tandem_kernel').name({session!r})")
+        await self._relay.prepare("show", kernel=self._key, file=self._file, name=kernel_name)
 
     async def enter(self, directory: str) -> None:
         """Change its working directory; raises InvalidArgument where it cannot go there."""

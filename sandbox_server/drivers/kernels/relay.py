@@ -9,6 +9,7 @@ input, a socket. A request has an `id`, which its answers repeat:
 - `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with what the kernel
   replied. Of the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves
   no trace in `In`.
+- `{"op": "show", "kernel", "file", "name"}`: let JupyterLab list the kernel; `done`.
 - `{"op": "sweep", "kernel"}`: end the copies of the kernel that what ran last has forked; `done` with how many are `left`.
 - `{"op": "close", "kernel"}`: forget the kernel and its folder; no answer.
 
@@ -29,6 +30,8 @@ Message = dict[str, Any]
 Send = Callable[[Message], None]
 
 MAX_LINE = 64 << 20
+KNOWN = "known"
+"""Folder of the connection files of those kernels that JupyterLab lists."""
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
 """Where this package is."""
 KNOCK_SECONDS = 0.05
@@ -220,7 +223,14 @@ class Relay:
     async def handle(self, request: Message) -> None:
         """Carry out one request and answer it."""
         number = request.get("id")
-        operations = {"open": self._open, "connect": self._connect, "execute": self._execute, "sweep": self._sweep, "close": self._close}
+        operations = {
+            "open": self._open,
+            "connect": self._connect,
+            "execute": self._execute,
+            "show": self._show,
+            "sweep": self._sweep,
+            "close": self._close,
+        }
 
         def answer(message: Message) -> None:
             self._send({"id": number, **message})
@@ -252,6 +262,14 @@ class Relay:
         told = {name: reply.get(name) for name in ("status", "execution_count", "ename", "evalue", "traceback")}
         return {**told, "dropped": run.dropped, "complete": run.idle.is_set()}
 
+    async def _show(self, request: Message, _: Send) -> Message:
+        os.makedirs(os.path.join(self._folder, KNOWN), 0o700, exist_ok=True)
+        _add_name(request["file"], request["name"], self._shown(request["kernel"]))
+        return {}
+
+    def _shown(self, kernel: str) -> str:
+        return os.path.join(self._folder, KNOWN, f"{kernel}.json")
+
     async def _sweep(self, request: Message, _: Send) -> Message:
         return {"left": self._links[request["kernel"]].copies.end()}
 
@@ -259,8 +277,20 @@ class Relay:
         link = self._links.pop(request["kernel"], None)
         if link:
             link.close()
+        with suppress(OSError):
+            os.unlink(self._shown(request["kernel"]))
         shutil.rmtree(os.path.join(self._folder, request["kernel"]), ignore_errors=True)
         return {}
+
+
+def _add_name(connection_file: str, name: str, shown: str) -> None:
+    """Write a connection file with the kernel's name, as a manager of external kernels expects it, where that finds it whole."""
+    with open(connection_file, encoding="utf-8") as file:
+        described = json.load(file)
+    draft = f"{connection_file}.named"
+    with open(draft, "w", encoding="utf-8") as file:
+        json.dump({**described, "kernel_name": name}, file)
+    os.rename(draft, shown)
 
 
 async def serve(folder: str, sock: socket.socket) -> None:

@@ -124,7 +124,7 @@ class Session:
 
     async def _renew(self, directory: str | None) -> None:
         ended, self._kernel = self._kernel, await self._kernels.take(self.kernel_name, self.isolation, directory)
-        await self._kernel.name(f"jupyter:{self.id}")
+        await self._kernel.name(f"jupyter:{self.id}", self.kernel_name)
         if ended:
             await ended.close()
         if self.closed:  # meanwhile

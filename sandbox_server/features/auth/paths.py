@@ -12,7 +12,12 @@ _PAGES: tuple[tuple[str, Scope], ...] = (
     ("/index.html", "view"),
     ("/stream", "view"),
     ("/terminal", "shell"),
+<<<<<<< HEAD
     ("/view", "view"),
+=======
+    ("/jupyter", "shell"),
+    ("/code-server", "shell"),
+>>>>>>> main
     ("/vnc", "view"),
     ("/websockify", "view"),
     ("/devtools", "browser"),

@@ -7,6 +7,7 @@ import { say } from "./wire.js";
 const LINE_PIXELS = 100 / 3;
 const PAGE_PIXELS = 600;
 const MOST = 32767;
+const PASTE_MS = 2000;
 /** Of the browser's `buttons` to the stream's: the browser has right before middle. */
 const BUTTONS = [1, 4, 2, 8, 16];
 
@@ -14,6 +15,8 @@ export class Input {
   /** @type {Map<string, number>} keysym by physical key */
   #held = new Map();
   #moved = false;
+  #shared = "";
+  #order = Promise.resolve();
   /** @type {PointerEvent | undefined} */
   #latest;
 
@@ -109,7 +112,20 @@ export class Input {
     if (down && this.#held.has(event.code)) return; // the desktop repeats keys itself
     if (down) this.#held.set(event.code, keysym);
     else this.#held.delete(event.code);
-    this.send(say.key(keysym, down));
+    if (down && event.key.toLowerCase() === "v" && (event.ctrlKey || event.metaKey)) this.#share();
+    this.#order = this.#order.then(() => this.send(say.key(keysym, down)));
+  }
+
+  /** What is to be pasted is on this computer's clipboard: it comes before the keys that paste it, where the browser gives it. */
+  #share() {
+    const read = navigator.clipboard?.readText?.().catch(() => "") ?? Promise.resolve("");
+    const patience = new Promise((done) => setTimeout(() => done(""), PASTE_MS));
+    this.#order = this.#order
+      .then(() => Promise.race([read, patience]))
+      .then((text) => {
+        if (text && text !== this.#shared) this.send(say.copied(text));
+        this.#shared = text || this.#shared;
+      });
   }
 
   /** @param {CompositionEvent} event */

@@ -23,6 +23,9 @@ view.addEventListener("rights", () => {
   find("#watching").hidden = view.control;
   if (view.control) view.focus();
 });
+view.addEventListener("clipboard", (event) => {
+  navigator.clipboard?.writeText(/** @type {CustomEvent} */ (event).detail.text).catch(() => undefined); // the browser may not let us
+});
 find("#whole").addEventListener("click", () => view.requestFullscreen());
 for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-shows]"))) {
   button.addEventListener("click", () => {

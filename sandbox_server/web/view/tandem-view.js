@@ -8,6 +8,7 @@ const STYLE = `
   :host { display: block; position: relative; overflow: hidden; background: #101316; outline: none }
   .screen { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%); touch-action: none }
   canvas { position: absolute; inset: 0; width: 100%; height: 100% }
+  img { position: absolute; pointer-events: none }
   textarea { position: absolute; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; border: 0; padding: 0; resize: none }
   pre { position: absolute; left: 0; top: 0; margin: 0; padding: .5em .75em; background: #000a; color: #fff; font: 12px/1.5 monospace; pointer-events: none }
 `;
@@ -22,6 +23,7 @@ export class TandemView extends HTMLElement {
   #size = { width: 1, height: 1 };
   #control = false;
   #driving = false;
+  #cursor = "default";
   /** @type {Input | undefined} */
   #input;
   /** @type {CodecMap | undefined} */
@@ -40,7 +42,10 @@ export class TandemView extends HTMLElement {
     this.field.autocapitalize = "off";
     this.field.spellcheck = false;
     this.shown = document.createElement("pre");
-    this.screen.append(this.canvas, this.field);
+    this.pointer = document.createElement("img");
+    this.pointer.alt = "";
+    this.pointer.hidden = true;
+    this.screen.append(this.canvas, this.field, this.pointer);
     root.append(style, this.screen, this.shown);
     this.shown.hidden = true;
   }
@@ -127,6 +132,9 @@ export class TandemView extends HTMLElement {
         break;
       case "cursor":
         return this.#point(message);
+      case "pointer":
+        this.#follow(message);
+        break;
       case "map":
         return this.#map?.show(message.rects);
       case "statistics":
@@ -140,6 +148,8 @@ export class TandemView extends HTMLElement {
   }
 
   #allow() {
+    this.pointer.hidden = this.#driving;
+    this.screen.style.cursor = this.#driving ? this.#cursor : "default";
     if (!this.#input) return;
     if (!this.control) this.#input.release();
     this.#input.enabled = this.control;
@@ -165,7 +175,16 @@ export class TandemView extends HTMLElement {
       image.data[at + 3] = alpha;
     }
     picture.getContext("2d")?.putImageData(image, 0, 0);
-    this.screen.style.cursor = `url(${picture.toDataURL()}) ${hotX} ${hotY}, default`;
+    this.pointer.src = picture.toDataURL();
+    this.pointer.style.transform = `translate(${-hotX}px, ${-hotY}px)`;
+    this.#cursor = `url(${this.pointer.src}) ${hotX} ${hotY}, default`;
+    this.#allow();
+  }
+
+  /** @param {{x: number, y: number}} place of the pointer, which somebody else moves */
+  #follow({ x, y }) {
+    this.pointer.style.left = `${(x / this.#size.width) * 100}%`;
+    this.pointer.style.top = `${(y / this.#size.height) * 100}%`;
   }
 
   #showMap() {

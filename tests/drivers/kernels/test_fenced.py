@@ -78,7 +78,7 @@ async def test_a_policy_that_names_what_is_not_there_starts_nothing(kernels: Ker
 
 async def test_whose_a_kernel_is_can_be_seen_from_outside(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
-    await kernel.name("jupyter:mine")
+    await kernel.name("jupyter:mine", "python3")
     environment = "open('/proc/self/environ').read()"
     [seen] = await said(kernel, f"import subprocess; print('TANDEM_SESSION=jupyter:mine\\0' in {environment})")
     [child] = await said(kernel, "print(subprocess.run(['printenv', 'TANDEM_SESSION'], capture_output=True, text=True).stdout)")

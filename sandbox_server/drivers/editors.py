@@ -1,0 +1,166 @@
+"""Programs by which a person edits in the browser, JupyterLab and code-server: the agent's, started when somebody opens them."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import DeadlineExceeded, NotFound, Unavailable
+from sandbox_server.drivers.child import SESSION
+from sandbox_server.drivers.pipes import Capture, PipeReader
+from sandbox_server.drivers.process import Process, Processes, put_down
+
+START_SECONDS = 60.0
+KNOCK_SECONDS = 0.1
+PROBE_SECONDS = 20.0
+SAID_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """One of them. It listens on `port` of this machine, and ends by itself when nobody has used it for a while."""
+
+    name: str
+    title: str
+    port: int
+    needs: str
+    """A file that is there where it is installed."""
+    argv: Sequence[str]
+    build_argument: str
+    """How an image is built that has it."""
+
+    @property
+    def path(self) -> str:
+        """Where the gateway has it."""
+        return f"/{self.name}/"
+
+
+def jupyterlab(kernels: str, workspace: str, idle_seconds: float) -> Editor:
+    """JupyterLab; the kernels whose connection files are in `kernels` are in its list."""
+    options = {
+        "ServerApp.base_url": "/jupyter/",
+        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.port": "8888",
+        "ServerApp.port_retries": "0",
+        "ServerApp.root_dir": workspace,
+        "ServerApp.open_browser": "False",
+        "ServerApp.trust_xheaders": "True",
+        "ServerApp.allow_external_kernels": "True",
+        "ServerApp.external_connection_dir": kernels,
+        "ServerApp.shutdown_no_activity_timeout": f"{idle_seconds:.0f}",
+        "MappingKernelManager.cull_idle_timeout": f"{idle_seconds:.0f}",
+        "KernelManager.transport": "ipc",
+        "IdentityProvider.token": "",
+        "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
+        "LabApp.news_url": "None",
+        "LabApp.extension_manager": "readonly",
+    }
+    program = "/opt/jupyterlab/bin/python"
+    argv = [program, "-I", "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
+    return Editor("jupyter", "JupyterLab", 8888, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1")
+
+
+def code_server(workspace: str, idle_seconds: float) -> Editor:
+    """code-server, which is VS Code."""
+    script = "/opt/code-server/out/node/entry.js"
+    options = ["--bind-addr=127.0.0.1:8200", "--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
+    idle = f"--idle-timeout-seconds={max(60, idle_seconds):.0f}"
+    argv = ["/opt/node/24/bin/node", script, *options, "--disable-getting-started-override", idle, workspace]
+    return Editor("code-server", "code-server", 8200, script, argv, "CODE_SERVER=1")
+
+
+class Editors:
+    """Starts and ends them; an asynchronous context manager, which ends those that run."""
+
+    def __init__(self, processes: Processes, editors: Sequence[Editor]) -> None:
+        self._processes = processes
+        self._editors = {editor.name: editor for editor in editors}
+        self._running: dict[str, tuple[Process, PipeReader]] = {}
+        self._starting = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for name in list(self._running):
+            await self.stop(name)
+
+    def __iter__(self) -> Iterator[Editor]:
+        return iter(self._editors.values())
+
+    def get(self, name: str) -> Editor:
+        """One of them; raises NotFound, also for one that is disabled."""
+        if name not in self._editors:
+            raise NotFound(f"there is no editor {name!r} here", name=name, hint="DISABLE_JUPYTER and DISABLE_CODE_SERVER leave one out")
+        return self._editors[name]
+
+    def runs(self, editor: Editor) -> bool:
+        """Whether it has been started, and has not ended."""
+        return editor.name in self._running and self._running[editor.name][0].exit is None
+
+    async def installed(self, editor: Editor) -> bool:
+        """Whether the image has it."""
+        done = await self._processes.run(["test", "-e", editor.needs], timeout=PROBE_SECONDS, max_output=0)
+        return done.exit.code == 0
+
+    async def start(self, name: str) -> Editor:
+        """Start it where it does not run, and wait until it answers.
+
+        Raises NotFound, Unavailable where the image has none or it ended, and DeadlineExceeded where it does not answer.
+        """
+        editor = self.get(name)
+        async with self._starting:
+            if not self.runs(editor):
+                await self.stop(name)
+                await self._start(editor)
+        return editor
+
+    async def stop(self, name: str) -> None:
+        """End it, with all that was started in it."""
+        running = self._running.pop(name, None)
+        if running:
+            await put_down(running[0])
+            running[1].close()
+
+    async def _start(self, editor: Editor) -> None:
+        if not await self.installed(editor):
+            hint = f"build one that has it: {editor.build_argument} scripts/build"
+            raise Unavailable(f"{editor.title} is not in this image", hint=hint, name=editor.name)
+        said = Capture(SAID_BYTES)
+        output = PipeReader(said.take)
+        env = {SESSION: f"editor:{editor.name}"}
+        process = await self._processes.start(editor.argv, env=env, stdout=output.theirs, stderr=output.theirs, on_exit="kill")
+        output.release()
+        self._running[editor.name] = process, output
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                answered = await _answering(process, editor.port)
+        except TimeoutError:
+            await self.stop(editor.name)
+            raise DeadlineExceeded(f"{editor.title} did not answer within {START_SECONDS:g} s", name=editor.name) from None
+        except BaseException:
+            await self.stop(editor.name)
+            raise
+        if not answered:
+            await output.settle()
+            text = said.bytes().decode("utf-8", "replace").strip()[-1000:]
+            raise Unavailable(f"{editor.title} ended at its start: {text}", name=editor.name)
+
+
+async def _answering(process: Process, port: int) -> bool:
+    """Wait until something answers on the port; False where the process has ended before."""
+    while not await _answers(port):
+        if process.exit:
+            return False
+        await asyncio.sleep(KNOCK_SECONDS)
+    return True
+
+
+async def _answers(port: int) -> bool:
+    with suppress(OSError):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.close()
+        return True
+    return False

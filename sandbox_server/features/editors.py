@@ -1,0 +1,67 @@
+"""Editors in the browser: JupyterLab and code-server, which start when somebody opens them and end when nobody uses them."""
+
+from sandbox_server.core import Model, operation
+from sandbox_server.drivers.editors import Editor, Editors
+
+
+class EditorRef(Model):
+    """An editor by its name."""
+
+    name: str
+    """`jupyter` or `code-server`."""
+
+
+class EditorState(Model):
+    """One editor."""
+
+    name: str
+    title: str
+    path: str
+    """Where it is on this sandbox's address."""
+    installed: bool
+    """Whether the image has it."""
+    running: bool
+    hint: str | None = None
+    """What to do to have it, where the image does not."""
+
+
+class EditorList(Model):
+    editors: list[EditorState]
+    """Those that are not disabled."""
+
+
+class EditorPages:
+    """What a person edits with."""
+
+    tag = "editors"
+
+    def __init__(self, editors: Editors) -> None:
+        self._editors = editors
+
+    @operation("GET /v1/editors", scope="view")
+    async def list_editors(self) -> EditorList:
+        """List the editors, and whether the image has them."""
+        return EditorList(editors=[await self._described(editor) for editor in self._editors])
+
+    @operation("POST /v1/editors/{name}/start", scope="shell")
+    async def start_editor(self, request: EditorRef) -> EditorState:
+        """Start an editor and wait until it answers; opening its path does so too."""
+        return await self._described(await self._editors.start(request.name))
+
+    @operation("POST /v1/editors/{name}/stop", scope="shell", destructive=True)
+    async def stop_editor(self, request: EditorRef) -> EditorState:
+        """End an editor, with the terminals and kernels that were started in it."""
+        editor = self._editors.get(request.name)
+        await self._editors.stop(request.name)
+        return await self._described(editor)
+
+    async def _described(self, editor: Editor) -> EditorState:
+        installed = await self._editors.installed(editor)
+        return EditorState(
+            name=editor.name,
+            title=editor.title,
+            path=editor.path,
+            installed=installed,
+            running=self._editors.runs(editor),
+            hint=None if installed else f"build an image that has it: {editor.build_argument} scripts/build",
+        )

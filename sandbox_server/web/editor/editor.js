@@ -1,0 +1,29 @@
+// Shown in the place of an editor that does not run: starts it, and says why where it cannot.
+
+const NAMES = { jupyter: "JupyterLab", "code-server": "code-server" };
+
+const name = location.pathname.split("/")[1];
+
+/**
+ * Show where things stand.
+ * @param {string} title
+ * @param {string} state
+ * @param {string} [hint]
+ */
+function show(title, state, hint = "") {
+  for (const [id, text] of Object.entries({ title, state, hint })) {
+    const element = document.getElementById(id);
+    if (element) element.textContent = text;
+  }
+}
+
+async function start() {
+  const title = NAMES[/** @type {keyof typeof NAMES} */ (name)] ?? name;
+  show(`Starting ${title}…`, "This takes some seconds. The page opens by itself.");
+  const response = await fetch(`/v1/editors/${encodeURIComponent(name)}/start`, { method: "POST", headers: { Accept: "application/json" } });
+  const answer = await response.json().catch(() => null);
+  if (response.ok) location.reload();
+  else show(`${title} does not run`, answer?.message ?? `the sandbox answered ${response.status}`, answer?.hint ?? "");
+}
+
+start().catch(() => show("The sandbox does not answer", "Reload the page to try again."));

@@ -1,0 +1,78 @@
+"""JupyterLab and code-server through the gateway."""
+
+import json
+from typing import Any
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.image.container import Sandbox, until
+
+
+def lab(sandbox: Sandbox, path: str) -> Any:
+    """What JupyterLab answers."""
+    answer = sandbox.request("GET", f"/jupyter/{path}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.fixture(scope="module")
+def started(sandbox: Sandbox) -> Sandbox:
+    """A sandbox in which JupyterLab runs."""
+    answer = sandbox.request("POST", "/v1/editors/jupyter/start")
+    assert answer.status_code == 200, answer.text
+    return sandbox
+
+
+def test_where_an_editor_does_not_run_a_page_starts_it_and_programs_are_told_how(sandbox: Sandbox) -> None:
+    page = sandbox.request("GET", "/code-server/", headers={"Accept": "text/html"})
+    other = sandbox.request("GET", "/code-server/")
+
+    assert (page.status_code, "editor.js" in page.text) == (503, True)
+    assert (other.status_code, other.json()["hint"]) == (503, "POST /v1/editors/code-server/start starts it")
+
+
+def test_what_is_not_in_the_image_says_how_to_have_it(sandbox: Sandbox) -> None:
+    listed = sandbox.request("GET", "/v1/editors").json()["data"]["editors"]
+    [code] = [editor for editor in listed if editor["name"] == "code-server"]
+    answer = sandbox.request("POST", "/v1/editors/code-server/start") if not code["installed"] else None
+
+    assert answer is None or (answer.status_code, "CODE_SERVER=1" in answer.json()["hint"]) == (503, True)
+
+
+def test_the_editors_are_behind_the_gateway_s_sign_in(started: Sandbox) -> None:
+    assert started.http.get(f"{started.base_url}/jupyter/api/kernels").status_code == 401
+    assert started.http.get(f"{started.base_url}/code-server/").status_code == 401
+
+
+def test_jupyterlab_starts_every_python_and_runs_code_in_the_kernels_of_the_api(started: Sandbox) -> None:
+    body = {"code": "shared = 41", "session_id": "shared"}
+    assert started.request("POST", "/v1/jupyter/execute", json=body).json()["data"]["status"] == "ok"
+    until(lambda: lab(started, "api/kernels"), 30)
+    kernel = lab(started, "api/kernels")[-1]["id"]
+    header = {"msg_id": "m", "msg_type": "execute_request", "username": "", "session": "s", "version": "5.3", "date": ""}
+    content = {"code": "shared + 1", "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+    request = {"header": header, "parent_header": {}, "metadata": {}, "channel": "shell", "content": content}
+    address = f"ws://{started.name}:{started.port}/jupyter/api/kernels/{kernel}/channels"
+    with connect(address, additional_headers=started.headers, proxy=None) as channel:
+        channel.send(json.dumps(request))
+        messages = iter(lambda: json.loads(channel.recv(30)), None)
+        result = next(message for message in messages if message["msg_type"] in ("execute_result", "error"))
+    started.request("DELETE", "/v1/jupyter/sessions/shared")
+
+    assert result["content"]["data"] == {"text/plain": "42"}
+    assert {"python3", "python3.10", "python3.11", "python3.12"} <= set(lab(started, "api/kernelspecs")["kernelspecs"])
+
+
+def test_the_lab_is_the_page_that_a_browser_gets(started: Sandbox) -> None:
+    page = started.request("GET", "/jupyter/lab")
+
+    assert (page.status_code, "JupyterLab" in page.text) == (200, True)
+
+
+def test_a_page_of_another_name_cannot_reach_jupyterlab_directly(started: Sandbox) -> None:
+    asked = started.run(
+        "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Host: evil.example", "http://127.0.0.1:8888/jupyter/api"
+    )
+
+    assert asked.stdout == "403"
