@@ -12,12 +12,9 @@ _PAGES: tuple[tuple[str, Scope], ...] = (
     ("/index.html", "view"),
     ("/stream", "view"),
     ("/terminal", "shell"),
-<<<<<<< HEAD
-    ("/view", "view"),
-=======
-    ("/jupyter", "shell"),
     ("/code-server", "shell"),
->>>>>>> main
+    ("/jupyter", "shell"),
+    ("/view", "view"),
     ("/vnc", "view"),
     ("/websockify", "view"),
     ("/devtools", "browser"),

@@ -42,7 +42,7 @@ async function showReadiness() {
 
 /** @param {Record<string, string>} components */
 function showDesktop({ stream, vnc }) {
-  browser.address = vnc ? "/view" : "/stream/";
+  browser.address = stream ? "/stream/" : "/vnc/index.html";
   browser.allow(Boolean(stream || vnc), "No desktop here");
   thumbnail.shown = Boolean(stream || vnc);
 }
