@@ -18,12 +18,12 @@ ROUTE = "location = /greeting { proxy_pass http://127.0.0.1:9100/greeting.txt; }
 
 
 def processes(sandbox: Sandbox) -> dict[str, tuple[str, int]]:
-    """User and pid of each of our own processes, by component."""
-    lines = sandbox.exec("ps", "axo", "user:20,pid,args").stdout.splitlines()[1:]
-    found = {}
+    """User and pid of each of our own processes, by component; of several, the one that forked the others."""
+    lines = sandbox.exec("ps", "axo", "user:20,pid,args", "--sort=start_time").stdout.splitlines()[1:]
+    found: dict[str, tuple[str, int]] = {}
     for user, pid, args in (line.split(maxsplit=2) for line in lines):
         name = "gateway" if args.startswith("nginx:") or "/usr/sbin/nginx" in args else args.rpartition(" ")[2]
-        found[name] = (user, int(pid))
+        found.setdefault(name, (user, int(pid)))
     return found
 
 
