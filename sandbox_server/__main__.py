@@ -54,16 +54,16 @@ def serve(_: argparse.Namespace) -> None:
 
 def spawn(_: argparse.Namespace) -> None:
     """Start the agent's processes for the others."""
-    from sandbox_server.drivers import isolation, spawner
+    from sandbox_server.drivers import isolation, spawning
     from sandbox_server.settings import Paths, load_written
 
     settings = load_written(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
-    arguments += ["--max-memory", str(settings.box.max_memory)]
+    arguments += ["--max-memory", str(settings.box.max_memory), "--spare"]
     found = isolation.read(settings.paths.isolation)
     arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
-    spawner.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
+    spawning.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
 
 
 def box(_: argparse.Namespace) -> None:

@@ -165,4 +165,4 @@ class Proxy:
         """What points programs at it (there is no standard; these names are what most of them read)."""
         url, direct = f"http://{self.address}", "localhost,127.0.0.1,::1"
         pairs = {"http_proxy": url, "https_proxy": url, "no_proxy": direct}
-        return pairs | {name.upper(): value for name, value in pairs.items()}
+        return pairs | {name.upper(): value for name, value in pairs.items()} | {"NODE_USE_ENV_PROXY": "1"}

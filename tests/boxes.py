@@ -25,7 +25,7 @@ ROOT = str(Path(sandbox_server.__file__).parent.parent)
 VOLUME = Path("/sandbox")
 SECONDS = 30.0
 KEEPER = "import sys; from sandbox_server.drivers.box.keeper import serve; serve(sys.argv[1:])"
-SPAWNER = "import sys; from sandbox_server.drivers.spawner import main; main(sys.argv[1:])"
+SPAWNER = "import sys; from sandbox_server.drivers.spawning import main; main(sys.argv[1:])"
 
 Until = Callable[..., None]
 

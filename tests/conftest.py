@@ -20,7 +20,7 @@ from sandbox_server.drivers.files.files import Files
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _DAEMON = """
 import os, sys
-from sandbox_server.drivers.spawner import serve
+from sandbox_server.drivers.spawning import serve
 
 def tell_who(sock):
     while request := sock.recv(100):

@@ -16,8 +16,18 @@ from sandbox_server.cli.stop import OK, USAGE, Stop
 TOKEN_FILE = "/run/sandbox-agent/token"
 DOCUMENT = Path(__file__).parent.parent / "openapi.json"
 """What is built in; an operation that is not in it, such as a custom tool's, is looked up in the running API."""
-SHORT = {("sandbox", "info"): "get_context"}
-"""Names of operations that people know from elsewhere."""
+SHORT = {
+    ("sandbox", "info"): ("sandbox", "get_context"),
+    ("browser", "info"): ("browser", "get_info"),
+    ("browser", "navigate"): ("browser-page", "navigate"),
+    ("gui", "screenshot"): ("browser", "screenshot"),
+    ("mcp", "list"): ("mcp", "list_mcp_servers"),
+    ("mcp", "tools"): ("mcp", "list_mcp_tools"),
+    ("mcp", "call"): ("mcp", "execute_mcp_tool"),
+    ("skills", "list"): ("skills", "list_metadata"),
+    ("ports", "list"): ("ports", "list_ports"),
+}
+"""Names of operations that people know from elsewhere, and shorter ones."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -30,8 +40,8 @@ def main(arguments: Sequence[str]) -> None:
     elif options.operation is None:
         output.line(_listed(_tagged(operations, options.tag) or _tagged(_running(api), options.tag), options.tag))
     else:
-        wanted = SHORT.get((options.tag, options.operation), options.operation.replace("-", "_"))
-        found = _named(operations, options.tag, wanted) or _named(_running(api), options.tag, wanted)
+        tag, wanted = SHORT.get((options.tag, options.operation), (options.tag, options.operation.replace("-", "_")))
+        found = _named(operations, tag, wanted) or _named(_running(api), tag, wanted)
         _call(api, found, options.fields, human=sys.stdout.isatty() and not options.json)
 
 

@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from sandbox_server.cli.client import failure, sentence
 from sandbox_server.cli.stop import FAILED, UNREACHABLE, USAGE, Stop
+from sandbox_server.cli.table import rows_in, table
 
 CHUNK = 1 << 20
 
@@ -36,17 +37,28 @@ def line(text: str) -> None:
 
 
 def words(data: Any) -> str:
-    """Text as it is; an object as `name: value` lines, its longer texts below; a list of objects as their lines, set apart."""
+    """Text as it is; an object as `name: value` lines, its longer texts and tables below; objects in a list as a table."""
     if isinstance(data, str):
         return data
+    if isinstance(data, list) and (tabled := _tabled(data)) is not None:
+        return tabled
     if isinstance(data, list):
         apart = "\n\n" if any(isinstance(item, dict) for item in data) else "\n"
         return apart.join(words(item) for item in data)
     if not isinstance(data, dict):
         return json.dumps(data)
     texts = {name: value for name, value in data.items() if isinstance(value, str) and "\n" in value}
-    lines = [f"{name}: {_short(value)}" for name, value in data.items() if name not in texts and value is not None]
-    return "\n".join([*lines, *(f"{name}:\n{value.rstrip()}" for name, value in texts.items())])
+    tables = {name: tabled for name, value in data.items() if (tabled := _tabled(value)) is not None}
+    lines = [f"{name}: {_short(value)}" for name, value in data.items() if name not in texts | tables and value is not None]
+    if not lines and not texts and len(tables) == 1:
+        return next(iter(tables.values()))
+    return "\n".join([*lines, *(f"{name}:\n{value.rstrip()}" for name, value in (texts | tables).items())])
+
+
+def _tabled(value: Any) -> str | None:
+    """A table of what has rows; an object with a single field is no table of one row."""
+    rows = rows_in(value)
+    return table(rows) if rows and (isinstance(value, list) or len(rows[0]) > 2) else None
 
 
 def _short(value: Any) -> str:

@@ -18,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
+from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.fence.fence import Fence, FenceError
 
 OOM_SCORE = 500
@@ -25,6 +27,8 @@ OOM_SCORE = 500
 UMASK = 0o022
 SESSION = "TANDEM_SESSION"
 """The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
+SPARE = "spare"
+"""What the command line of a process says that waits for its program."""
 STANDARD = 3
 FIRST_FREE = 16
 """A program is given descriptors below this."""
@@ -116,23 +120,39 @@ def allow_many_descriptors() -> None:
 
 def run_program(program: Program, account: Account, place: Place | None, report: int) -> NoReturn:
     """Become the program; why it could not goes as JSON into `report`, which exec closes."""
-    subject = "process"
+    stage = _Stage()
     try:
         _leave_the_spawner(program.limits, program.oom_score)
-        report, *sources = (_out_of_the_way(fd) for fd in (report, *program.fds))
-        for fd in program.fds[:STANDARD]:
-            _let_open(fd, account)
-        for target, fd in enumerate(sources):
-            os.dup2(fd, target)
+        let_open(program.fds[:STANDARD], account)
+        report = _put_in_place(program.fds, report)
         become(account, place, program.fence)
-        subject = "cwd"
-        _enter(program.cwd, program.environment)
-        if program.fence:
-            program.fence.close()
-        subject = "program"
-        os.execvpe(program.argv[0], list(program.argv), dict(program.environment))
+        _execute(program, stage)
     except Exception as failure:
-        os.write(report, _describe(failure, subject))
+        os.write(report, _describe(failure, stage.subject))
+    finally:
+        os._exit(127)
+
+
+def run_spare(channel: socket.socket, account: Account, place: Place | None, limits: Mapping[str, int], report: int) -> NoReturn:
+    """Become a process of `account` and wait on `channel` for the program to become, as `run_program` does; nothing comes: end.
+
+    It keeps no other descriptor of the spawner. The program's own must be open to the account already.
+    """
+    stage = _Stage()
+    try:
+        _leave_the_spawner(limits)
+        namespaces.replace_arguments(SPARE)
+        become(account, place)
+        os.chdir("/")
+        report = _keep_only(channel, report)
+        with socket.socket(fileno=STANDARD) as own:
+            told, fds = wire_fds.receive(own)
+        if told is not None:
+            program = Program(**wire_fds.read_body(fds[0]), fds=tuple(fds[1:]), limits=limits)
+            report = _put_in_place(program.fds, report)
+            _execute(program, stage)
+    except Exception as failure:
+        os.write(report, _describe(failure, stage.subject))
     finally:
         os._exit(127)
 
@@ -157,6 +177,13 @@ def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, acco
         os._exit(status)
 
 
+def let_open(fds: Sequence[int], account: Account) -> None:
+    """Give pipes to the account: a program that opens /dev/stdout opens the pipe anew, and needs the right to."""
+    for fd in fds:
+        if os.geteuid() == 0 and stat.S_ISFIFO(os.fstat(fd).st_mode):
+            os.fchown(fd, account.uid, account.gid)
+
+
 def own_pid(pid: int) -> int:
     """The number by which a child, not reaped yet, knows itself: in a box it has another (NSpid, proc_pid_status(5))."""
     with suppress(OSError), open(f"/proc/{pid}/status", "rb") as status:
@@ -179,15 +206,41 @@ def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE) ->
         resource.setrlimit(LIMITS[name], (value, value))
 
 
+class _Stage:
+    """What is being done, for whoever is told that it failed."""
+
+    subject = "process"
+
+
+def _keep_only(channel: socket.socket, report: int) -> int:
+    """Make the channel the descriptor behind the standard ones, the report, which is given, the next, and close all others."""
+    kept = [_out_of_the_way(fd) for fd in (channel.fileno(), report)]
+    for target, fd in enumerate(kept, start=STANDARD):
+        os.dup2(fd, target, inheritable=False)
+    os.closerange(STANDARD + len(kept), os.sysconf("SC_OPEN_MAX"))
+    return STANDARD + 1
+
+
+def _put_in_place(fds: Sequence[int], report: int) -> int:
+    """Make descriptors 0, 1, 2 and so on of these; gives where the report is then."""
+    report, *sources = (_out_of_the_way(fd) for fd in (report, *fds))
+    for target, fd in enumerate(sources):
+        os.dup2(fd, target)
+    return report
+
+
+def _execute(program: Program, stage: _Stage) -> NoReturn:
+    stage.subject = "cwd"
+    _enter(program.cwd, program.environment)
+    if program.fence:
+        program.fence.close()
+    stage.subject = "program"
+    os.execvpe(program.argv[0], list(program.argv), dict(program.environment))
+
+
 def _out_of_the_way(fd: int) -> int:
     """Copy a descriptor to where no other is about to be put."""
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
-
-
-def _let_open(fd: int, account: Account) -> None:
-    """Give a pipe to the account: a program that opens /dev/stdout opens the pipe anew, and needs the right to."""
-    if os.geteuid() == 0 and stat.S_ISFIFO(os.fstat(fd).st_mode):
-        os.fchown(fd, account.uid, account.gid)
 
 
 def _offer_to_the_oom_killer(score: int) -> None:

@@ -10,9 +10,7 @@ Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": 
 A client may send `{"kill": signal, "group": bool}` at any time between.
 """
 
-import argparse
 import errno
-import gc
 import json
 import os
 import signal
@@ -23,14 +21,13 @@ from contextlib import suppress
 from functools import partial
 
 from sandbox_server.drivers import child, wire_fds
-from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.box.seat import RETRY_SECONDS, Seat
 from sandbox_server.drivers.child import Account, Program
 from sandbox_server.drivers.fence import policy
 from sandbox_server.drivers.fence.fence import Fence
-from sandbox_server.drivers.files import worker
-from sandbox_server.drivers.listening import listen, peer_uid
+from sandbox_server.drivers.listening import peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
+from sandbox_server.drivers.spare import Spares
 from sandbox_server.drivers.spawned import Spawned, ending
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 from sandbox_server.paths import Paths
@@ -62,6 +59,7 @@ class Spawner:
         seat: Seat | None = None,
         limits: Mapping[str, int] | None = None,
         private: str = Paths().agent_run,
+        spare: bool = False,
     ) -> None:
         self._listener = listener
         self._accounts = accounts
@@ -71,6 +69,7 @@ class Spawner:
         self._seat = seat
         self._limits = limits or {}
         self._private = private
+        self._spares = Spares(accounts["agent"], seat, self._limits) if spare else None
         self._waiting: list[tuple[Spawned, list[int]]] = []
         self._poller = Poller()
         self._children: dict[int, Spawned] = {}
@@ -81,10 +80,17 @@ class Spawner:
         self._listener.setblocking(False)
         self._poller.watch_signals((signal.SIGCHLD, signal.SIGTERM, signal.SIGINT), self._on_signals)
         self._poller.watch(self._listener.fileno(), self._accept)
-        self._poller.run(self._keep_seat)
+        self._poller.run(self._keep)
         for connection in list(self._children.values()):
             self._hang_up(connection)
+        if self._spares:
+            self._spares.drop()
         self._poller.close()
+
+    def _keep(self) -> float | None:
+        """Keep the seat, and a spare process in it; gives the seconds after which to look again."""
+        waits = [self._keep_seat(), self._spares.keep() if self._spares else None]
+        return min((wait for wait in waits if wait is not None), default=None)
 
     def _keep_seat(self) -> float | None:
         """Connect to the keeper of the box where there is none, or not any more; gives the seconds after which to try again."""
@@ -117,6 +123,8 @@ class Spawner:
         if self._seat:
             self._poller.unwatch(self._seat.ended)
             self._seat.leave()
+        if self._spares:
+            self._spares.drop()
 
     def _on_signals(self, numbers: bytes) -> None:
         if signal.SIGTERM in numbers or signal.SIGINT in numbers:
@@ -206,6 +214,9 @@ class Spawner:
             program = self._program(request, account, fds)
             if place:
                 connection.describe(account, program)
+            if self._spares and user == "agent" and (spare := self._spares.take(program)):
+                self._watch_start(connection, spare.pid, spare.report)
+                return
             enter = partial(child.run_program, program, account, place)
         readable, writable = os.pipe()
         try:
@@ -218,6 +229,9 @@ class Spawner:
                 enter(writable)
         finally:
             os.close(writable)
+        self._watch_start(connection, pid, readable)
+
+    def _watch_start(self, connection: Spawned, pid: int, readable: int) -> None:
         connection.pid, connection.report = pid, readable
         self._children[pid] = connection
         self._poller.watch(readable, partial(self._on_report, connection))
@@ -313,8 +327,12 @@ class Spawner:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 if ended is None:
                     return
-                connection = self._children.pop(ended.si_pid)
-                self._finish(connection, connection.reap(self._seat))
+                if connection := self._children.pop(ended.si_pid, None):
+                    self._finish(connection, connection.reap(self._seat))
+                else:
+                    os.waitpid(ended.si_pid, 0)
+                if self._spares:
+                    self._spares.note_end(ended.si_pid)
 
     def _finish(self, connection: Spawned, status: int) -> None:
         if connection.report >= 0:
@@ -335,53 +353,3 @@ class Spawner:
 
 def _log(message: str) -> None:
     sys.stderr.write(f"spawner: {message}\n")
-
-
-def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
-    """Run the spawner with command-line `arguments`; its file workers run `serve_files`."""
-    options = _parse(arguments)
-    with open(options.environment, encoding="utf-8") as file:
-        environment = json.load(file)
-    root = os.geteuid() == 0
-    agent = Account.named(options.agent) if root else Account.current()
-    client = Account.named(options.client) if root else Account.current()
-    accounts = {"agent": agent}
-    if options.desktop:
-        accounts["desktop"] = Account.named(options.desktop) if root else agent
-    if options.allow_root:
-        accounts["root"] = Account.named("root") if root else agent
-    child.allow_many_descriptors()
-    seat = Seat(options.box) if options.box else None
-    if seat:
-        namespaces.forbid_tracing()
-        namespaces.import_what_is_needed_later()
-    gc.freeze()  # a forked child then copies fewer pages
-    Spawner(
-        listen(options.socket, client),
-        accounts=accounts,
-        environment=environment,
-        peers=frozenset({0, client.uid}),
-        serve_files=serve_files,
-        seat=seat,
-        limits={"data": options.max_memory} if options.max_memory else {},
-        private=options.private,
-    ).run()
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Run the spawner as `python -m sandbox_server spawn` does."""
-    serve(arguments, worker.serve)
-
-
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("sandbox_server spawn", description="Start the agent's processes.")
-    parser.add_argument("--socket", required=True, help="Unix socket to serve on")
-    parser.add_argument("--environment", required=True, help="JSON file: the agent's base environment")
-    parser.add_argument("--agent", default="gem", help="user that the agent's processes run as")
-    parser.add_argument("--client", default="control", help="user that may ask for processes")
-    parser.add_argument("--max-memory", type=int, default=0, help="bytes of memory that one process may use; 0: no limit of its own")
-    parser.add_argument("--desktop", help='user that the display and the browser run as, asked for as "desktop"')
-    parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
-    parser.add_argument("--box", default=None, help="socket of the keeper of the box that everything starts in")
-    parser.add_argument("--private", default=Paths().agent_run, help="directory that no isolated process may see")
-    return parser.parse_args(arguments)

@@ -256,7 +256,7 @@ async def _takes_connections(host: str, port: int) -> bool:
     try:
         async with asyncio.timeout(REACH_SECONDS):
             _, writer = await asyncio.open_connection(host, port)
-    except (OSError, UnicodeError, TimeoutError):
+    except (OSError, ValueError, TimeoutError):  # ValueError: it is no host
         return False
     writer.close()
     return True

@@ -19,4 +19,5 @@ def part(shared: Shared) -> Part:
         None if "browser" in left_out else shared.owner,
         enabled="proxy" not in left_out,
     )
+    shared.way = proxy.way
     return Part((ForwardProxy(proxy, Components({"gateway": paths.socket("gateway")})), ProxyPac(proxy)), (proxy,))

@@ -9,6 +9,7 @@ from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import Uploads
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import Downloads
+from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.sound import Sound
@@ -55,7 +56,7 @@ def part(shared: Shared) -> Part:
     shared.control.driving.follow(KeysFence(turns))
     display = Display(desktop.screen, Sound(paths.sound), files)
     owner, has_browser = shared.owner, "browser" not in settings.components.left_out
-    devtools, recordings = Devtools(owner.socket), PageRecordings(owner, files)
+    devtools, recordings = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json")), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     session, uploads, elements = BrowserSession(owner), Uploads(files, paths.spool), Elements()
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))

@@ -25,6 +25,8 @@ from sandbox_server.settings import Settings
 
 type Fact = Callable[[], bool]
 """Something that holds at this moment, or not."""
+type Way = Callable[[str], str | None]
+"""Gives host and port of the proxy by which a host is reached, or None."""
 type Opened = tuple[AbstractAsyncContextManager[Any], ...]
 
 
@@ -79,6 +81,8 @@ class Shared:
         self.control = control_of(JsonFile(settings.paths.control), settings.control, self.owner if has_browser else None)
         self.ports = _agent_ports(settings)
         self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
+        self.way: Way = lambda _: None
+        """How a host is reached; the forward proxy puts its own answer here."""
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
 
 

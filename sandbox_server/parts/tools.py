@@ -18,7 +18,8 @@ def part(shared: Shared) -> Part:
     """Skills, MCP servers, documents as Markdown, and ports."""
     settings, processes, files, paths = shared.settings, shared.processes, shared.files, shared.settings.paths
     fetching = settings.fetching
-    web = Web(Reach(shared.ports, fetching.allow), paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds)
+    reach = Reach(shared.ports, fetching.allow)
+    web = Web(reach, paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds, proxy=lambda host: shared.way(host))
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(shared.ports, holders, shared.shares, settings.auth.preview_domain)

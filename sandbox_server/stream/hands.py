@@ -47,6 +47,7 @@ class Hands:
         self._shifts: set[int] = set()
         self._buttons = 0
         self._turned = [0, 0]
+        self._ready = False
 
     @property
     def holds(self) -> bool:
@@ -55,6 +56,9 @@ class Hands:
 
     async def do(self, what: Input) -> None:
         """Do what the viewer did. Raises Unavailable while there is no desktop."""
+        if not self._ready:  # the keyboard's connection releases what it finds pressed when it opens: not later, in the middle of a drag
+            await self._desktop.keyboard.stroke(SHIFT)
+            self._ready = True
         match what:
             case Point():
                 await self._point(what)

@@ -44,6 +44,7 @@ class Screen:
         self._watchers: set[Watcher] = set()
         self._tasks = Tasks()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._retrying: asyncio.Task[None] | None = None
         self._damage: Damage | None = None
         self._segment: Segment | None = None
         self._drawn = False
@@ -111,12 +112,13 @@ class Screen:
             self._loop.call_soon_threadsafe(self._come_back)
 
     def _come_back(self) -> None:
-        if self._watchers and not self.running:
-            self._tasks.start(self._retry(), name="reach the X server")
+        if self._watchers and not self.running and not (self._retrying and not self._retrying.done()):
+            self._retrying = self._tasks.start(self._retry(), name="reach the X server")
 
     async def _retry(self) -> None:
-        await asyncio.sleep(RETRY_SECONDS)
-        await self._reach()
+        while self._watchers and not self.running:
+            await asyncio.sleep(RETRY_SECONDS)
+            await self._reach()
 
     def _set_running(self, *, running: bool) -> None:
         if self.running != running:

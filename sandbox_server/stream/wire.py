@@ -11,7 +11,9 @@ VERSION = 1
 MAX_UP = 1 << 21
 """Longest message of a viewer, in bytes: a clipboard of a million characters."""
 MAX_TEXT = 1 << 20
-"""Longest text, in bytes of UTF-8."""
+"""Longest text for the clipboard, in bytes of UTF-8."""
+MAX_TYPED = 4096
+"""Longest text that is typed: meanwhile nothing else of the viewer is listened to."""
 MAY_ACT = 1
 """Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count, or may take control."""
 DRIVES = 2
@@ -115,6 +117,7 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     9: (struct.Struct("<B"), lambda visible: Visible(bool(visible))),
     10: (struct.Struct("<"), Whole),
 }
+_TYPED = 6
 _TEXTS: dict[int, Callable[[str], FromViewer]] = {6: Text, 7: Copied}
 
 
@@ -124,7 +127,7 @@ def parse(message: bytes) -> FromViewer:
         raise BadMessage(f"a message has 1 to {MAX_UP} bytes")
     number, body = message[0], message[1:]
     if number in _TEXTS:
-        return _TEXTS[number](_text(body))
+        return _TEXTS[number](_text(body, MAX_TYPED if number == _TYPED else MAX_TEXT))
     if number not in _UP:
         raise BadMessage(f"there is no message {number}")
     form, made = _UP[number]
@@ -133,9 +136,9 @@ def parse(message: bytes) -> FromViewer:
     return made(*form.unpack(body))
 
 
-def _text(body: bytes) -> str:
-    if len(body) > MAX_TEXT:
-        raise BadMessage(f"a text has at most {MAX_TEXT} bytes")
+def _text(body: bytes, most: int) -> str:
+    if len(body) > most:
+        raise BadMessage(f"a text has at most {most} bytes")
     try:
         return body.decode()
     except UnicodeDecodeError:

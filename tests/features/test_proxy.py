@@ -141,6 +141,11 @@ async def test_what_is_no_address_goes_nowhere(feature: ForwardProxy, url: str) 
         await diagnose(feature, url)
 
 
+@pytest.mark.parametrize("url", ["http://a\0b/", f"http://{'x' * 300}/", "http://-1/"])
+async def test_a_host_that_cannot_be_is_not_reached(feature: ForwardProxy, url: str) -> None:
+    assert not (await diagnose(feature, url)).target_reachable
+
+
 async def test_a_proxy_that_does_other_than_it_was_told_is_not_healthy(feature: ForwardProxy, haproxy: Told) -> None:
     await set_upstream(feature, "proxy.example:3128")
     haproxy.told.append("something else")

@@ -1,6 +1,7 @@
 """The command line, as the agent uses it inside the running container."""
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -20,6 +21,24 @@ def test_the_computer_is_described(sandbox: Sandbox) -> None:
     done = sandbox.exec("sandbox", "sandbox", "info", user="gem")
 
     assert "Home directory: /home/gem" in json.loads(done.stdout)
+
+
+def test_a_person_at_a_terminal_gets_a_table_and_a_program_json(sandbox: Sandbox) -> None:
+    seen = sandbox.exec("script", "-qec", "sandbox skills list; aio mcp tools --server-name chrome_devtools", "/dev/null", user="gem")
+    told = sandbox.exec("aio", "mcp", "list", user="gem")
+
+    assert re.search(r"^NAME +DESCRIPTION", seen.stdout, re.MULTILINE), seen.stdout
+    assert re.search(r"^take_snapshot ", seen.stdout, re.MULTILINE)
+    assert "chrome_devtools" in json.loads(told.stdout)
+
+
+def test_short_names_are_known(sandbox: Sandbox) -> None:
+    called = ("mcp", "call", "--server-name", "sandbox", "--tool-name", "execute_bash", "--arguments", '{"cmd": "echo 42"}')
+    done = sandbox.exec("sandbox", *called, user="gem")
+
+    assert json.loads(done.stdout)["structuredContent"]["output"] == "42\n"
+    assert sandbox.exec("aio", "gui", "screenshot", "-o", "/tmp/screen.png", user="gem").code == 0
+    assert "cdp_url" in json.loads(sandbox.exec("aio", "browser", "info", user="gem").stdout)
 
 
 def test_the_log_says_that_it_was_the_command_line(sandbox: Sandbox) -> None:

@@ -75,6 +75,14 @@ def test_a_shell_goes_through_the_upstream(proxied: Sandbox, tunnel: tuple[str, 
     assert "behind the upstream" in curl(proxied, *tunnel, SITE)
 
 
+def test_a_document_is_fetched_through_the_upstream(proxied: Sandbox) -> None:
+    reply = proxied.request("POST", "/v1/util/convert_to_markdown", json={"uri": SITE})
+    inside = proxied.request("POST", "/v1/util/convert_to_markdown", json={"uri": "http://169.254.169.254/"})
+
+    assert "# behind the upstream" in reply.json()["data"]
+    assert inside.status_code == 403
+
+
 def test_the_password_is_nowhere_that_the_agent_or_a_caller_looks(proxied: Sandbox) -> None:
     looked = ["GET /v1/proxy/upstream", "GET /v1/proxy/health", "GET /v1/browser/proxy.pac", f"GET /v1/proxy/diagnose?url={SITE}"]
     said = [proxied.request(*each.split(" ", 1)).text for each in (*looked, "GET /v1/sandbox", "GET /v1/doctor", "GET /llms.txt")]

@@ -51,7 +51,17 @@ def test_every_message_has_its_golden_bytes() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [b"", b"\x00", b"\x63", b"\x03\x01", said(Ping(1)) + b"!", b"\x06\xff\xfe", b"\x07" + bytes(wire.MAX_TEXT + 1), bytes(wire.MAX_UP + 1)],
+    [
+        b"",
+        b"\x00",
+        b"\x63",
+        b"\x03\x01",
+        said(Ping(1)) + b"!",
+        b"\x06\xff\xfe",
+        b"\x06" + bytes(wire.MAX_TYPED + 1),
+        b"\x07" + bytes(wire.MAX_TEXT + 1),
+        bytes(wire.MAX_UP + 1),
+    ],
 )
 def test_what_is_no_message_is_refused(message: bytes) -> None:
     with pytest.raises(BadMessage):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from itertools import islice
 from typing import Any
 
 from sandbox_server.drivers import drafts
@@ -13,6 +14,7 @@ from sandbox_server.drivers.box.lookout import Limits, Lookout, disk, told
 from sandbox_server.drivers.box.plan import Layered, Part, Shared
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, StoreError
+from sandbox_server.drivers.child import SPARE
 from sandbox_server.drivers.wire_fds import Message
 
 MAX_STOPPED = 100
@@ -95,8 +97,8 @@ class BoxCare:
         if self.box:
             self.box.kill()
         self.forget()
-        named = [{"pid": one.inner, "uid": one.uid, "command": command} for one, command in found if not command.endswith(_FILE_WORKER)]
-        return named[:MAX_STOPPED]
+        theirs = ((one, command) for one, command in found if command != SPARE and not command.endswith(_FILE_WORKER))
+        return [{"pid": one.inner, "uid": one.uid, "command": command} for one, command in islice(theirs, MAX_STOPPED)]
 
     def _status(self, _: Message) -> Answer:
         return {

@@ -16,6 +16,8 @@ MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 _PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15
 _NS_GET_USERNS = 0xB701
+_ARG_START = 48 - 3
+"""Where /proc/PID/stat says it, counted from the field behind the name (proc_pid_stat(5))."""
 _MS_NOSYMFOLLOW, _MS_RELATIME = 256, 1 << 21
 
 _NEEDED_LATER = ("encodings.ascii", "encodings.cp437", "encodings.latin_1", "encodings.utf_8")
@@ -97,6 +99,15 @@ def forbid_tracing(*, forbidden: bool = True) -> None:
 def name_process(name: str) -> None:
     """Set what `ps` shows, at most 15 bytes."""
     _check(_libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0), "PR_SET_NAME")
+
+
+def replace_arguments(name: str) -> None:
+    """Make `name` this process's command line, cut where that was shorter; it is in the process's own memory (proc_pid_cmdline(5))."""
+    with open("/proc/self/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    start, end = (int(word) for word in fields[_ARG_START : _ARG_START + 2])
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, name.encode(), min(len(name), end - start - 1))
 
 
 def owner(namespace: int) -> int:

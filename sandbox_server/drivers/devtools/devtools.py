@@ -15,6 +15,7 @@ from sandbox_server.drivers.devtools.bodies import Bodies
 from sandbox_server.drivers.devtools.connection import Connection, Object, OnEvent, Refused, connected
 from sandbox_server.drivers.devtools.console import Console
 from sandbox_server.drivers.devtools.interception import Interception
+from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.targets import Target, Targets
 from sandbox_server.drivers.devtools.traffic import BUFFERS, Traffic
 
@@ -26,12 +27,14 @@ log = logging.getLogger(__name__)
 
 
 class Devtools:
-    """The one client of ours, for all callers. `socket` is the owning process's."""
+    """The one client of ours, for all callers. `socket` is the owning process's, `kept` has the rules of the server before."""
 
-    def __init__(self, socket: str) -> None:
+    def __init__(self, socket: str, kept: KeptRules | None = None) -> None:
         self.traffic = Traffic()
         self.console = Console()
         self.rules = Interception()
+        self._kept = kept
+        self._keeping = asyncio.Lock()
         self._bodies = Bodies()
         self.targets = Targets(self._set_up)
         self.socket = socket
@@ -42,6 +45,10 @@ class Devtools:
         self._tasks = Tasks()
 
     async def __aenter__(self) -> Self:
+        if self._kept:
+            self.rules = await asyncio.to_thread(self._kept.read)
+        if self.rules:
+            self._tasks.start(self._connect_soon(), name="DevTools")
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -74,7 +81,10 @@ class Devtools:
         return await (await self.connection()).command(method, params, session)
 
     async def apply_rules(self) -> None:
-        """Have every target keep the rules as they are now."""
+        """Have every target keep the rules as they are now, and the next server."""
+        if self._kept:
+            async with self._keeping:
+                await asyncio.to_thread(self._kept.write, self.rules)
         connection = await self.connection()
         waiting = [connection.command(*command, target.session) for target in self.targets for command in self.rules.commands()]
         with suppress(TimeoutError):
@@ -107,13 +117,17 @@ class Devtools:
         await connection.ended.wait()
         for target in self.targets:
             self.traffic.gone(target.session)
+        await asyncio.sleep(RECONNECT_SECONDS)
+        await self._connect_soon()
+
+    async def _connect_soon(self) -> None:
         while True:
-            await asyncio.sleep(RECONNECT_SECONDS)
             try:
                 await self.connection()
                 return
             except Unavailable as error:
                 log.info("%s", error.message)
+            await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _close(self) -> None:
         self._connection = None

@@ -15,6 +15,8 @@ from sandbox_server.drivers.devtools.globs import Glob
 
 MAX_ROUTES = 100
 MAX_ORIGINS = 100
+MAX_BODIES = 32 << 20
+"""Bytes that all routes answer with together."""
 _PREFLIGHT_SECONDS = "600"
 
 
@@ -48,11 +50,17 @@ class Interception:
     origins: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Headers for the requests to one origin."""
 
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.headers or self.routes or self.origins)
+
     def add(self, route: Route) -> None:
-        """Add a route, or replace that of the same pattern. Raises ResourceExhausted for one too many."""
+        """Add a route, or replace that of the same pattern. Raises ResourceExhausted for one too many, or for too much to answer."""
         self.routes.pop(route.glob.text, None)
         if len(self.routes) >= MAX_ROUTES:
             raise ResourceExhausted(f"there are {MAX_ROUTES} routes", limit=MAX_ROUTES)
+        if sum(len(each.answer.body) for each in (*self.routes.values(), route) if each.answer) > MAX_BODIES:
+            raise ResourceExhausted(f"routes answer with more than {MAX_BODIES} bytes together", limit=MAX_BODIES)
         self.routes[route.glob.text] = route
 
     def scope(self, origin: str, headers: Mapping[str, str]) -> None:

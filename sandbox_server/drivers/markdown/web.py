@@ -4,10 +4,10 @@ import asyncio
 import ssl
 import tempfile
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, TooLarge
 from sandbox_server.drivers.markdown.conversion import Known
@@ -41,10 +41,14 @@ class Reach(Protocol):
 
 
 class Web:
-    """Fetches documents of at most `max_bytes`, each within `seconds`; `spool` is where they are kept meanwhile."""
+    """Fetches documents of at most `max_bytes`, each within `seconds`; `spool` is where they are kept meanwhile.
 
-    def __init__(self, reach: Reach, spool: str, *, max_bytes: int, seconds: float) -> None:
+    `proxy` gives host and port of the proxy by which a host is reached, where it is reached by one.
+    """
+
+    def __init__(self, reach: Reach, spool: str, *, max_bytes: int, seconds: float, proxy: Callable[[str], str | None]) -> None:
         self._reach = reach
+        self._proxy = proxy
         self._spool = spool
         self._max_bytes = max_bytes
         self._seconds = seconds
@@ -74,43 +78,53 @@ class Web:
             url = _checked(httpx2.URL(address))
         except httpx2.InvalidURL as error:
             raise InvalidArgument(f"this is no address: {error}", field="uri") from None
-        async with httpx2.AsyncClient(
-            verify=ssl.create_default_context(), trust_env=False, headers=HEADERS, timeout=CONNECT_SECONDS
-        ) as client:
-            for _ in range(MAX_REDIRECTS + 1):
-                async with self._asked(client, url) as response:
-                    if not response.has_redirect_location:
-                        await self._save(response, url.host, file)
-                        return _known(response, url)
-                    url = _checked(url.join(response.headers["location"]))
+        authorities = ssl.create_default_context()
+        for _ in range(MAX_REDIRECTS + 1):
+            async with self._asked(authorities, url) as response:
+                if not response.has_redirect_location:
+                    await self._save(response, url.host, file)
+                    return _known(response, url)
+                url = _checked(url.join(response.headers["location"]))
         raise Conflict(f"{url.host} redirects more than {MAX_REDIRECTS} times", reason="redirects")
 
     @asynccontextmanager
-    async def _asked(self, client: "httpx2.AsyncClient", url: "httpx2.URL") -> AsyncIterator["httpx2.Response"]:
-        """Ask at one of the addresses that were judged, in the name of the host."""
+    async def _asked(self, authorities: ssl.SSLContext, url: "httpx2.URL") -> AsyncIterator["httpx2.Response"]:
+        """Ask at one of the addresses that were judged, in the name of the host; or by way of the proxy, where that is the way."""
         import httpx2
 
-        port = url.port or (443 if url.scheme == "https" else 80)
+        proxy = self._proxy(url.host)
+        options: dict[str, Any] = {"verify": authorities, "proxy": f"http://{proxy}" if proxy else None, "trust_env": False}
         failure: Exception | None = None
-        for address in await self._reach.addresses(url.host, port):
-            pinned = url.copy_with(host=address, fragment=None)
-            headers = {"Host": url.netloc.decode("ascii")}
-            request = client.build_request("GET", pinned, headers=headers, extensions={"sni_hostname": url.host})
-            try:
-                response = await client.send(request, stream=True, follow_redirects=False)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-                failure = error
-                continue
-            except httpx2.HTTPError as error:
-                raise _failed(url, error) from error
-            try:
-                yield response
-            except httpx2.HTTPError as error:
-                raise _failed(url, error) from error
-            finally:
-                await response.aclose()
-            return
+        async with httpx2.AsyncClient(headers=HEADERS, timeout=CONNECT_SECONDS, **options) as client:
+            for target in await self._targets(url, by_name=proxy is not None):
+                headers = {"Host": url.netloc.decode("ascii")}
+                request = client.build_request("GET", target, headers=headers, extensions={"sni_hostname": url.host})
+                try:
+                    response = await client.send(request, stream=True, follow_redirects=False)
+                except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                    failure = error
+                    continue
+                except httpx2.HTTPError as error:
+                    raise _failed(url, error) from error
+                try:
+                    yield response
+                except httpx2.HTTPError as error:
+                    raise _failed(url, error) from error
+                finally:
+                    await response.aclose()
+                return
         raise _failed(url, failure) from failure
+
+    async def _targets(self, url: "httpx2.URL", *, by_name: bool) -> "list[httpx2.URL]":
+        """Where to connect. What an upstream proxy alone can look up, it has to judge."""
+        plain = url.copy_with(fragment=None)
+        try:
+            found = await self._reach.addresses(url.host, url.port or (443 if url.scheme == "https" else 80))
+        except Conflict:
+            if not by_name:
+                raise
+            return [plain]
+        return [plain] if by_name else [plain.copy_with(host=address) for address in found]
 
     async def _save(self, response: "httpx2.Response", host: str, file: BinaryIO) -> None:
         if response.status_code != 200:

@@ -91,6 +91,10 @@ class Proxy:
                 await self._browser.use_proxy(self.address if plan.in_use else None)
             return plan
 
+    def way(self, host: str) -> str | None:
+        """Where the proxy listens, if it would ask the upstream for this host."""
+        return self.address if self._enabled and self.plan.to_upstream(host) else None
+
     async def state(self) -> tuple[bool, bool]:
         """Whether the proxy is there, and whether what it was told is the plan; one that nobody has used yet waits."""
         if self._haproxy.waits():

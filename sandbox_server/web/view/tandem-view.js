@@ -13,6 +13,8 @@ const STYLE = `
   pre { position: absolute; left: 0; top: 0; margin: 0; padding: .5em .75em; background: #000a; color: #fff; font: 12px/1.5 monospace; pointer-events: none }
 `;
 
+/** Characters of one message, which holds 4096 bytes. */
+const TYPED_AT_ONCE = 1000;
 /** Its address, when none is given. */
 const ADDRESS = "/stream/socket";
 
@@ -93,7 +95,10 @@ export class TandemView extends HTMLElement {
 
   /** @param {string} text typed on the desktop, key by key */
   type(text) {
-    this.#send(say.text(text));
+    const characters = [...text];
+    for (let at = 0; at < characters.length; at += TYPED_AT_ONCE) {
+      this.#send(say.text(characters.slice(at, at + TYPED_AT_ONCE).join("")));
+    }
   }
 
   /** The size of the desktop's screen in pixels. */

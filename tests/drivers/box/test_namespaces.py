@@ -98,3 +98,13 @@ if os.fork() == 0:
 os.wait()
 """
     assert said(script) == seen
+
+
+def test_a_process_shows_other_arguments_than_it_was_started_with() -> None:
+    script = """
+n.replace_arguments("spare")
+print(Path("/proc/self/cmdline").read_bytes().strip(b"\\0").decode())
+n.replace_arguments("x" * 100_000)
+print(len(Path("/proc/self/cmdline").read_bytes().strip(b"\\0")) < 100_000)
+"""
+    assert said(script).split() == ["spare", "True"]

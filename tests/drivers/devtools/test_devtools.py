@@ -11,6 +11,7 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.globs import Glob
 from sandbox_server.drivers.devtools.interception import Answer, Route
+from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.traffic import Exchange
 from tests.drivers.devtools.conftest import Tab
 from tests.waiting import eventually
@@ -188,6 +189,16 @@ async def test_requests_go_on_when_who_made_the_rules_ends(shared: Any, tab: Tab
         assert await run(tab, "document.body.innerText") == "héllo"
     await go(tab, f"{site}/x")
     assert await run(tab, "document.body.innerText") == "/x"
+
+
+async def test_rules_hold_for_the_next_server_without_being_asked_for(shared: Any, tab: Tab, site: str, tmp_path: Path) -> None:
+    async with Devtools(shared.socket, KeptRules(str(tmp_path / "rules.json"))) as first:
+        first.rules.add(Route(Glob("**/kept"), HELLO))
+        await first.apply_rules()
+    async with Devtools(shared.socket, KeptRules(str(tmp_path / "rules.json"))) as second:
+        await eventually(lambda: second.live)
+        await go(tab, f"{site}/kept")
+        assert await run(tab, "document.body.innerText") == "héllo"
 
 
 async def test_two_clients_with_rules_do_not_hold_each_other_up(devtools: Devtools, shared: Any, tab: Tab, site: str) -> None:

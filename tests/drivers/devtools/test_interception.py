@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.devtools.globs import Glob
-from sandbox_server.drivers.devtools.interception import MAX_ORIGINS, MAX_ROUTES, Answer, Interception, Route, origin_of
+from sandbox_server.drivers.devtools.interception import MAX_BODIES, MAX_ORIGINS, MAX_ROUTES, Answer, Interception, Route, origin_of
 
 
 def paused(url: str, method: str = "GET", **headers: str) -> dict[str, Any]:
@@ -20,6 +20,15 @@ def fields(command: dict[str, Any]) -> dict[str, str]:
 
 def test_a_request_without_a_rule_goes_on_as_it_is() -> None:
     assert Interception().decide(paused("https://a.example/")) == ("Fetch.continueRequest", {"requestId": "1"})
+
+
+def test_what_routes_answer_with_has_a_limit() -> None:
+    rules = Interception()
+    large = Answer(200, {}, bytes(MAX_BODIES), "text/plain")
+    rules.add(Route(Glob("**/a"), large))
+    rules.add(Route(Glob("**/a"), large))
+    with pytest.raises(ResourceExhausted):
+        rules.add(Route(Glob("**/b"), Answer(200, {}, b"x", "text/plain")))
 
 
 def test_a_route_without_an_answer_lets_the_request_go_on() -> None:

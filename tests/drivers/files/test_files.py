@@ -127,7 +127,7 @@ def real_spawner(tmp_path: Path, until: Callable[..., None]) -> Iterator[str]:
     environment.write_text("{}")
     root = str(Path(sandbox_server.__file__).parent.parent)
     options = ["--socket", path, "--environment", str(environment), "--client", "root"]
-    command = f"from sandbox_server.drivers.spawner import main; main({options!r})"
+    command = f"from sandbox_server.drivers.spawning import main; main({options!r})"
     with subprocess.Popen([sys.executable, "-c", command], env={"PYTHONPATH": root}) as process:
         until(lambda: os.path.exists(path))
         yield path

@@ -69,6 +69,8 @@ class Names:
 
     async def addresses(self, host: str, port: int) -> list[str]:
         self.asked.append((host, port))
+        if host.startswith("far"):
+            raise Conflict(f"{host} has no address")
         if host.startswith("inside"):
             raise PermissionDenied(f"{host} is internal")
         return ["127.0.0.1"]
@@ -81,8 +83,8 @@ def names() -> Names:
 
 @pytest.fixture
 def web(names: Names, tmp_path: Path) -> Callable[..., Web]:
-    def make(max_bytes: int = 1 << 20, seconds: float = 30.0) -> Web:
-        return Web(names, str(tmp_path), max_bytes=max_bytes, seconds=seconds)
+    def make(max_bytes: int = 1 << 20, seconds: float = 30.0, proxy: str | None = None) -> Web:
+        return Web(names, str(tmp_path), max_bytes=max_bytes, seconds=seconds, proxy=lambda _: proxy)
 
     return make
 
@@ -110,6 +112,22 @@ async def test_a_redirect_is_judged_like_the_first_address(web: Callable[..., We
 
     assert names.asked == [("one.example", port), ("two.example", port), ("one.example", port), ("inside.example", 80)]
     assert Answers.asked[1] == ("/x", f"two.example:{port}")
+
+
+async def test_a_proxy_is_asked_by_name_for_what_only_it_may_know(web: Callable[..., Web], port: int) -> None:
+    with (await web(proxy=f"127.0.0.1:{port}").fetch("http://far.example/x")).file as file:
+        assert file.read() == b"<h1>Page</h1>"
+    with pytest.raises(Conflict, match="has no address"):
+        await web().fetch("http://far.example/x")
+
+    assert Answers.asked == [("http://far.example/x", "far.example")]
+
+
+async def test_a_proxy_is_not_asked_for_an_internal_address(web: Callable[..., Web], port: int) -> None:
+    with pytest.raises(PermissionDenied):
+        await web(proxy=f"127.0.0.1:{port}").fetch("http://inside.example/x")
+
+    assert Answers.asked == []
 
 
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://one.example/", "gopher://one.example/"])

@@ -109,6 +109,13 @@ async def test_an_upstream_counts_for_the_proxy_the_browser_and_new_processes(pa
     assert await proxy.state() == (True, True)
 
 
+async def test_it_is_the_way_to_what_the_upstream_is_asked_for(proxy: Proxy) -> None:
+    assert proxy.way("far.example") is None
+    await proxy.change(lambda plan: replace(plan, upstream=SERVER, excludes=("near.example",)))
+
+    assert (proxy.way("far.example"), proxy.way("near.example"), proxy.way("127.0.0.1")) == ("127.0.0.1:8118", None, None)
+
+
 async def test_another_upstream_leaves_the_browser_alone(parts: Parts, proxy: Proxy) -> None:
     await proxy.change(to(SERVER))
     await proxy.change(to(upstream("127.0.0.1:3129")))

@@ -1,0 +1,61 @@
+"""Lists of objects as tables, for people."""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+GAP = "  "
+NARROWEST = 8
+"""Characters that a column keeps, however narrow the terminal is."""
+
+
+def rows_in(value: Any) -> list[dict[str, Any]] | None:
+    """The rows of what is a table: a list of objects, or objects by name, which then is their first column."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return value
+    if isinstance(value, dict) and value and all(isinstance(item, dict) for item in value.values()):
+        return [{"name": name, **item} for name, item in value.items()]
+    return None
+
+
+def table(rows: Sequence[Mapping[str, Any]], width: int = 0) -> str | None:
+    """The rows below the names of their fields, cut to the terminal's width; None where it cannot hold so many columns."""
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if any(row.get(name) is not None for row in rows)]
+    if not names:
+        return None
+    cells = [[name.upper().replace("_", " ") for name in names], *([cell(row.get(name)) for name in names] for row in rows)]
+    widths = _fitted([max(map(len, column)) for column in zip(*cells, strict=True)], width or shutil.get_terminal_size().columns)
+    if widths is None:
+        return None
+    return "\n".join(_line(line, widths) for line in cells)
+
+
+def cell(value: Any) -> str:
+    """One value on one line."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, dict):
+        return " ".join(cell(inner) for inner in value.values())
+    if isinstance(value, list):
+        return ", ".join(cell(inner) for inner in value)
+    return json.dumps(value)
+
+
+def _fitted(widths: list[int], room: int) -> list[int] | None:
+    """Take from the widest column until all fit."""
+    excess = sum(widths) + len(GAP) * (len(widths) - 1) - room
+    while excess > 0:
+        widest = max(range(len(widths)), key=widths.__getitem__)
+        if widths[widest] <= NARROWEST:
+            return None
+        widths[widest] -= 1
+        excess -= 1
+    return widths
+
+
+def _line(cells: Iterable[str], widths: list[int]) -> str:
+    shown = (text if len(text) <= width else f"{text[: width - 1]}…" for text, width in zip(cells, widths, strict=True))
+    return GAP.join(text.ljust(width) for text, width in zip(shown, widths, strict=True)).rstrip()

@@ -1,0 +1,53 @@
+"""The rules for requests in a file, so that what a caller was told holds for the next server, too."""
+
+import base64
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox_server.drivers.devtools.globs import Glob
+from sandbox_server.drivers.devtools.interception import Answer, Interception, Route
+from sandbox_server.drivers.json_file import JsonFile
+
+log = logging.getLogger(__name__)
+
+
+class KeptRules:
+    """Rules in a file. They hold secrets: headers that sign somebody in."""
+
+    def __init__(self, path: str) -> None:
+        self._file = JsonFile(path)
+
+    def write(self, rules: Interception) -> None:
+        """Replace what is kept."""
+        routes = [_route(route) for route in rules.routes.values()]
+        origins = {origin: dict(headers) for origin, headers in rules.origins.items()}
+        self._file.write({"headers": dict(rules.headers), "routes": routes, "origins": origins})
+
+    def read(self) -> Interception:
+        """What was kept last; no rules where nothing readable was."""
+        try:
+            return _rules(self._file.read() or {})
+        except (OSError, KeyError, TypeError, ValueError):
+            log.exception("the rules for the browser's requests cannot be read")
+            return Interception()
+
+
+def _route(route: Route) -> dict[str, Any]:
+    answer = route.answer
+    kept = None
+    if answer:
+        body = base64.b64encode(answer.body).decode()
+        kept = {"status": answer.status, "headers": dict(answer.headers), "body": body, "content_type": answer.content_type}
+    return {"pattern": route.glob.text, "answer": kept, "abort": route.abort}
+
+
+def _rules(document: Mapping[str, Any]) -> Interception:
+    rules = Interception(dict(document.get("headers", {})), origins=dict(document.get("origins", {})))
+    for each in document.get("routes", ()):
+        rules.add(Route(Glob(each["pattern"]), _answer(each["answer"]), bool(each["abort"])))
+    return rules
+
+
+def _answer(kept: Mapping[str, Any] | None) -> Answer | None:
+    return (kept and Answer(int(kept["status"]), dict(kept["headers"]), base64.b64decode(kept["body"]), str(kept["content_type"]))) or None
