@@ -31,10 +31,18 @@ class Editor:
     build_argument: str
     """How an image is built that has it."""
 
+    base: str = ""
+    """The path that it has on its port, without the first slash."""
+
     @property
     def path(self) -> str:
-        """Where the gateway has it."""
+        """Where the gateway has it for programs."""
         return f"/{self.name}/"
+
+    @property
+    def preview(self) -> str:
+        """Where a person's browser is led to it, on an origin of its own."""
+        return f"/proxy/{self.port}/{self.base}"
 
 
 def jupyterlab(kernels: str, workspace: str, idle_seconds: float) -> Editor:
@@ -59,13 +67,14 @@ def jupyterlab(kernels: str, workspace: str, idle_seconds: float) -> Editor:
     }
     program = "/opt/jupyterlab/bin/python"
     argv = [program, "-I", "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
-    return Editor("jupyter", "JupyterLab", 8888, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1")
+    return Editor("jupyter", "JupyterLab", 8888, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1", "jupyter/")
 
 
 def code_server(workspace: str, idle_seconds: float) -> Editor:
     """code-server, which is VS Code."""
     script = "/opt/code-server/out/node/entry.js"
     options = ["--bind-addr=127.0.0.1:8200", "--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
+    options += ["--trusted-origins=localhost:8200"]  # which is how a preview calls it
     idle = f"--idle-timeout-seconds={max(60, idle_seconds):.0f}"
     argv = ["/opt/node/24/bin/node", script, *options, "--disable-getting-started-override", idle, workspace]
     return Editor("code-server", "code-server", 8200, script, argv, "CODE_SERVER=1")

@@ -17,7 +17,9 @@ class EditorState(Model):
     name: str
     title: str
     path: str
-    """Where it is on this sandbox's address."""
+    """Where programs that send a key find it on this sandbox's address. A browser that is signed in is led on to `preview`."""
+    preview: str
+    """Where it is for a browser: a page of the agent's, so on an origin of its own."""
     installed: bool
     """Whether the image has it."""
     running: bool
@@ -61,6 +63,7 @@ class EditorPages:
             name=editor.name,
             title=editor.title,
             path=editor.path,
+            preview=editor.preview,
             installed=installed,
             running=self._editors.runs(editor),
             hint=None if installed else f"build an image that has it: {editor.build_argument} scripts/build",

@@ -65,5 +65,6 @@ def test_each_has_a_place_of_its_own_and_ends_when_it_is_idle() -> None:
     assert (lab.path, code.path) == ("/jupyter/", "/code-server/")
     assert "--ServerApp.shutdown_no_activity_timeout=900" in lab.argv
     assert "--idle-timeout-seconds=900" in code.argv
+    assert (lab.preview, code.preview) == ("/proxy/8888/jupyter/", "/proxy/8200/")
     assert lab.port != code.port
     assert sys.executable not in (lab.argv[0], code.argv[0])

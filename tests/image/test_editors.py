@@ -24,12 +24,22 @@ def started(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
-def test_where_an_editor_does_not_run_a_page_starts_it_and_programs_are_told_how(sandbox: Sandbox) -> None:
-    page = sandbox.request("GET", "/code-server/", headers={"Accept": "text/html"})
-    other = sandbox.request("GET", "/code-server/")
+def test_a_program_is_told_how_to_start_an_editor_that_does_not_run(sandbox: Sandbox) -> None:
+    answer = sandbox.request("GET", "/code-server/")
 
-    assert (page.status_code, "editor.js" in page.text) == (503, True)
-    assert (other.status_code, other.json()["hint"]) == (503, "POST /v1/editors/code-server/start starts it")
+    assert (answer.status_code, answer.json()["hint"]) == (503, "POST /v1/editors/code-server/start starts it")
+
+
+@pytest.mark.parametrize("path", ["/jupyter/lab", "/code-server/"])
+def test_a_browser_that_is_signed_in_never_gets_an_editor_on_the_sandbox_s_own_origin(started: Sandbox, path: str) -> None:
+    ticket = started.request("POST", "/tickets", json={}).json()["ticket"]
+    signed = started.http.get(f"{started.base_url}/?ticket={ticket}", headers={"Accept": "text/html"})
+    cookie = {"Cookie": signed.headers["set-cookie"].partition(";")[0], "Sec-Fetch-Site": "same-origin"}
+    page = started.http.get(started.base_url + path, headers={**cookie, "Accept": "text/html"})
+    other = started.http.get(started.base_url + path, headers=cookie)
+
+    assert (page.is_redirect, page.headers["location"]) == (True, f"/static/editor/index.html?{path.split('/')[1]}")
+    assert other.status_code == 403
 
 
 def test_what_is_not_in_the_image_says_how_to_have_it(sandbox: Sandbox) -> None:

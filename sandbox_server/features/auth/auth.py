@@ -18,7 +18,7 @@ from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials
 from sandbox_server.features.auth.origin import is_own
 from sandbox_server.features.auth.original import Original
 from sandbox_server.features.auth.paths import OPEN, scope_for
-from sandbox_server.features.auth.previews import own_address, shares_origin
+from sandbox_server.features.auth.previews import is_editor, own_address, shares_origin
 from sandbox_server.settings import Auth as AuthSettings
 
 MAX_TICKET_SECONDS = 3600.0
@@ -112,6 +112,8 @@ class Auth:
         headers = self._sign_in(identity, original) if signs_in else self._welcome(identity, original)
         if signs_in and original.is_page:
             return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
+        if identity.via not in _OF_PROGRAMS and is_editor(original.path):
+            return _editor_elsewhere(original)
         upstream = {} if original.port is None else {"X-Sandbox-Upstream": await self._ports.upstream(original.port)}
         return Reply(_names(identity.grant), headers={**headers, **upstream, **self._forwarded(identity, original)})
 
@@ -210,3 +212,11 @@ def _check_path(identity: Identity, original: Original) -> None:
         raise PermissionDenied(f"this needs the scope '{scope}'")
     if scope is not None and identity.grant.tools is not None:
         raise PermissionDenied("this token is for the tools that it names, and for nothing else")
+
+
+def _editor_elsewhere(original: Original) -> Reply[dict[str, str]]:
+    """Lead a page to ours, which starts the editor and goes on to its preview; raises PermissionDenied for anything else."""
+    if not original.is_page:
+        raise PermissionDenied("an editor is the agent's: a browser that is signed in sees it at an address of its own")
+    name = original.path.split("/")[1]
+    return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"/static/editor/index.html?{name}"})

@@ -22,6 +22,11 @@ def shares_origin(original: Original, grants: Iterable[Grant]) -> bool:
     return any(not bound.fullmatch(grant.prefix) for grant in grants)
 
 
+def is_editor(path: str) -> bool:
+    """Whether a path is of an editor: the agent's too, with a path of ours for programs that send a key."""
+    return path.split("/")[1] in ("jupyter", "code-server")
+
+
 def own_address(original: Original, domain: str | None, is_secret: Callable[[str, str], bool]) -> str | None:
     """The same page on a host of the preview's own, without our credentials; None where no such host is known."""
     if original.port is None or (host := preview_host(original.port, original.host, domain)) is None:

@@ -1,8 +1,8 @@
-// Shown in the place of an editor that does not run: starts it, and says why where it cannot.
+// Starts the editor that the address names, and goes on to it; says why where that cannot be.
 
 const NAMES = { jupyter: "JupyterLab", "code-server": "code-server" };
 
-const name = location.pathname.split("/")[1];
+const name = location.search.slice(1);
 
 /**
  * Show where things stand.
@@ -22,7 +22,7 @@ async function start() {
   show(`Starting ${title}…`, "This takes some seconds. The page opens by itself.");
   const response = await fetch(`/v1/editors/${encodeURIComponent(name)}/start`, { method: "POST", headers: { Accept: "application/json" } });
   const answer = await response.json().catch(() => null);
-  if (response.ok) location.reload();
+  if (response.ok) location.replace(answer.data.preview);
   else show(`${title} does not run`, answer?.message ?? `the sandbox answered ${response.status}`, answer?.hint ?? "");
 }
 
