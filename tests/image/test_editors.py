@@ -42,6 +42,14 @@ def test_a_browser_that_is_signed_in_never_gets_an_editor_on_the_sandbox_s_own_o
     assert other.status_code == 403
 
 
+def test_a_browser_is_led_to_jupyterlab_at_an_address_of_its_own(started: Sandbox) -> None:
+    ticket = started.request("POST", "/tickets", json={"path_prefix": "/proxy/8888", "scopes": ["code"]}).json()["ticket"]
+    address = f"{started.base_url}/proxy/8888/jupyter/api"
+    own = started.http.get(f"{address}?ticket={ticket}", headers={"X-Forwarded-Host": "8888-preview.localhost"})
+
+    assert (own.status_code, "version" in own.json()) == (200, True)
+
+
 def test_what_is_not_in_the_image_says_how_to_have_it(sandbox: Sandbox) -> None:
     listed = sandbox.request("GET", "/v1/editors").json()["data"]["editors"]
     [code] = [editor for editor in listed if editor["name"] == "code-server"]

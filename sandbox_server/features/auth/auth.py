@@ -112,7 +112,7 @@ class Auth:
         headers = self._sign_in(identity, original) if signs_in else self._welcome(identity, original)
         if signs_in and original.is_page:
             return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
-        if identity.via not in _OF_PROGRAMS and is_editor(original.path):
+        if original.port is None and identity.via not in _OF_PROGRAMS and is_editor(original.path):
             return _editor_elsewhere(original)
         upstream = {} if original.port is None else {"X-Sandbox-Upstream": await self._ports.upstream(original.port)}
         return Reply(_names(identity.grant), headers={**headers, **upstream, **self._forwarded(identity, original)})
