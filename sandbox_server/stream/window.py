@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 FIRST_BYTES = 64 * 1024
 """What may be on its way before anything is known."""
-LEAST_BYTES = 24 * 1024
+LEAST_BYTES = 32 * 1024
+MOST_SHOWING_SECONDS = 0.15
+"""The viewer's decoders work on several frames at once, so what they take is on its way, too; but a viewer is not sent more than it shows."""
+SMOOTHING = 1 / 8
 FRAME_SECONDS = 1 / 30
 """Beyond the time there and back, this much may be on its way, so that a viewer never waits for the next frame."""
 GAIN = 1.25
@@ -88,6 +91,7 @@ class Window:
         self._delivered_at = 0.0
         self._rates = Best(largest=True)
         self._trips = Best(largest=False)
+        self._showing = 0.0
         self.round_trip = 0.0
         """Seconds from sending the latest frame that was acknowledged to its ack."""
 
@@ -102,7 +106,7 @@ class Window:
         rate = self.rate
         if rate is None:
             return FIRST_BYTES
-        return max(LEAST_BYTES, GAIN * rate * (self.shortest_trip + FRAME_SECONDS))
+        return max(LEAST_BYTES, GAIN * rate * (self.shortest_trip + self._showing + FRAME_SECONDS))
 
     @property
     def queue(self) -> float:
@@ -143,6 +147,7 @@ class Window:
 
     def _learn(self, sent: _Sent, now: float, shown_after: float) -> None:
         self.round_trip = max(0.0, now - sent.at - shown_after)
+        self._showing += (min(shown_after, MOST_SHOWING_SECONDS) - self._showing) * SMOOTHING
         self._trips.add(self.round_trip, now)
         rate = (self._delivered - sent.delivered) / max(1e-4, now - sent.delivered_at)
         known = self.rate

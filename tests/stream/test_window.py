@@ -103,3 +103,13 @@ def test_the_best_of_the_last_seconds_is_kept() -> None:
     assert best.value == 3.0
     best.add(9.0, 11.5)
     assert best.value == 4.0
+
+
+def test_what_a_viewer_takes_to_show_a_frame_keeps_no_frame_from_it() -> None:
+    window, shows = Window(), 0.1
+    for frame in range(1, 200):  # each is acknowledged a tenth of a second after it was sent, 30 are sent a second
+        window.sent(frame, 9_000, frame / 30)
+        if frame > 3:
+            window.acked(frame - 3, frame / 30, shown_after=shows)
+    assert window.is_open
+    assert window.limit > 9_000 * 3
