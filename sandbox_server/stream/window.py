@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 FIRST_BYTES = 64 * 1024
 """What may be on its way before anything is known."""
-LEAST_BYTES = 32 * 1024
+LEAST_BYTES = 48 * 1024
+"""Some frames of a film: a packet that is lost is missed soon only where others follow it."""
 MOST_SHOWING_SECONDS = 0.15
 """The viewer's decoders work on several frames at once, so what they take is on its way, too; but a viewer is not sent more than it shows."""
 SMOOTHING = 1 / 8
-FRAME_SECONDS = 1 / 30
-"""Beyond the time there and back, this much may be on its way, so that a viewer never waits for the next frame."""
+SPARE_SECONDS = 1 / 15
+"""Beyond the time there and back, this much may be on its way, so that a viewer never waits for the next frame: two of them."""
 GAIN = 1.25
 """More than was delivered may be sent, or it would never be found out that more can be."""
 MEMORY_SECONDS = 10.0
@@ -106,7 +107,7 @@ class Window:
         rate = self.rate
         if rate is None:
             return FIRST_BYTES
-        return max(LEAST_BYTES, GAIN * rate * (self.shortest_trip + self._showing + FRAME_SECONDS))
+        return max(LEAST_BYTES, GAIN * rate * (self.shortest_trip + self._showing + SPARE_SECONDS))
 
     @property
     def queue(self) -> float:

@@ -4,7 +4,7 @@ import heapq
 
 import pytest
 
-from sandbox_server.stream.window import FIRST_BYTES, MOST_FRAMES, Best, Window
+from sandbox_server.stream.window import FIRST_BYTES, LEAST_BYTES, MOST_FRAMES, Best, Window
 
 
 class Link:
@@ -45,7 +45,7 @@ def test_a_link_is_filled_without_a_long_queue(rate: float, delay: float) -> Non
     link.run(5, 12_000)
     link.waits.clear()
     assert link.run(10, 12_000) > 0.85 * rate * 10
-    assert max(link.waits) < delay + 4 * 12_000 / rate + 0.1
+    assert max(link.waits) < delay + (LEAST_BYTES + 2 * 12_000) / rate + 0.1
 
 
 def test_what_is_known_is_not_forgotten_while_little_is_sent() -> None:
