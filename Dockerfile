@@ -149,6 +149,8 @@ COPY requirements/code-server /opt/code-server
 COPY scripts/code-server /usr/local/bin/
 WORKDIR /opt/code-server
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm fetch code-server
+COPY scripts/code-server-prune /usr/local/bin/
+RUN code-server-prune
 
 FROM code-server-${CODE_SERVER} AS code-server
 

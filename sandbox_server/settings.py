@@ -15,6 +15,7 @@ from sandbox_server.browser_settings import Browser
 from sandbox_server.code_settings import Code
 from sandbox_server.control_settings import Control
 from sandbox_server.desktop_settings import Display as Display
+from sandbox_server.handoff_settings import Handoff
 from sandbox_server.hub_settings import Hub
 from sandbox_server.network_settings import Fetching
 from sandbox_server.paths import Paths as Paths
@@ -294,6 +295,7 @@ class Settings:
     hub: Hub = field(default_factory=Hub)
     display: Display = field(default_factory=Display)
     control: Control = field(default_factory=Control)
+    handoff: Handoff = field(default_factory=Handoff)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
     box: Box = field(default_factory=Box)

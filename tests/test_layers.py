@@ -16,6 +16,7 @@ SETTINGS = tuple(
         "browser_settings",
         "control_settings",
         "desktop_settings",
+        "handoff_settings",
         "hub_settings",
         "network_settings",
         "paths",

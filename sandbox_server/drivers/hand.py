@@ -10,6 +10,7 @@ from typing import Any, Self
 from sandbox_server.core.tasks import Tasks
 
 AGAIN_SECONDS = 0.2
+CONNECT_SECONDS = 1.0
 ANSWER_SECONDS = 5.0
 """How long an input waits for the API to say whether it counts."""
 TOUCH_SECONDS = 1.0
@@ -27,6 +28,7 @@ class Hand:
         self._headers = dict(headers)
         self._lost = lost
         self._connection: Any = None
+        self._connected = asyncio.Event()
         self._answered = asyncio.Event()
         self._touched = 0.0
         self._tasks = Tasks()
@@ -43,6 +45,10 @@ class Hand:
 
     async def act(self) -> bool:
         """Take an input that means to act: whether it counts. The first one may take control."""
+        if not self._connection:  # it is being made: the first input of a viewer comes soon
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    await self._connected.wait()
         now = asyncio.get_running_loop().time()
         if self._connection and (not self.drives or now - self._touched > TOUCH_SECONDS):
             self._touched = now
@@ -69,9 +75,11 @@ class Hand:
                     self._socket, "ws://api/v1/control/hand", additional_headers=self._headers, compression=None
                 ) as found:
                     self._connection = found
+                    self._connected.set()
                     async for message in found:
                         await self._hear(json.loads(message))
             self._connection = None
+            self._connected.clear()
             await self._follow(drives=False)
             self._answered.set()
             await asyncio.sleep(AGAIN_SECONDS)

@@ -39,6 +39,7 @@ MAX_PAGES = 100
 
 type State = Literal["stopped", "starting", "running", "failed"]
 
+_SAID = "; it said: "
 _log = logging.getLogger(__name__)
 
 
@@ -207,7 +208,7 @@ class Upstream:
         if not failed:
             return
         self.reason, self._tools = reason, None
-        _log.warning("the MCP server %s does not work: %s", self.name, reason)
+        _log.warning("the MCP server %s does not work: %s", self.name, reason.partition(_SAID)[0])  # what it said itself may hold a key
         if not opened.done():
             opened.set_exception(Unavailable(f"the MCP server {self.name!r} did not start: {reason}", name=self.name))
             opened.exception()  # whoever waits gets it too; nobody may
@@ -218,7 +219,7 @@ class Upstream:
 
 
 def _with(reason: str, said: Said) -> str:
-    return f"{reason}; it said: {said}" if str(said) else reason
+    return f"{reason}{_SAID}{said}" if str(said) else reason
 
 
 def _innermost(error: BaseException) -> str:

@@ -68,4 +68,7 @@ if __name__ == "__main__":
         sys.stderr.write("this is the sample\n")
     if "--die" in sys.argv:
         sys.exit("it lacks a key")
-    server.run()
+    if "--http" in sys.argv:
+        server.run("streamable-http", port=int(sys.argv[-1]))
+    else:
+        server.run()

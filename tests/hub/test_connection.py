@@ -1,48 +1,78 @@
 """Servers over Streamable HTTP and on standard streams, both the SDK's own."""
 
-import asyncio
 import socket
-from collections.abc import AsyncIterator
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-import uvicorn
+from mcp.shared.exceptions import MCPError
 from pydantic import HttpUrl
 
-from sandbox_server.core import Unavailable
+from sandbox_server.core import Failure, Unavailable
 from sandbox_server.drivers.process import Processes
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import connecting
 from sandbox_server.hub.upstream import Upstream
-from tests.hub.conftest import program
-from tests.hub.sample_server import server
+from tests.conftest import until
+from tests.hub.conftest import SAMPLE, program
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-async def url() -> AsyncIterator[str]:
-    """The sample over HTTP."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(server.streamable_http_app(), log_config=None)
-        serving = uvicorn.Server(config)
-        task = asyncio.create_task(serving.serve([listener]))
-        await eventually(lambda: serving.started)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        serving.should_exit = True
-        await task
-
-
-async def test_a_url_is_reached_with_its_headers(url: str, spawner) -> None:  # type: ignore[no-untyped-def]
-    connect = connecting(Processes(spawner.socket), "1")
-    upstream = Upstream("remote", ServerConfig(url=HttpUrl(url), headers={"X-Key": "k"}), connect, 0)
+@contextmanager
+def served(port: int) -> Iterator[str]:
+    """The sample over HTTP, in a process of its own."""
+    process = subprocess.Popen([sys.executable, SAMPLE, "--http", str(port)], stderr=subprocess.DEVNULL)
     try:
-        assert "echo" in [tool.name for tool in await upstream.tools()]
-        assert (await upstream.call("echo", {"text": "far"}, None)).structured_content == {"result": "far"}
-        assert [str(resource.uri) for resource in await upstream.resources()] == ["sample://note"]
+        until(lambda: connects(port))
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free: int = probe.getsockname()[1]
+        return free
+
+
+async def test_a_url_is_reached_with_its_headers(port: int, spawner) -> None:  # type: ignore[no-untyped-def]
+    with served(port) as url:
+        config = ServerConfig(url=HttpUrl(url), headers={"X-Key": "k"})
+        upstream = Upstream("remote", config, connecting(Processes(spawner.socket), "1"), 0)
+        try:
+            assert "echo" in [tool.name for tool in await upstream.tools()]
+            assert (await upstream.call("echo", {"text": "far"}, None)).structured_content == {"result": "far"}
+            assert [str(resource.uri) for resource in await upstream.resources()] == ["sample://note"]
+        finally:
+            await upstream.close()
+
+
+async def test_a_server_over_http_that_was_away_is_reached_again(port: int, spawner) -> None:  # type: ignore[no-untyped-def]
+    upstream = Upstream("remote", ServerConfig(url=HttpUrl(f"http://127.0.0.1:{port}/mcp")), connecting(Processes(spawner.socket), "1"), 0)
+    try:
+        with served(port):
+            assert (await upstream.call("echo", {"text": "one"}, None)).structured_content == {"result": "one"}
+        with pytest.raises((Failure, MCPError)):
+            await upstream.call("echo", {"text": "two"}, None)
+        with served(port):
+            await eventually(lambda: answers(upstream), within=30)
     finally:
         await upstream.close()
+
+
+async def answers(upstream: Upstream) -> bool:
+    try:
+        return not (await upstream.call("echo", {"text": "x"}, None)).is_error
+    except (Failure, MCPError):
+        return False
 
 
 async def test_a_url_where_nobody_listens_is_said(spawner) -> None:  # type: ignore[no-untyped-def]
@@ -59,7 +89,7 @@ async def test_a_program_that_died_is_started_again(spawner) -> None:  # type: i
     try:
         with pytest.raises(Exception, match="went away while die ran"):
             await upstream.call("die", {}, None)
-        await eventually(lambda: upstream.state == "failed")
+        await eventually(lambda: upstream.state == "failed", within=30)
         assert (await upstream.call("echo", {"text": "again"}, None)).structured_content == {"result": "again"}
     finally:
         await upstream.close()
@@ -72,3 +102,8 @@ async def test_a_program_that_ends_at_once_tells_why(spawner) -> None:  # type: 
             await upstream.tools()
     finally:
         await upstream.close()
+
+
+def connects(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

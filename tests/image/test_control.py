@@ -9,6 +9,7 @@ import httpx
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
+from sandbox_server.stream import wire
 from tests.image.container import until
 from tests.image.rfb import viewing
 from tests.image.test_vnc import pointer, signed_in
@@ -126,11 +127,53 @@ def test_a_persons_first_click_takes_control_and_the_agents_pointer_stands_still
         until(lambda: state_of(sandbox)["state"] == "human", within=30)
         found = state_of(sandbox)
         assert found["scope"] == ["cdp", "gui"]
-        assert found["viewers"] == [{"name": found["holder"], "you": False}]
+        assert found["viewers"] == [{"name": found["holder"], "role": "admin", "you": False}]
         assert act(sandbox).status_code == 423
         until(lambda: pointer(sandbox) == (300, 310), within=30)
         assert sandbox.request("POST", "/v1/shell/exec", json={"command": "true"}).status_code == 200
     assert state_of(sandbox)["returning"]["reason"] == "lost"
+
+
+def test_a_click_in_the_stream_takes_control_too(sandbox: "Sandbox", person: Person) -> None:
+    url = f"{sandbox.base_url.replace('http', 'ws')}/stream/socket"
+    with connect(url, additional_headers=person.headers, proxy=None, max_size=None) as socket:
+        for message in (wire.Hello(wire.VERSION, films=False), wire.Point(210, 220, 1), wire.Point(210, 220, 0)):
+            socket.send(wire.said(message))
+        until(lambda: state_of(sandbox)["state"] == "human", within=30)
+        until(lambda: pointer(sandbox) == (210, 220), within=30)
+        assert act(sandbox).status_code == 423
+        person.control("release")
+        assert act(sandbox).status_code == 200
+        at = pointer(sandbox)
+        socket.send(wire.said(wire.Point(300, 310, 0)))
+        socket.send(wire.said(wire.Ping(7)))
+        until(lambda: wire.pong(7) == socket.recv(timeout=30), within=30)
+        assert pointer(sandbox) == at, "a pointer that passes by moves nothing"
+
+
+def test_the_page_of_who_drives_needs_signing_in_and_loads_from_here_alone(sandbox: "Sandbox", person: Person) -> None:
+    assert sandbox.http.get(f"{sandbox.base_url}/view", headers={"Accept": "*/*"}).status_code == 401
+    page = person.ask("GET", "/view")
+    assert "/static/control/page.js" in page.text
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    assert person.ask("GET", "/static/control/page.js").status_code == 200
+
+
+def test_an_agent_asks_a_person_and_gets_the_outcome(sandbox: "Sandbox", person: Person) -> None:
+    asked = {"kind": "choice", "reason": "Which seat?", "choices": ["aisle", "window"], "wait": 60}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "request_human", "arguments": asked}}
+    answers: list[httpx.Response] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(sandbox.request("POST", "/mcp", json=call, headers={"Accept": "application/json"}))
+    )
+    asking.start()
+    until(lambda: person.ask("GET", "/v1/handoffs").json()["data"], within=30)
+    [shown] = person.ask("GET", "/v1/handoffs").json()["data"]
+    assert sandbox.request("POST", f"/v1/handoffs/{shown['id']}/answer", json={"outcome": "done"}).status_code == 403
+    assert person.ask("POST", f"/v1/handoffs/{shown['id']}/claim").status_code == 200
+    assert person.ask("POST", f"/v1/handoffs/{shown['id']}/answer", json={"outcome": "done", "choice": "window"}).status_code == 200
+    asking.join(30)
+    assert '"choice":"window"' in answers[0].text.replace(" ", "").replace("\\", "")
 
 
 class Devtools:
@@ -202,10 +245,12 @@ def test_frozen_nothing_acts(sandbox: "Sandbox", person: Person) -> None:
 def test_who_has_control_outlives_the_processes_that_know_it(start_sandbox: Callable[..., "Sandbox"]) -> None:
     sandbox = start_sandbox(env={"CONTROL_LOST_SECONDS": "600"})
     person = Person(sandbox)
+    asked = sandbox.request("POST", "/v1/handoffs", json={"reason": "to be remembered"}).json()["data"]["id"]
     taken = person.control("take")
     for component in ("api", "cdp"):
         sandbox.exec("pkill", "-9", "-f", f"sandbox_server {'serve' if component == 'api' else 'cdp'}")
         sandbox.wait_ready()
+    assert sandbox.request("GET", f"/v1/handoffs/{asked}").json()["data"]["status"] == "open"
     found = state_of(sandbox)
     assert (found["holder"], found["epoch"]) == (taken["holder"], taken["epoch"])
     until(lambda: sandbox.request("PUT", "/cdp/json/new?about:blank").status_code == 423, within=30)

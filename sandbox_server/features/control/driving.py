@@ -52,6 +52,7 @@ class Driving:
         self._clock = clock
         self._lease = _read(file, clock())
         self._viewers: Counter[str] = Counter()
+        self._people: dict[str, Caller] = {}
         self._news: deque[News] = deque(maxlen=MAX_NEWS)
         self._life, self._number = secrets.token_hex(4), 0
         self._changed = asyncio.Event()
@@ -134,9 +135,9 @@ class Driving:
         return self._times
 
     @property
-    def viewers(self) -> list[str]:
-        """Who watches, by name."""
-        return sorted(self._viewers)
+    def viewers(self) -> list[Caller]:
+        """The people who watch, by name."""
+        return [self._people[name] for name in sorted(self._viewers)]
 
     def is_viewing(self, name: str) -> bool:
         """Whether somebody has a viewer open."""
@@ -149,13 +150,14 @@ class Driving:
             yield
             return
         self._viewers[caller.name] += 1
+        self._people[caller.name] = caller
         self._set("came", caller.name, machine.came(self._lease, caller.name), always=self._viewers[caller.name] == 1)
         try:
             yield
         finally:
             self._viewers[caller.name] -= 1
             if not self._viewers[caller.name]:
-                del self._viewers[caller.name]
+                del self._viewers[caller.name], self._people[caller.name]
                 self._set("left", caller.name, machine.went(self._lease, caller.name, self._clock()), always=True)
 
     async def changed(self) -> None:

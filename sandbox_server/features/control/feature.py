@@ -11,6 +11,7 @@ from sandbox_server.features.control.wire import (
     ControlState,
     GiveControl,
     Returning,
+    Role,
     Subject,
     Viewer,
     WantControl,
@@ -140,12 +141,17 @@ class ControlLease:
                 )
                 for asked in lease.requests
             ],
-            viewers=[Viewer(name=name, you=name == caller.name) for name in driving.viewers],
+            viewers=[Viewer(name=each.name, role=_role(each), you=each.name == caller.name) for each in driving.viewers],
             take=driving.policy,
             you=_you(caller, lease),
         )
 
 
 def _you(caller: Caller, lease: machine.Lease) -> You:
-    role = next((role for role in ("admin", "control") if caller.may(role)), "view") if caller.person else "agent"
-    return You(name=caller.name, person=caller.person, role=role, driving=lease.holding.drives(caller, "gui"))  # type: ignore[arg-type] # a role
+    return You(name=caller.name, person=caller.person, role=_role(caller), driving=lease.holding.drives(caller, "gui"))
+
+
+def _role(caller: Caller) -> Role:
+    if not caller.person:
+        return "agent"
+    return "admin" if caller.may("admin") else "control" if caller.may("control") else "view"

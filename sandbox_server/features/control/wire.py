@@ -42,15 +42,20 @@ class ControlRequested(Model):
     """Seconds until the request is granted, where it is the agent that is asked, or dropped."""
 
 
+type Role = Literal["agent", "view", "control", "admin"]
+
+
 class Viewer(Model):
     name: str
+    role: Role
+    """What this person may do at most."""
     you: bool
 
 
 class You(Model):
     name: str
     person: bool
-    role: Literal["agent", "view", "control", "admin"]
+    role: Role
     driving: bool
     """Whether your mouse and keyboard count now."""
 

@@ -27,13 +27,15 @@ export class Viewer {
 
   /**
    * @param {HTMLElement} screen
-   * @param {{address: URL, watch: boolean}} options where the socket is; `watch`: do not act even if it is allowed
+   * @param {{address: URL, watch: boolean, quiet?: boolean}} options where the socket is; `watch`: do not act even if it is allowed;
+   *   `quiet`: leave the focus where it is
    * @param {Listener} listener
    */
-  constructor(screen, { address, watch }, listener) {
+  constructor(screen, { address, watch, quiet = false }, listener) {
     this.screen = screen;
     this.address = address;
     this.watch = watch;
+    this.quiet = quiet;
     this.listener = listener;
   }
 
@@ -103,7 +105,7 @@ export class Viewer {
     this.#delay = FIRST_DELAY_MS;
     this.listener.control(control);
     this.listener.state("connected");
-    this.focus();
+    if (!this.quiet) this.focus();
   }
 
   /**

@@ -158,7 +158,7 @@ async def test_who_comes_back_in_time_keeps_it(tmp_path: Path) -> None:
         assert found.remaining(found.lease) is not None
         with found.watching(ANN):
             assert found.lease.gone is None
-            assert found.viewers == ["ann"]
+            assert [each.name for each in found.viewers] == ["ann"]
 
 
 async def test_a_program_is_no_viewer(tmp_path: Path) -> None:

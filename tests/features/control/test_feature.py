@@ -167,7 +167,7 @@ async def test_who_follows_sees_every_change_and_counts_as_a_viewer(desk: Desk) 
     events = await desk.events(ANN)
     first = await next_change(events)
     assert (first.kind, first.control.state) == ("state", "agent")
-    assert [(viewer.name, viewer.you) for viewer in (await desk.state(ANN)).viewers] == [("ann", True)]
+    assert [(viewer.name, viewer.role, viewer.you) for viewer in (await desk.state(ANN)).viewers] == [("ann", "control", True)]
     await desk.ask(ANN, "take")
     change = await next_change(events)
     assert (change.kind, change.by, change.control.holder, change.control.you.driving) == ("taken", "ann", "ann", True)

@@ -68,7 +68,7 @@ async def test_a_viewers_first_act_takes_control_and_the_process_is_told(found: 
     process = Process()
     opened = asyncio.create_task(Hands(found).open_hand(process, Call(ANN, "1")))
     await process.hears(drives=False)
-    assert found.viewers == ["ann"]
+    assert [each.name for each in found.viewers] == ["ann"]
     process.say({"act": True})
     assert (await process.hears(act=True))["drives"]
     assert found.holding.holder == "ann"

@@ -1,0 +1,38 @@
+"""A message posted to an address that whoever runs the sandbox has set."""
+
+import asyncio
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+
+TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: a status, or why there is none."""
+
+    status: int | None
+    error: str | None
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
+
+
+async def post(url: str, body: bytes, headers: dict[str, str]) -> Answer:
+    """Post once; redirects are not followed. Never raises for what goes wrong on the way."""
+    return await asyncio.to_thread(_post, url, body, headers)
+
+
+def _post(url: str, body: bytes, headers: dict[str, str]) -> Answer:
+    try:
+        request = urllib.request.Request(url, body, headers, method="POST")
+        with urllib.request.build_opener(_NoRedirects).open(request, timeout=TIMEOUT) as response:
+            return Answer(response.status, None)
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, str(error.reason)[:200])
+    except (OSError, ValueError) as error:
+        return Answer(None, str(getattr(error, "reason", error))[:200])

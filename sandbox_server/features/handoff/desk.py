@@ -1,0 +1,133 @@
+"""What is asked of people, as it stands: asked, claimed, closed; by people, by the clock or by who asked."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+from typing import Any, Self
+
+from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
+from sandbox_server.features.handoff.store import HandoffStore
+from sandbox_server.features.handoff.wire import AskPerson, Handoff, Outcome
+
+MAX_OPEN = 100
+
+type Asked = Callable[[Handoff], None]
+
+
+class Desk:
+    """Every handoff; an asynchronous context manager. `asked` is told of each that is open, when it is made and when this starts."""
+
+    def __init__(self, store: HandoffStore, now: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._now = now
+        self._handoffs: dict[str, Handoff] = {}
+        self._changed = asyncio.Event()
+        self._number = 0
+        self._tasks = Tasks()
+        self.asked: Asked = lambda _: None
+
+    async def __aenter__(self) -> Self:
+        self._handoffs = {each.id: each for each in await self._store.all()}
+        for each in self.listed("open"):
+            self.asked(each)
+        self._tasks.start(self._watch_clock(), name="deadlines of handoffs")
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+
+    def get(self, handoff: str) -> Handoff:
+        """One of them; raises NotFound."""
+        found = self._handoffs.get(handoff)
+        if found is None:
+            raise NotFound(f"there is no handoff {handoff!r}", id=handoff)
+        return found
+
+    def listed(self, status: str) -> list[Handoff]:
+        """Those that are `open`, `closed`, or `all`, the oldest first."""
+        closed = {"open": (False,), "closed": (True,), "all": (False, True)}[status]
+        return [each for each in self._handoffs.values() if (each.status == "closed") in closed]
+
+    async def ask(self, request: AskPerson, caller: Caller) -> Handoff:
+        """Ask something; raises ResourceExhausted when too much is open."""
+        if len(self.listed("open")) >= MAX_OPEN:
+            raise ResourceExhausted(f"{MAX_OPEN} handoffs are open already")
+        now = self._now()
+        given = request.model_dump(exclude={"deadline", "wait"})
+        times = {"created_at": now, "deadline_at": now + request.deadline}
+        made = Handoff.model_validate(given | times | {"id": f"h-{secrets.token_hex(8)}", "asked_by": caller.name, "status": "open"})
+        await self.keep(made)
+        self.asked(made)
+        return made
+
+    async def claim(self, handoff: str, name: str) -> Handoff:
+        """Take one on; raises Conflict if somebody else has."""
+        found = self._open(handoff)
+        if found.claimed_by not in (None, name):
+            raise Conflict(f"{found.claimed_by} does this already", claimed_by=found.claimed_by)
+        return await self._change(found, status="claimed", claimed_by=name)
+
+    async def assign(self, handoff: str, caller: Caller, to: str) -> Handoff:
+        """Give one to somebody else; raises PermissionDenied for who has not claimed it and is no admin."""
+        found = self._open(handoff)
+        if found.claimed_by not in (None, caller.name) and not caller.may("admin"):
+            raise PermissionDenied(f"{found.claimed_by} does this: only that person passes it on, or an admin")
+        return await self._change(found, status="claimed", claimed_by=to)
+
+    async def close(self, handoff: str, by: str, outcome: Outcome, note: str = "", choice: str | None = None) -> Handoff:
+        """End one; raises Conflict if it has ended, or for a choice that was not offered."""
+        found = self._open(handoff)
+        if choice is not None and choice not in found.choices:
+            raise Conflict(f"{choice!r} is not among the choices", choices=found.choices)
+        ends = {"status": "closed", "outcome": outcome, "note": note, "choice": choice, "closed_by": by, "closed_at": self._now()}
+        return await self._change(found, **ends)
+
+    async def closed(self, handoff: str, seconds: float) -> Handoff:
+        """Wait until one has ended, or so long; how it is then."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self.get(handoff).status != "closed":
+                    await self._changed.wait()
+        except TimeoutError:
+            pass
+        return self.get(handoff)
+
+    async def news(self) -> AsyncIterator[list[Handoff]]:
+        """What is open, now and after every change."""
+        while True:
+            number = self._number
+            yield self.listed("open")
+            if number == self._number:
+                await self._changed.wait()
+
+    async def keep(self, handoff: Handoff) -> None:
+        """Write one down, and tell everybody who waits."""
+        await self._store.put(handoff)
+        self._handoffs[handoff.id] = handoff
+        self._number += 1
+        self._changed.set()
+        self._changed.clear()
+
+    def _open(self, handoff: str) -> Handoff:
+        found = self.get(handoff)
+        if found.status == "closed":
+            raise Conflict(f"this has ended: {found.outcome}", outcome=found.outcome)
+        return found
+
+    async def _change(self, found: Handoff, **values: Any) -> Handoff:
+        changed = found.model_copy(update=values)
+        await self.keep(changed)
+        return changed
+
+    async def _watch_clock(self) -> None:
+        while True:
+            due = min((each.deadline_at for each in self.listed("open")), default=None)
+            try:
+                async with asyncio.timeout(None if due is None else max(0.0, due - self._now())):
+                    await self._changed.wait()
+            except TimeoutError:
+                for each in self.listed("open"):
+                    if each.deadline_at <= self._now():
+                        await self.close(each.id, "clock", "timeout")

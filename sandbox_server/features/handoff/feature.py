@@ -1,0 +1,89 @@
+"""Handoffs: what an agent asks of a person, and waits for."""
+
+from collections.abc import AsyncIterator
+
+from sandbox_server.core import Call, Event, PermissionDenied, Reply, operation
+from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff.wire import (
+    AnswerHandoff,
+    AskPerson,
+    AssignHandoff,
+    Handoff,
+    HandoffRef,
+    ListHandoffs,
+    WaitForPerson,
+)
+
+STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
+
+
+class Handoffs:
+    """Asks, claims, answers."""
+
+    tag = "handoffs"
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @operation("POST /v1/handoffs", scope="view", tool="request_human")
+    async def request_human(self, request: AskPerson, call: Call) -> Reply[Handoff]:
+        """Ask a person for what you cannot or must not do: a login, a CAPTCHA, a code, a payment, a choice, a confirmation.
+
+        With `wait` the answer is the outcome, or the request as it stands when that time is over. It outlives this server.
+        """
+        made = await self._desk.ask(request, call.caller)
+        return _told(await self._desk.closed(made.id, request.wait) if request.wait else made)
+
+    @operation("GET /v1/handoffs", scope="view")
+    async def list_handoffs(self, request: ListHandoffs) -> list[Handoff]:
+        """List what is asked of people."""
+        return self._desk.listed(request.status)
+
+    @operation("GET /v1/handoffs/events", scope="view")
+    async def handoff_events(self) -> AsyncIterator[Event]:
+        """Follow what is asked of people: all that is open, now and after every change."""
+        return self._follow()
+
+    @operation("GET /v1/handoffs/{id}", scope="view", tool="wait_for_human")
+    async def get_handoff(self, request: WaitForPerson) -> Reply[Handoff]:
+        """Tell how a request to a person stands; with `wait`, once it has ended."""
+        return _told(await self._desk.closed(request.id, request.wait))
+
+    @operation("POST /v1/handoffs/{id}/claim", scope="control")
+    async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
+        """Take it on, as a person: nobody else does it then."""
+        _check_person(call)
+        return await self._desk.claim(request.id, call.caller.name)
+
+    @operation("POST /v1/handoffs/{id}/assign", scope="control")
+    async def assign_handoff(self, request: AssignHandoff, call: Call) -> Handoff:
+        """Pass it on to another person."""
+        _check_person(call)
+        return await self._desk.assign(request.id, call.caller, request.to)
+
+    @operation("POST /v1/handoffs/{id}/answer", scope="control")
+    async def answer_handoff(self, request: AnswerHandoff, call: Call) -> Handoff:
+        """Say what came of it, as a person; who has not claimed it claims it by that."""
+        _check_person(call)
+        await self._desk.claim(request.id, call.caller.name)
+        return await self._desk.close(request.id, call.caller.name, request.outcome, request.note, request.choice)
+
+    @operation("DELETE /v1/handoffs/{id}", scope="view")
+    async def cancel_handoff(self, request: HandoffRef, call: Call) -> Handoff:
+        """Take it back: who asked may, and an admin."""
+        if call.caller.name != self._desk.get(request.id).asked_by and not call.caller.may("admin"):
+            raise PermissionDenied("who asked takes it back, or an admin")
+        return await self._desk.close(request.id, call.caller.name, "cancelled")
+
+    async def _follow(self) -> AsyncIterator[Event]:
+        async for found in self._desk.news():
+            yield Event("handoffs", found)
+
+
+def _told(handoff: Handoff) -> Reply[Handoff]:
+    return Reply(handoff, hint=None if handoff.status == "closed" else STILL_OPEN)
+
+
+def _check_person(call: Call) -> None:
+    if not call.caller.person:
+        raise PermissionDenied("a person answers this, signed in with a browser")

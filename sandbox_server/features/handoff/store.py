@@ -1,0 +1,56 @@
+"""Handoffs on disk: one row each, whole, so that what was asked outlives the process, and on a volume the container."""
+
+import asyncio
+import sqlite3
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.features.handoff.wire import Handoff
+
+MAX_CLOSED = 500
+"""Closed ones that are kept."""
+
+
+class HandoffStore:
+    """An SQLite file; an asynchronous context manager."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._database: sqlite3.Connection | None = None
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self._open)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._database:
+            await asyncio.to_thread(self._database.close)
+
+    async def all(self) -> list[Handoff]:
+        """Every one that is kept, the oldest first."""
+        async with self._lock:
+            rows = await asyncio.to_thread(self._rows)
+        return [Handoff.model_validate_json(text) for text in rows]
+
+    async def put(self, handoff: Handoff) -> None:
+        """Keep one, on disk when this returns."""
+        async with self._lock:
+            await asyncio.to_thread(self._put, handoff)
+
+    def _open(self) -> None:
+        self._database = sqlite3.connect(self._path, check_same_thread=False)
+        with self._database:
+            self._database.execute("create table if not exists handoffs (id text primary key, created real, closed integer, value text)")
+
+    def _rows(self) -> list[str]:
+        assert self._database
+        return [text for (text,) in self._database.execute("select value from handoffs order by created, rowid")]
+
+    def _put(self, handoff: Handoff) -> None:
+        assert self._database
+        row = (handoff.id, handoff.created_at, handoff.status == "closed", handoff.model_dump_json())
+        oldest = "select id from handoffs where closed order by created desc limit -1 offset ?"
+        with self._database:
+            self._database.execute("insert or replace into handoffs values (?, ?, ?, ?)", row)
+            self._database.execute(f"delete from handoffs where id in ({oldest})", (MAX_CLOSED,))

@@ -1,0 +1,137 @@
+// What the agent asks of a person: shown with what it is about, taken on, and answered.
+
+import { call } from "/static/api.js";
+import { language, person, say } from "./words.js";
+
+/**
+ * @typedef {object} Handoff
+ * @property {string} id
+ * @property {"login" | "captcha" | "otp" | "payment" | "choice" | "confirm" | "free"} kind
+ * @property {string} reason
+ * @property {string} instructions
+ * @property {string | null} url
+ * @property {{x: number, y: number, width: number, height: number} | null} region
+ * @property {string[]} choices
+ * @property {number} deadline_at
+ * @property {string | null} claimed_by
+ */
+
+const OUTCOMES = /** @type {const} */ (["done", "partly", "cannot", "instead"]);
+
+export class Handoffs {
+  /** @type {Handoff[]} */
+  open = [];
+  /** @type {Set<string>} */
+  #known = new Set();
+
+  /**
+   * @param {HTMLElement} place
+   * @param {object} page
+   * @param {() => string | undefined} page.you the name of who looks, if that person may answer
+   * @param {() => Promise<void>} page.take takes control, to do what is asked
+   * @param {() => Promise<void>} page.back gives it back, once it is answered
+   * @param {(error: Error) => void} page.failed
+   * @param {(open: Handoff[]) => void} page.changed
+   */
+  constructor(place, page) {
+    this.place = place;
+    this.page = page;
+  }
+
+  /** Follow what is asked; the connection comes back by itself. */
+  follow() {
+    const events = new EventSource("/v1/handoffs/events");
+    events.addEventListener("handoffs", (event) => this.#take(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+    events.addEventListener("error", () => {
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => this.follow(), 4000);
+    });
+  }
+
+  /** Show them anew: who looks has become known. */
+  show() {
+    const notes = new Map([...this.place.querySelectorAll("textarea")].map((note) => [note.name, note.value]));
+    const focused = /** @type {HTMLTextAreaElement | null} */ (document.activeElement)?.name;
+    this.place.replaceChildren(...this.open.map((handoff) => this.#card(handoff, notes.get(handoff.id) ?? "")));
+    if (focused) /** @type {HTMLElement | null} */ (this.place.querySelector(`[name="${CSS.escape(focused)}"]`))?.focus();
+  }
+
+  /** @param {Handoff[]} open */
+  #take(open) {
+    const news = open.filter(({ id }) => !this.#known.has(id));
+    this.open = open;
+    this.#known = new Set(open.map(({ id }) => id));
+    this.show();
+    this.page.changed(open);
+    if (news.length) tell(news[0]);
+  }
+
+  /** @param {Handoff} handoff @param {string} written */
+  #card(handoff, written) {
+    const { kind, reason, instructions, url, claimed_by: claimed, deadline_at: deadline } = handoff;
+    const card = made("section", "card");
+    const time = new Date(deadline * 1000).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+    card.append(made("h2", "", `${say("asksFor")} ${say(kind)}`), made("p", "reason", reason));
+    if (instructions) card.append(made("p", "instructions", instructions));
+    if (url) card.append(made("code", "", url));
+    card.append(made("p", "muted", [claimed && say("claimed", { name: person(claimed) }), say("until", { time })].filter(Boolean).join(" · ")));
+    const you = this.page.you();
+    if (you && !claimed) card.append(this.#button(say("claim"), "", () => this.#claim(handoff)));
+    if (you && claimed === you) card.append(...this.#answers(handoff, written));
+    return card;
+  }
+
+  /** @param {Handoff} handoff @param {string} written */
+  #answers(handoff, written) {
+    const note = document.createElement("textarea");
+    Object.assign(note, { name: handoff.id, rows: 2, value: written, placeholder: say("note") });
+    note.setAttribute("aria-label", say("note"));
+    const tools = made("div", "tools");
+    /** @param {string} outcome @param {string | null} choice */
+    const answer = async (outcome, choice) => {
+      await this.page.back(); // first: the agent goes on as soon as it has the answer
+      await call("POST", `/v1/handoffs/${handoff.id}/answer`, { body: { outcome, note: note.value, choice } });
+    };
+    for (const choice of handoff.choices) tools.append(this.#button(choice, "", () => answer("done", choice)));
+    const outcomes = handoff.choices.length ? OUTCOMES.slice(2) : OUTCOMES;
+    for (const outcome of outcomes) tools.append(this.#button(say(outcome), outcome === "done" ? "" : "quiet", () => answer(outcome, null)));
+    return [note, tools];
+  }
+
+  /** @param {Handoff} handoff */
+  async #claim(handoff) {
+    await call("POST", `/v1/handoffs/${handoff.id}/claim`, { body: {} });
+    await this.page.take();
+  }
+
+  /** @param {string} text @param {string} look @param {() => Promise<unknown>} act */
+  #button(text, look, act) {
+    const button = made("button", `button ${look}`, text);
+    button.onclick = () => act().catch(this.page.failed);
+    return button;
+  }
+}
+
+/** @param {string} tag @param {string} look @param {string} [text] */
+function made(tag, look, text = "") {
+  const element = document.createElement(tag);
+  element.className = look;
+  element.textContent = text;
+  return element;
+}
+
+/** Call a person who looks elsewhere: a sound, and a notification where that is allowed. @param {Handoff} handoff */
+function tell({ kind, reason }) {
+  if (globalThis.Notification?.permission === "granted" && document.hidden) {
+    new Notification(`${say("asksFor")} ${say(kind)}`, { body: reason, icon: "/static/home/icon.svg" });
+  }
+  try {
+    const sound = new AudioContext();
+    const tone = new OscillatorNode(sound, { frequency: 660 });
+    tone.connect(new GainNode(sound, { gain: 0.05 })).connect(sound.destination);
+    tone.start();
+    tone.stop(sound.currentTime + 0.25);
+    tone.onended = () => sound.close();
+  } catch {
+    return; // no sound here: the card is there
+  }
+}

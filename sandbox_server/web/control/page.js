@@ -1,0 +1,146 @@
+// The computer as a person sees it: its screen, who drives it, and how to take it and give it back.
+
+import { Clipboard } from "/static/vnc/clipboard.js";
+import { Handoffs } from "./handoffs.js";
+import { Lease } from "./lease.js";
+import { Panel } from "./panel.js";
+import { picture } from "./picture.js";
+import { language, person, say } from "./words.js";
+
+/** @template {HTMLElement} T @param {string} selector @returns {T} */
+const find = (selector) => /** @type {T} */ (document.querySelector(selector));
+
+const screen = find("#screen");
+const typed = /** @type {HTMLTextAreaElement} */ (find("#typed"));
+const text = /** @type {HTMLTextAreaElement} */ (find("#text"));
+let drove = false;
+
+document.documentElement.lang = language;
+screen.setAttribute("aria-label", `${say("screen")}. ${say("shortcuts")}`);
+typed.setAttribute("aria-label", say("keyboard"));
+text.placeholder = say("clipEmpty");
+for (const [id, key] of /** @type {const} */ ([
+  ["keyboard", "keyboard"],
+  ["clip", "clipboard"],
+  ["clip-label", "clipLabel"],
+  ["type", "type"],
+  ["join", "join"],
+  ["terminal", "terminal"],
+  ["whole", "whole"],
+  ["notify", "notify"],
+])) {
+  find(`#${id}`).textContent = say(key);
+}
+
+const lease = new Lease(changed, (reason) => broken(reason === "lost" ? "disconnected" : "refused"));
+const panel = new Panel({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
+const shown = await picture(screen, pictured, (copied) => clipboard.take(copied));
+const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join") }, (content) => shown.paste(content));
+broken("connecting");
+const handoffs = new Handoffs(find("#handoffs"), {
+  you: () => (lease.now && lease.now.you.person && lease.now.you.role !== "view" ? lease.now.you.name : undefined),
+  take: async () => {
+    if (!lease.now?.you.driving) await lease.do("take");
+  },
+  back: async () => {
+    if (lease.now?.holder === lease.now?.you.name) await lease.do("release");
+  },
+  failed: (error) => panel.say(say("failed", { reason: error.message })),
+  changed: () => {
+    title();
+    point();
+  },
+});
+lease.follow();
+handoffs.follow();
+
+/**
+ * @param {import("./lease.js").Control} control
+ * @param {string} kind
+ * @param {string} by
+ */
+function changed(control, kind, by) {
+  panel.show(control);
+  find("#driver").title = "";
+  title();
+  if (handoffs.open.length) handoffs.show();
+  const drives = control.you.driving && control.you.role !== "view";
+  find("#keyboard").hidden = !drives || !matchMedia("(pointer: coarse)").matches;
+  find("#clip").hidden = !drives;
+  if (drives && !drove && kind === "taken" && by === control.you.name) panel.say(say("taken"));
+  drove = drives;
+}
+
+function title() {
+  const count = handoffs.open.length;
+  document.title = `${count ? `(${count}) ` : ""}${find("#driver").textContent} · Tandem`;
+}
+
+/** Draw a frame around what the first request is about, where the screen is on the page by now. */
+function point() {
+  const region = handoffs.open.find((handoff) => handoff.region)?.region;
+  const canvas = /** @type {HTMLCanvasElement | null} */ (screen.querySelector("canvas"));
+  const frame = find("#region");
+  frame.hidden = !region || !canvas;
+  if (!region || !canvas) return;
+  const [shown, around] = [canvas.getBoundingClientRect(), find("main").getBoundingClientRect()];
+  const scale = shown.width / canvas.width;
+  frame.style.left = `${shown.left - around.left + region.x * scale}px`;
+  frame.style.top = `${shown.top - around.top + region.y * scale}px`;
+  frame.style.width = `${region.width * scale}px`;
+  frame.style.height = `${region.height * scale}px`;
+}
+
+/** @param {"connecting" | "disconnected" | "refused"} reason */
+function broken(reason) {
+  find("#driver").textContent = say(reason);
+  find("#driver").className = `state ${reason === "refused" ? "bad" : "waiting"}`;
+}
+
+/** @param {"connecting" | "connected" | "lost" | "refused"} state */
+function pictured(state) {
+  const said = find("#picture");
+  said.hidden = state === "connected";
+  if (state === "connected") setTimeout(point, 500); // the picture is fitted by then
+  said.textContent = say(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
+}
+
+/** Somebody clicks the screen: say why it does nothing, if it does. */
+function clicked() {
+  const now = lease.now;
+  if (!now || now.you.driving || now.you.role === "view") return;
+  const name = now.state === "human" ? person(now.holder ?? "") : say("agentName");
+  if (now.state === "human") panel.say(say("dropped", { name }));
+  else if (now.state === "frozen") panel.say(say("frozen"));
+  else if (now.take !== "implicit") panel.say(say("noControl"));
+}
+
+/** What the page keeps for itself of the keyboard, even while the desktop has the focus. @param {KeyboardEvent} event */
+function shortcut(event) {
+  if (!event.ctrlKey || !event.altKey || (event.key !== "Enter" && event.key !== "Backspace")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const first = panel.first();
+  /** @type {HTMLElement | null} */ (document.querySelector("#actions button"))?.focus();
+  if (event.key === "Enter" && first) panel.run(first);
+}
+
+new ResizeObserver(point).observe(screen);
+find("#notify").hidden = globalThis.Notification?.permission !== "default";
+find("#notify").onclick = async () => {
+  find("#notify").hidden = (await Notification.requestPermission()) !== "default";
+};
+screen.addEventListener("pointerdown", clicked, { capture: true });
+addEventListener("keydown", shortcut, { capture: true });
+find("#keyboard").onclick = () => typed.focus();
+typed.addEventListener("input", () => {
+  shown.type(typed.value);
+  typed.value = "";
+  typed.focus();
+});
+find("#type").onclick = () => {
+  find("#clipboard").hidePopover();
+  shown.type(text.value);
+};
+find("#whole").hidden = !document.fullscreenEnabled;
+find("#whole").onclick = () => document.documentElement.requestFullscreen();

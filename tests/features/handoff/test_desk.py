@@ -1,0 +1,105 @@
+"""What is asked of people, as it stands."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted
+from sandbox_server.features.handoff import desk as module
+from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff.wire import AskPerson
+from tests.features.handoff.desks import Clock, desk
+
+pytestmark = pytest.mark.anyio
+
+AGENT = Caller("agent")
+ANN, ADMIN = Caller("ann", frozenset({"control"}), person=True), Caller("root", ALL_SCOPES, person=True)
+LOGIN = AskPerson(kind="login", reason="a password is asked for")
+
+
+@asynccontextmanager
+async def opened(folder: Path, clock: Clock | None = None) -> AsyncIterator[Desk]:
+    async with AsyncExitStack() as stack:
+        for part in desk(folder, clock):
+            found = await stack.enter_async_context(part)
+        assert isinstance(found, Desk)
+        yield found
+
+
+async def test_who_waits_is_told_the_outcome(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(LOGIN, AGENT)
+        assert (await found.closed(asked.id, 0.01)).status == "open"
+        waiting = asyncio.create_task(found.closed(asked.id, 30))
+        await found.claim(asked.id, "ann")
+        await found.close(asked.id, "ann", "partly", "the second page failed")
+        ended = await waiting
+        assert (ended.outcome, ended.note, ended.claimed_by, ended.closed_by) == ("partly", "the second page failed", "ann", "ann")
+
+
+async def test_one_person_does_it_at_a_time(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(LOGIN, AGENT)
+        await found.claim(asked.id, "ann")
+        assert (await found.claim(asked.id, "ann")).claimed_by == "ann"
+        with pytest.raises(Conflict, match="ann does this"):
+            await found.claim(asked.id, "bob")
+        with pytest.raises(PermissionDenied):
+            await found.assign(asked.id, Caller("bob", person=True, scopes=frozenset()), "bob")
+        assert (await found.assign(asked.id, ADMIN, "bob")).claimed_by == "bob"
+        assert (await found.assign(asked.id, Caller("bob", frozenset(), person=True), "ann")).claimed_by == "ann"
+
+
+async def test_what_has_ended_does_not_end_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(LOGIN, AGENT)
+        await found.close(asked.id, "agent", "cancelled")
+        for again in (found.close(asked.id, "ann", "done"), found.claim(asked.id, "ann"), found.assign(asked.id, ANN, "ann")):
+            with pytest.raises(Conflict, match="has ended: cancelled"):
+                await again
+        with pytest.raises(NotFound):
+            found.get("h-none")
+
+
+async def test_a_choice_is_one_of_those_offered(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(AskPerson(kind="choice", reason="which?", choices=["red", "blue"]), AGENT)
+        with pytest.raises(Conflict, match="not among"):
+            await found.close(asked.id, "ann", "done", choice="green")
+        assert (await found.close(asked.id, "ann", "done", choice="blue")).choice == "blue"
+
+
+async def test_what_was_asked_outlives_the_process_and_its_deadline_holds(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock) as found:
+        asked = await found.ask(LOGIN, AGENT)
+    clock.now += 10
+    async with opened(tmp_path, clock) as again:
+        assert [each.id for each in again.listed("open")] == [asked.id]
+        clock.now = asked.deadline_at
+        await again.ask(LOGIN, AGENT)  # the clock is looked at when something changes
+        ended = await again.closed(asked.id, 30)
+        assert (ended.outcome, ended.closed_by) == ("timeout", "clock")
+        assert [each.id for each in again.listed("closed")] == [asked.id]
+
+
+async def test_whoever_follows_sees_what_is_open_now_and_after_every_change(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        news = found.news()
+        assert await anext(news) == []
+        asked = await found.ask(LOGIN, AGENT)
+        assert await anext(news) == [asked]
+        await found.close(asked.id, "ann", "done")
+        async with asyncio.timeout(30):
+            assert await anext(news) == []
+
+
+async def test_there_is_a_limit_to_what_is_asked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_OPEN", 1)
+    async with opened(tmp_path) as found:
+        await found.ask(LOGIN, AGENT)
+        with pytest.raises(ResourceExhausted):
+            await found.ask(LOGIN, AGENT)

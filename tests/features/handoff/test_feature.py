@@ -1,0 +1,85 @@
+"""The operations of handoffs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox_server.core import ALL_SCOPES, Call, Caller, PermissionDenied, Reply
+from sandbox_server.core.dispatch import Dispatcher, require_scope
+from sandbox_server.core.operation import operations
+from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff.feature import Handoffs
+from sandbox_server.features.handoff.wire import Handoff
+from tests.features.handoff.desks import desk as made
+
+pytestmark = pytest.mark.anyio
+
+AGENT, OTHER = Caller("agent", frozenset({"view", "shell"})), Caller("other", frozenset({"view"}))
+ANN, GUEST = Caller("ann", frozenset({"view", "control"}), person=True), Caller("guest", frozenset({"view"}), person=True)
+ROOT = Caller("root", ALL_SCOPES)
+
+
+class Calls:
+    def __init__(self, desk: Desk) -> None:
+        self._operations = {each.spec.name: each for each in operations(Handoffs(desk))}
+        self._dispatcher = Dispatcher([require_scope])
+
+    async def ask(self, caller: Caller, name: str, **fields: object) -> Any:
+        answer = await self._dispatcher.call(self._operations[name], fields, Call(caller, "1"))
+        return answer.data if isinstance(answer, Reply) else answer
+
+    async def follow(self, caller: Caller) -> AsyncIterator[Any]:
+        return await self._dispatcher.stream(self._operations["handoff_events"], {}, Call(caller, "1"))
+
+
+@pytest.fixture
+async def calls(tmp_path: Path) -> AsyncIterator[Calls]:
+    store, desk = made(tmp_path)
+    async with store, desk:
+        yield Calls(desk)
+
+
+async def test_an_agent_asks_and_a_person_answers(calls: Calls) -> None:
+    waiting = asyncio.create_task(calls.ask(AGENT, "request_human", kind="captcha", reason="a puzzle", wait=30))
+    events = await calls.follow(ANN)
+    async with asyncio.timeout(30):
+        while not (shown := (await anext(events)).data):
+            pass
+    assert (shown[0].reason, shown[0].status) == ("a puzzle", "open")
+    claimed = await calls.ask(ANN, "claim_handoff", id=shown[0].id)
+    assert (claimed.status, claimed.claimed_by) == ("claimed", "ann")
+    await calls.ask(ANN, "answer_handoff", id=shown[0].id, outcome="instead", note="used the other door")
+    ended = await waiting
+    assert isinstance(ended, Handoff)
+    assert (ended.outcome, ended.note) == ("instead", "used the other door")
+    assert await calls.ask(AGENT, "list_handoffs") == []
+    assert [each.id for each in await calls.ask(AGENT, "list_handoffs", status="closed")] == [ended.id]
+
+
+async def test_a_program_does_not_answer_for_a_person_nor_does_who_may_only_look(calls: Calls) -> None:
+    asked = await calls.ask(AGENT, "request_human", reason="r")
+    for name, fields in (("claim_handoff", {}), ("answer_handoff", {"outcome": "done"}), ("assign_handoff", {"to": "bob"})):
+        for caller in (ROOT, GUEST):
+            with pytest.raises(PermissionDenied):
+                await calls.ask(caller, name, id=asked.id, **fields)
+
+
+async def test_who_asked_takes_it_back(calls: Calls) -> None:
+    asked = await calls.ask(AGENT, "request_human", reason="r")
+    with pytest.raises(PermissionDenied):
+        await calls.ask(OTHER, "cancel_handoff", id=asked.id)
+    assert (await calls.ask(AGENT, "cancel_handoff", id=asked.id)).outcome == "cancelled"
+    again = await calls.ask(AGENT, "request_human", reason="r")
+    assert (await calls.ask(ROOT, "cancel_handoff", id=again.id)).outcome == "cancelled"
+
+
+async def test_who_asks_without_waiting_waits_later(calls: Calls) -> None:
+    asked = await calls.ask(AGENT, "request_human", reason="r", wait=0.01)
+    assert asked.outcome is None
+    waiting = asyncio.create_task(calls.ask(AGENT, "get_handoff", id=asked.id, wait=30))
+    await calls.ask(ANN, "assign_handoff", id=asked.id, to="ann")
+    await calls.ask(ANN, "answer_handoff", id=asked.id, outcome="cannot")
+    assert (await waiting).outcome == "cannot"
