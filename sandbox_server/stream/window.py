@@ -12,7 +12,7 @@ FIRST_BYTES = 64 * 1024
 LEAST_BYTES = 48 * 1024
 """Some frames of a film: a packet that is lost is missed soon only where others follow it."""
 MOST_SHOWING_SECONDS = 0.15
-"""The viewer's decoders work on several frames at once, so what they take is on its way, too; but a viewer is not sent more than it shows."""
+"""The viewer's decoders work on several frames at once, so what they take is on its way, too; up to a bound."""
 SMOOTHING = 1 / 8
 SPARE_SECONDS = 1 / 15
 """Beyond the time there and back, this much may be on its way, so that a viewer never waits for the next frame: two of them."""
