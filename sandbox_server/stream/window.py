@@ -9,9 +9,13 @@ from dataclasses import dataclass
 
 FIRST_BYTES = 64 * 1024
 """What may be on its way before anything is known."""
-LEAST_BYTES = 24 * 1024
-FRAME_SECONDS = 1 / 30
-"""Beyond the time there and back, this much may be on its way, so that a viewer never waits for the next frame."""
+LEAST_BYTES = 48 * 1024
+"""Some frames of a film: a packet that is lost is missed soon only where others follow it."""
+MOST_SHOWING_SECONDS = 0.15
+"""The viewer's decoders work on several frames at once, so what they take is on its way, too; up to a bound."""
+SMOOTHING = 1 / 8
+SPARE_SECONDS = 1 / 15
+"""Beyond the time there and back, this much may be on its way, so that a viewer never waits for the next frame: two of them."""
 GAIN = 1.25
 """More than was delivered may be sent, or it would never be found out that more can be."""
 MEMORY_SECONDS = 10.0
@@ -88,6 +92,7 @@ class Window:
         self._delivered_at = 0.0
         self._rates = Best(largest=True)
         self._trips = Best(largest=False)
+        self._showing = 0.0
         self.round_trip = 0.0
         """Seconds from sending the latest frame that was acknowledged to its ack."""
 
@@ -102,7 +107,7 @@ class Window:
         rate = self.rate
         if rate is None:
             return FIRST_BYTES
-        return max(LEAST_BYTES, GAIN * rate * (self.shortest_trip + FRAME_SECONDS))
+        return max(LEAST_BYTES, GAIN * rate * (self.shortest_trip + self._showing + SPARE_SECONDS))
 
     @property
     def queue(self) -> float:
@@ -143,6 +148,7 @@ class Window:
 
     def _learn(self, sent: _Sent, now: float, shown_after: float) -> None:
         self.round_trip = max(0.0, now - sent.at - shown_after)
+        self._showing += (min(shown_after, MOST_SHOWING_SECONDS) - self._showing) * SMOOTHING
         self._trips.add(self.round_trip, now)
         rate = (self._delivered - sent.delivered) / max(1e-4, now - sent.delivered_at)
         known = self.rate

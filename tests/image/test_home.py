@@ -15,7 +15,7 @@ PATIENCE_MS = 30_000
 def browser() -> Iterator[Browser]:
     """A browser of the person's own, outside the sandbox."""
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield launched
         launched.close()
 

@@ -4,7 +4,7 @@ import heapq
 
 import pytest
 
-from sandbox_server.stream.window import FIRST_BYTES, MOST_FRAMES, Best, Window
+from sandbox_server.stream.window import FIRST_BYTES, LEAST_BYTES, MOST_FRAMES, Best, Window
 
 
 class Link:
@@ -45,7 +45,7 @@ def test_a_link_is_filled_without_a_long_queue(rate: float, delay: float) -> Non
     link.run(5, 12_000)
     link.waits.clear()
     assert link.run(10, 12_000) > 0.85 * rate * 10
-    assert max(link.waits) < delay + 4 * 12_000 / rate + 0.1
+    assert max(link.waits) < delay + (LEAST_BYTES + 2 * 12_000) / rate + 0.1
 
 
 def test_what_is_known_is_not_forgotten_while_little_is_sent() -> None:
@@ -103,3 +103,13 @@ def test_the_best_of_the_last_seconds_is_kept() -> None:
     assert best.value == 3.0
     best.add(9.0, 11.5)
     assert best.value == 4.0
+
+
+def test_what_a_viewer_takes_to_show_a_frame_keeps_no_frame_from_it() -> None:
+    window, shows = Window(), 0.1
+    for frame in range(1, 200):  # each is acknowledged a tenth of a second after it was sent, 30 are sent a second
+        window.sent(frame, 9_000, frame / 30)
+        if frame > 3:
+            window.acked(frame - 3, frame / 30, shown_after=shows)
+    assert window.is_open
+    assert window.limit > 9_000 * 3

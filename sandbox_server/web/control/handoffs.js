@@ -26,8 +26,12 @@ export class Handoffs {
 
   /**
    * @param {HTMLElement} place
-   * @param {{you: () => string | undefined, take: () => Promise<void>, failed: (error: Error) => void, changed: (open: Handoff[]) => void}} page
-   *   `you`: the name of who looks, if that person may answer
+   * @param {object} page
+   * @param {() => string | undefined} page.you the name of who looks, if that person may answer
+   * @param {() => Promise<void>} page.take takes control, to do what is asked
+   * @param {() => Promise<void>} page.back gives it back, once it is answered
+   * @param {(error: Error) => void} page.failed
+   * @param {(open: Handoff[]) => void} page.changed
    */
   constructor(place, page) {
     this.place = place;
@@ -83,7 +87,10 @@ export class Handoffs {
     note.setAttribute("aria-label", say("note"));
     const tools = made("div", "tools");
     /** @param {string} outcome @param {string | null} choice */
-    const answer = (outcome, choice) => call("POST", `/v1/handoffs/${handoff.id}/answer`, { body: { outcome, note: note.value, choice } });
+    const answer = async (outcome, choice) => {
+      await this.page.back(); // first: the agent goes on as soon as it has the answer
+      await call("POST", `/v1/handoffs/${handoff.id}/answer`, { body: { outcome, note: note.value, choice } });
+    };
     for (const choice of handoff.choices) tools.append(this.#button(choice, "", () => answer("done", choice)));
     const outcomes = handoff.choices.length ? OUTCOMES.slice(2) : OUTCOMES;
     for (const outcome of outcomes) tools.append(this.#button(say(outcome), outcome === "done" ? "" : "quiet", () => answer(outcome, null)));

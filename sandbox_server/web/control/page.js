@@ -42,6 +42,9 @@ const handoffs = new Handoffs(find("#handoffs"), {
   take: async () => {
     if (!lease.now?.you.driving) await lease.do("take");
   },
+  back: async () => {
+    if (lease.now?.holder === lease.now?.you.name) await lease.do("release");
+  },
   failed: (error) => panel.say(say("failed", { reason: error.message })),
   changed: () => {
     title();
