@@ -64,7 +64,7 @@ def test_nobody_sees_how(shared: Owner, proxy: str) -> None:
         before = {info["targetId"] for info in client.pages()}
         use(shared, proxy)
         use(shared, None)
-        assert {info["targetId"] for info in client.pages()} == before
+        assert {info["targetId"] for info in client.pages()} <= before, "a page that an earlier test closed may go meanwhile"
 
 
 def test_a_browser_that_does_not_run_takes_it_when_it_starts(make_owner: Any, until: Any, proxy: str) -> None:
