@@ -45,7 +45,6 @@ TOOLS: dict[str, dict[str, str]] = {
         "make": "Build tool",
     },
     "Network": {"ssh": "Remote shell", "ping": "Reachability", "nc": "Sockets"},
-    "Workbench": {"code-server": "VS Code in the browser", "jupyter-lab": "Notebooks in the browser"},
     "System": {"ps": "Processes", "top": "Processes, live", "htop": "Processes, live"},
 }
 """What may be listed, by category; only what is installed is."""

@@ -52,18 +52,13 @@ def test_the_terminal_is_opened_in_its_pane_and_is_there_again_after_a_reload(br
 
 
 def test_the_desktop_is_seen_and_what_is_not_installed_says_so(browser: Browser, sandbox: Sandbox) -> None:
-    installed = {
-        tool["name"]
-        for found in sandbox.request("GET", "/v1/sandbox").json()["detail"]["utils"]
-        for tool in found["tools"]
-        if found["category"] == "Workbench"
-    }
+    installed = {each["name"]: each["installed"] for each in sandbox.request("GET", "/v1/editors").json()["data"]["editors"]}
     with home(browser, sandbox, 1440, 1000) as page:
         expect(page.get_by_alt_text("The desktop as it is now")).to_be_visible(timeout=PATIENCE_MS)
-        for pane, program in (("editor", "code-server"), ("notebook", "jupyter-lab")):
+        for pane, program in (("editor", "code-server"), ("notebook", "jupyter")):
             card = page.locator(f"[data-pane={pane}]")
-            if program in installed:
-                expect(card.get_by_role("button", name="Open here")).to_be_visible(timeout=PATIENCE_MS)
+            if installed[program]:
+                expect(card.get_by_role("link", name="Own page")).to_be_visible(timeout=PATIENCE_MS)
             else:
                 expect(card.locator(".state")).to_have_text("Not installed", timeout=PATIENCE_MS)
 

@@ -64,18 +64,20 @@ function show(shown, text, tone) {
   shown.className = `state ${tone}`;
 }
 
-/** What of the editor and the notebook is not in this image. @param {{category: string, tools: {name: string}[]}[]} utils */
-function showInstalled(utils) {
-  const names = new Set(utils.flatMap((found) => found.tools.map((tool) => tool.name)));
-  editor.allow(names.has("code-server"));
-  notebook.allow(names.has("jupyter-lab"));
+/** Which editors this image has. */
+async function showEditors() {
+  /** @type {{editors: {name: string, installed: boolean}[]}} */
+  const { editors } = await call("GET", "/v1/editors");
+  for (const [pane, name] of [[editor, "code-server"], [notebook, "jupyter"]]) {
+    const found = editors.find((each) => each.name === name);
+    pane.allow(Boolean(found?.installed), found ? "Not installed" : "Left out");
+  }
 }
 
 async function showMachine() {
   const { version, home_dir: home, workspace, detail } = await call("GET", "/v1/sandbox", { whole: true });
   const { os, os_version: release, arch, user, timezone } = detail.system;
   const facts = { System: `${os} ${release}, ${arch}`, User: user, Home: home, Workspace: workspace, "Time zone": timezone, Version: version };
-  showInstalled(detail.utils);
   find("#facts").replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [text("dt", name), text("dd", value)]));
 }
 
@@ -129,6 +131,7 @@ showServers().catch((error) => servers.fail(error.message));
 const known = [
   watchReadiness(),
   showCaller().catch(() => {}),
+  showEditors().catch(() => {}),
   showMachine().catch((error) => find("#facts").replaceChildren(text("dd", error.message))),
 ];
 Promise.all(known).then(() => panes.restore());

@@ -1,20 +1,18 @@
 // The panes: the desktop, the terminal, the editor and the notebook, each opened here or on a page of its own.
 
 const KEY = "panes";
-const STARTING_MS = 60000;
-const NOT_FOUND = 404;
 
 /**
  * @typedef {{layout: "grid" | "rows", open: string[], large: string}} Remembered
- * @typedef {{address: string, check?: boolean}} Place `check`: it may not be installed, or takes a moment to start
+ * @typedef {{address: string, apart?: boolean}} Place `apart`: it is the agent's page, on an origin of its own, and in no frame of this
  */
 
 /** @type {Record<string, Place>} */
 const PLACES = {
   browser: { address: "/vnc/index.html" },
   terminal: { address: "/terminal" },
-  editor: { address: "/code-server/", check: true },
-  notebook: { address: "/jupyter/lab", check: true },
+  editor: { address: "/code-server/", apart: true },
+  notebook: { address: "/jupyter/", apart: true },
 };
 
 /** One pane: closed it is a card, open it is a page in a frame. */
@@ -29,7 +27,7 @@ class Pane {
     this.name = card.dataset.pane ?? "";
     this.place = place;
     this.state = /** @type {HTMLElement} */ (card.querySelector(".state"));
-    this.here = button("Open here", () => this.open().then(changed));
+    this.here = button("Open here", () => (this.open(), changed()));
     this.large = button("Enlarge", () => (this.enlarge(!this.isLarge), changed()));
     this.shut = button("Close", () => (this.close(), changed()));
     this.alone = Object.assign(document.createElement("a"), { className: "button quiet", textContent: "Own page" });
@@ -66,12 +64,8 @@ class Pane {
   }
 
   /** Show its page here. */
-  async open() {
-    if (this.isOpen || this.unavailable) return;
-    this.here.disabled = true;
-    const there = !this.place.check || (await this.#answers());
-    this.here.disabled = false;
-    if (!there) return;
+  open() {
+    if (this.isOpen || this.unavailable || this.place.apart) return;
     this.frame = document.createElement("iframe");
     this.frame.title = this.card.querySelector("h3")?.textContent ?? "";
     this.frame.allow = "clipboard-read; clipboard-write; fullscreen; autoplay";
@@ -116,23 +110,9 @@ class Pane {
     this.state.className = `state ${tone}`;
   }
 
-  /** Whether its page answers; what is not installed says so. */
-  async #answers() {
-    this.show("Starting…", "waiting");
-    try {
-      const answer = await fetch(this.place.address, { signal: AbortSignal.timeout(STARTING_MS) });
-      if (answer.status === NOT_FOUND) this.allow(false);
-      else this.show(answer.ok ? "" : `It answered ${answer.status}`, answer.ok ? "" : "bad");
-      return answer.ok;
-    } catch {
-      this.show("Not answering", "bad");
-      return false;
-    }
-  }
-
   #arrange() {
     this.card.classList.toggle("open", this.isOpen);
-    this.here.hidden = this.isOpen || Boolean(this.unavailable);
+    this.here.hidden = this.isOpen || Boolean(this.unavailable) || Boolean(this.place.apart);
     this.alone.hidden = Boolean(this.unavailable);
     this.large.hidden = this.shut.hidden = !this.isOpen;
     this.large.textContent = this.isLarge ? "Shrink" : "Enlarge";
@@ -158,10 +138,10 @@ export class Panes {
   }
 
   /** Open what was open when the page was left. */
-  async restore() {
+  restore() {
     const { layout, open, large } = remembered();
     this.#arrange(layout);
-    await Promise.all(open.map((name) => this.byName[name]?.open()));
+    open.forEach((name) => this.byName[name]?.open());
     this.byName[large]?.enlarge(true);
   }
 

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.features.auth.original import Original
-from sandbox_server.features.auth.previews import own_address, shares_origin
+from sandbox_server.features.auth.previews import is_editor, own_address, shares_origin
 
 
 def original(uri: str, host: str = "localhost:8080", **headers: str) -> Original:
@@ -48,3 +48,10 @@ def test_only_a_grant_for_this_preview_may_be_on_its_origin(prefix: str, shares:
 def test_a_preview_by_host_or_by_header_is_on_another_origin_or_for_a_program() -> None:
     assert not shares_origin(original("/", x_original_port="3000"), [Grant("x", frozenset())])
     assert not shares_origin(original("/terminal"), [Grant("x", frozenset())])
+
+
+@pytest.mark.parametrize(("path", "known"), [
+    ("/jupyter/", True), ("/jupyter", True), ("/code-server/x", True), ("/", False), ("/v1/jupyter/execute", False), ("/jupyterlab", False),
+])  # fmt: skip
+def test_an_editor_is_known_by_its_path(path: str, known: bool) -> None:
+    assert is_editor(path) is known
