@@ -4,12 +4,13 @@ const KEY = "panes";
 
 /**
  * @typedef {{layout: "grid" | "rows", open: string[], large: string}} Remembered
- * @typedef {{address: string, apart?: boolean}} Place `apart`: it is the agent's page, on an origin of its own, and in no frame of this
+ * @typedef {{address: string, page?: string, apart?: boolean}} Place `page`: what it is on a page of its own; `apart`: it is the agent's, on an
+ *   origin of its own, and in no frame of this
  */
 
 /** @type {Record<string, Place>} */
 const PLACES = {
-  browser: { address: "/vnc/index.html" },
+  browser: { address: "/vnc/index.html", page: "/view" },
   terminal: { address: "/terminal" },
   editor: { address: "/code-server/", apart: true },
   notebook: { address: "/jupyter/", apart: true },
@@ -49,7 +50,7 @@ class Pane {
   /** @param {string} address where its page is */
   set address(address) {
     this.place = { ...this.place, address };
-    this.alone.href = address;
+    this.alone.href = this.place.page ?? address;
   }
 
   /**
