@@ -89,11 +89,12 @@ def test_watchers_are_listed_and_stopped_and_limited(start_sandbox: Callable[...
 
 def test_watching_goes_on_after_the_watching_process_was_killed(start_sandbox: Callable[..., "Sandbox"]) -> None:
     sandbox = start_sandbox()
-    watcher = sandbox.request("POST", "/v1/file/watch", json={"path": "/home/gem", "debounce": 50}).json()["watcher_id"]
+    sandbox.run("mkdir", "/home/gem/watched")  # in the home a kernel that gets ready writes its profile
+    watcher = sandbox.request("POST", "/v1/file/watch", json={"path": "/home/gem/watched", "debounce": 50}).json()["watcher_id"]
     assert sandbox.exec("pkill", "-9", "-u", "gem", "-f", "sandbox_server spawn").code == 0
     poll = f"/v1/file/watch/{watcher}/poll"
     [lost] = sandbox.request("POST", poll, json={"timeout": 10}).json()["events"]
     assert (lost["type"], lost["reason"]) == ("overflow", "watching was interrupted")
-    sandbox.run("touch", "/home/gem/after")
+    sandbox.run("touch", "/home/gem/watched/after")
     [seen] = sandbox.request("POST", poll, json={"cursor": 1, "timeout": 10}).json()["events"]
     assert (seen["type"], seen["relative_path"]) == ("create", "after")
