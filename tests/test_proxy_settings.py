@@ -109,14 +109,14 @@ def test_a_bad_upstream_stops_the_boot_and_is_not_shown() -> None:
 
 
 def test_the_agent_is_pointed_at_the_proxy_and_sees_no_credentials() -> None:
-    environ = {"PROXY_SERVER": "user:secret@h:1", "PROXY_AUTH_CMD": "echo secret", "TINYPROXY_PORT": "8200"}
+    environ = {"PROXY_SERVER": "user:hunter2@h:1", "PROXY_AUTH_CMD": "echo hunter2", "TINYPROXY_PORT": "8200"}
     found = agent_environ(environ, load(environ))
 
-    assert "secret" not in str(found)
+    assert "hunter2" not in str(found)
     assert found["http_proxy"] == found["HTTPS_PROXY"] == "http://127.0.0.1:8200"
     assert "127.0.0.1" in found["no_proxy"]
-    assert "secret" not in str(without_secrets(environ))
-    assert "secret" not in repr(load(environ))
+    assert "hunter2" not in str(without_secrets(environ))
+    assert "hunter2" not in repr(load(environ))
 
 
 def test_without_a_proxy_the_agent_is_pointed_nowhere() -> None:

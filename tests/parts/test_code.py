@@ -9,6 +9,6 @@ def test_code_that_runs_counts_as_activity() -> None:
     shared = Shared(load({}))
     part = code.part(shared)
 
-    assert {feature.tag for feature in part.features} == {"jupyter", "nodejs", "code"}
+    assert {feature.tag for feature in part.features} == {"jupyter", "nodejs", "code", "editors"}
     assert len(shared.activity.commands) == 2
     assert not shared.activity.busy()

@@ -58,6 +58,7 @@ async def test_a_result_has_the_prompt_and_the_command_of_its_console(run: Runne
 
 async def test_async_mode_answers_at_once_and_the_rest_is_waited_for_and_viewed(run: Runner) -> None:
     begun = await run("echo working; read x; echo done; (exit 3)", async_mode=True)
+    await eventually(lambda: run.shell.view(ShellViewRequest(id=run.id)), lambda seen: "working" in seen.data.output.splitlines())
     await run.shell.write_to_process(ShellWriteToProcessRequest(id=run.id, input="", press_enter=True))
     waited = await run.shell.wait_for_process(ShellWaitRequest(id=run.id, seconds=10))
     viewed = (await run.shell.view(ShellViewRequest(id=run.id))).data
