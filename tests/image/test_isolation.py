@@ -73,6 +73,21 @@ def test_an_isolated_command_can_do_what_it_is_allowed(rung: Sandbox, run: Calla
     assert done["exit_code"] == 0, done
 
 
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("python", "print(open('/home/gem/work/{0}', 'w').write('x')); open('/home/gem/{0}', 'w')"),
+        ("javascript", "const fs = require('fs'); fs.writeFileSync('/home/gem/work/{0}', 'x'); console.log(1); fs.writeFileSync('/home/gem/{0}', 'x')"),
+    ],
+)
+def test_isolated_code_writes_where_it_is_allowed_and_nowhere_else(rung: Sandbox, language: str, source: str) -> None:
+    asked = {"language": language, "code": source.format(f"by-{language}"), "cwd": "/home/gem/work", "isolation": WRITE_WORK}
+    done = rung.request("POST", "/v1/code/execute", json=asked).json()["data"]
+    assert (done["status"], done["stdout"]) == ("error", "1\n"), done
+    written = rung.run("sh", "-c", f"ls ~/work/by-{language} ~/by-{language} 2>/dev/null").stdout
+    assert written == f"/home/gem/work/by-{language}\n"
+
+
 def test_a_wrong_policy_is_422_and_a_missing_path_400(rung: Sandbox) -> None:
     wrong = rung.request("POST", "/v1/bash/exec", json={"command": "true", "isolation": {"reads": {}}})
     assert wrong.status_code == 422
