@@ -77,7 +77,10 @@ def test_an_isolated_command_can_do_what_it_is_allowed(rung: Sandbox, run: Calla
     ("language", "source"),
     [
         ("python", "print(open('/home/gem/work/{0}', 'w').write('x')); open('/home/gem/{0}', 'w')"),
-        ("javascript", "const {{writeFileSync: put}} = require('fs'); put('/home/gem/work/{0}', 'x'); console.log(1); put('/home/gem/{0}', 'x')"),
+        (
+            "javascript",
+            "const {{writeFileSync: put}} = require('fs'); put('/home/gem/work/{0}', 'x'); console.log(1); put('/home/gem/{0}', 'x')",
+        ),
     ],
 )
 def test_isolated_code_writes_where_it_is_allowed_and_nowhere_else(rung: Sandbox, language: str, source: str) -> None:
