@@ -1,7 +1,10 @@
 """Handoffs on disk: one row each, whole, so that what was asked outlives the process, and on a volume the container."""
 
 import asyncio
+import functools
 import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
@@ -12,34 +15,40 @@ MAX_CLOSED = 500
 
 
 class HandoffStore:
-    """An SQLite file; an asynchronous context manager."""
+    """An SQLite file; an asynchronous context manager.
+
+    One thread does all that touches the file, in the order it was asked: a caller that is cancelled leaves its work running, and nothing else,
+    the closing least of all, may meet it there.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._database: sqlite3.Connection | None = None
-        self._lock = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, "handoffs")
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._open)
+        await self._run(self._open)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._database:
-            await asyncio.to_thread(self._database.close)
+            await self._run(self._database.close)
+        self._thread.shutdown(wait=False)
 
     async def all(self) -> list[Handoff]:
         """Every one that is kept, the oldest first."""
-        async with self._lock:
-            rows = await asyncio.to_thread(self._rows)
+        rows = await self._run(self._rows)
         return [Handoff.model_validate_json(text) for text in rows]
 
     async def put(self, handoff: Handoff) -> None:
         """Keep one, on disk when this returns."""
-        async with self._lock:
-            await asyncio.to_thread(self._put, handoff)
+        await self._run(self._put, handoff)
+
+    async def _run[**P, R](self, work: Callable[P, R], *args: P.args, **named: P.kwargs) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, functools.partial(work, *args, **named))
 
     def _open(self) -> None:
-        self._database = sqlite3.connect(self._path, check_same_thread=False)
+        self._database = sqlite3.connect(self._path)
         with self._database:
             self._database.execute("create table if not exists handoffs (id text primary key, created real, closed integer, value text)")
 

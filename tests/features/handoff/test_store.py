@@ -1,5 +1,7 @@
 """Handoffs on disk."""
 
+import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,27 @@ async def test_only_the_latest_closed_ones_are_kept(tmp_path: Path, monkeypatch:
         for number in range(3):
             await store.put(handoff(f"c{number}", number, closed=True))
         assert [each.id for each in await store.all()] == ["open", "c2"]
+
+
+async def test_the_work_of_a_caller_that_went_is_alone_with_the_file_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    text = Handoff.model_dump_json
+
+    def slow(self: Handoff) -> str:
+        begun.set()
+        assert go_on.wait(30)
+        return text(self)
+
+    path = str(tmp_path / "h.db")
+    store = await HandoffStore(path).__aenter__()
+    with monkeypatch.context() as patched:
+        patched.setattr(Handoff, "model_dump_json", slow)
+        gone = asyncio.ensure_future(store.put(handoff("gone", 1)))
+        assert await asyncio.to_thread(begun.wait, 30)
+        gone.cancel()
+        closing = asyncio.ensure_future(store.__aexit__(None, None, None))
+        await asyncio.wait([gone])
+        go_on.set()
+        await closing
+    async with HandoffStore(path) as again:
+        assert [each.id for each in await again.all()] == ["gone"]
