@@ -51,6 +51,8 @@ class Spec:
     """Whether a request may destroy more than its caller means; None: none does."""
     acts: Reach | None = None
     """What a call moves that a person may hold; None: nothing."""
+    shows: bool = False
+    """Whether it tells anything of the screen or the pages, which a person may hide."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -99,6 +101,7 @@ def operation(
     destructive: bool = False,
     risky: Callable[[Any], bool] | None = None,
     acts: Reach | None = None,
+    shows: bool | None = None,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
@@ -107,6 +110,7 @@ def operation(
     that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
     `form` is the model of a multipart body. `message` is the envelope's message on success.
     `acts` names what it moves, which a person may hold: then it is refused, or waits.
+    `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser` does.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """
@@ -132,6 +136,7 @@ def operation(
             destructive=destructive,
             risky=risky,
             acts=acts,
+            shows=scope == "browser" if shows is None else shows,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)

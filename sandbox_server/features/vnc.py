@@ -1,8 +1,9 @@
 """The desktop over VNC: a viewer sees it, and acts on it where it may."""
 
 import asyncio
+from collections.abc import Callable
 
-from sandbox_server.core import Call, Caller, InvalidArgument, ResourceExhausted, Socket, Unavailable, socket
+from sandbox_server.core import Call, Caller, InvalidArgument, Private, ResourceExhausted, Socket, Unavailable, socket
 from sandbox_server.core.control import Control
 from sandbox_server.drivers.vnc.messages import BadMessage, Message
 from sandbox_server.drivers.vnc.rights import INPUT, Rights, means_to_act
@@ -32,18 +33,45 @@ class Vnc:
         """
         if self._viewers >= MAX_VIEWERS:
             raise ResourceExhausted(f"{MAX_VIEWERS} viewers watch already", retry_after=RETRY_AFTER)
+        self._check_seen(call.caller)
         rights = Rights(control=call.caller.may("control"))
         self._viewers += 1
         try:
             with self._control.watching(call.caller):
                 async with self._server.connect() as stream:
-                    await _carry(socket, Hand(rights, call.caller, self._control), stream)
+                    await _carry(Seeing(socket, lambda: self._check_seen(call.caller)), Hand(rights, call.caller, self._control), stream)
         except Unavailable:
             if rights.pressing:  # the server died, so nobody else releases what it pressed
                 await self._desktop.release_everything()
             raise
         finally:
             self._viewers -= 1
+
+
+    def _check_seen(self, caller: Caller) -> None:
+        if not self._control.sees(caller):
+            raise Private("private: a person does something that nobody else sees")
+
+
+class Seeing:
+    """A viewer's socket, as long as the viewer may see: `check` raises Private when that ends."""
+
+    def __init__(self, socket: Socket, check: Callable[[], None]) -> None:
+        self._socket = socket
+        self._check = check
+
+    async def receive(self) -> str | bytes | None:
+        """The viewer's next message; None when it has gone."""
+        return await self._socket.receive()
+
+    async def send(self, message: str | bytes) -> None:
+        """Send one, unless the viewer may not see any more."""
+        self._check()
+        await self._socket.send(message)
+
+    def check(self) -> None:
+        """Raise Private for a viewer that may not see any more."""
+        self._check()
 
 
 class Hand:
@@ -70,6 +98,12 @@ class Hand:
             if self._rights.pressing and not self._control.drives(self._caller, "gui"):
                 writer.write(self._rights.let_go())
 
+    async def see(self, check: Callable[[], None]) -> None:
+        """Check whenever somebody else may act whether the viewer still sees."""
+        while True:
+            await self._control.changed()
+            check()
+
     async def _counts(self, message: Message) -> bool:
         """Whether an input goes on; what only passes by does not take control."""
         if not means_to_act(message) and not self._control.drives(self._caller, "gui"):
@@ -77,12 +111,15 @@ class Hand:
         return await self._control.drive(self._caller, "gui")
 
 
-async def _carry(socket: Socket, hand: Hand, stream: Stream) -> None:
-    """Carry what both sides send until the viewer leaves. Raises Unavailable if the server ended, InvalidArgument for what is no RFB."""
+async def _carry(socket: Seeing, hand: Hand, stream: Stream) -> None:
+    """Carry what both sides send until the viewer leaves. Raises Unavailable if the server ended, Private once it may not see, InvalidArgument for
+    what is no RFB.
+    """
     ways = [
         asyncio.create_task(_to_server(socket, hand, stream[1])),
         asyncio.create_task(_to_viewer(stream[0], socket)),
         asyncio.create_task(hand.let_go(stream[1])),
+        asyncio.create_task(hand.see(socket.check)),
     ]
     try:
         ended, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -94,7 +131,7 @@ async def _carry(socket: Socket, hand: Hand, stream: Stream) -> None:
         way.result()
 
 
-async def _to_server(socket: Socket, hand: Hand, writer: asyncio.StreamWriter) -> None:
+async def _to_server(socket: Seeing, hand: Hand, writer: asyncio.StreamWriter) -> None:
     while (data := await socket.receive()) is not None:
         if isinstance(data, str):
             raise InvalidArgument("RFB comes in binary messages")
@@ -107,7 +144,7 @@ async def _to_server(socket: Socket, hand: Hand, writer: asyncio.StreamWriter) -
             raise _server_ended() from None
 
 
-async def _to_viewer(reader: asyncio.StreamReader, socket: Socket) -> None:
+async def _to_viewer(reader: asyncio.StreamReader, socket: Seeing) -> None:
     while data := await _read(reader):
         await socket.send(data)
     raise _server_ended()

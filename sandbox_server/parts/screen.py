@@ -41,6 +41,7 @@ from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
 from sandbox_server.features.control.fences import KeysFence
+from sandbox_server.features.control.privacy import ClipboardFence
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.observe.feature import Observe
@@ -54,9 +55,12 @@ def part(shared: Shared) -> Part:
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     shared.control.driving.follow(KeysFence(turns))
-    display = Display(desktop.screen, Sound(paths.sound), files)
+    shared.control.driving.follow(ClipboardFence(desktop.clipboard))
+    hidden = shared.hidden
+    display = Display(desktop.screen, Sound(paths.sound), files, hidden)
     owner, has_browser = shared.owner, "browser" not in settings.components.left_out
-    devtools, recordings = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json")), PageRecordings(owner, files)
+    devtools = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json"), hidden)
+    recordings = PageRecordings(owner, files, hidden)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     session, uploads, elements = BrowserSession(owner), Uploads(files, paths.spool), Elements()
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))

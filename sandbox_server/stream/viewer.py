@@ -40,6 +40,8 @@ class Lease(Protocol):
 
     drives: bool
     """Whether it does now."""
+    sees: bool
+    """Whether the viewer may see the screen now."""
     changed: Callable[[], None]
     """Called whenever that is different."""
 
@@ -153,7 +155,7 @@ class Viewer:
 
     @property
     def _may_look(self) -> bool:
-        return self._visible and self._screen.running and self._window.is_open
+        return self._visible and self._lease.sees and self._screen.running and self._window.is_open
 
     def _has_news(self, now: float) -> bool:
         due = self._view.due_at
@@ -174,6 +176,9 @@ class Viewer:
         if self._screen.running != self._running:
             self._running = self._screen.running
             await self._socket.send(wire.desktop(running=self._running))
+        if not self._lease.sees:
+            self._copies = self._screen.copies
+            return
         if self._screen.cursor is not None and self._screen.cursor != self._cursor:
             self._cursor = shown = self._screen.cursor
             await self._socket.send(wire.cursor(shown.hot, (shown.width, shown.height), compress(shown.pixels)))
@@ -190,15 +195,16 @@ class Viewer:
             return
         with suppress(Unavailable):
             text = await self._hands.copied()
-            if text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
+            if self._lease.sees and text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
                 self._copied = text
                 await self._socket.send(wire.clipboard(text))
 
     @property
     def _held_rights(self) -> int:
+        hidden = 0 if self._lease.sees else wire.HIDDEN
         if not self._caller.may("control"):
-            return 0
-        return wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
+            return hidden
+        return hidden | wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
 
     async def _keep_to_lease(self) -> None:
         if not self._lease.drives and self._hands.holds:

@@ -18,6 +18,8 @@ MAY_ACT = 1
 """Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count, or may take control."""
 DRIVES = 2
 """Another: they count now."""
+HIDDEN = 4
+"""Another: a person is private, and this viewer is shown nothing until that ends."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP = range(1, 10)
 EXACT, MOVES, JPEG, FILM, FILM_ENDS = range(1, 6)
