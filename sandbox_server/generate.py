@@ -12,8 +12,8 @@ from sandbox_server.variables import Variable
 
 SETTINGS = """# Settings
 
-Variables of the container, as in `docker run --env NAME=value`. An empty variable counts as unset; one that cannot be used stops the start and is named.
-Where a default says no value but a kind (path, URL, secret ...), nothing is set. This page is made by `scripts/generate`.
+Variables of the container, as in `docker run --env NAME=value`. An empty variable counts as unset; one that cannot be used stops the start
+and is named. Where a default says no value but a kind (path, URL, secret ...), nothing is set. This page is made by `scripts/generate`.
 
 """
 
