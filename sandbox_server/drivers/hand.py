@@ -34,8 +34,8 @@ class Hand:
         self._tasks = Tasks()
         self.drives = False
         """Whether the input counts now."""
-        self.sees = False
-        """Whether the viewer may see the screen now."""
+        self.sees: bool | None = None
+        """Whether the viewer may see the screen now; None while that is not known."""
         self.changed: Callable[[], None] = lambda: None
 
     async def __aenter__(self) -> Self:
@@ -82,7 +82,7 @@ class Hand:
                         await self._hear(json.loads(message))
             self._connection = None
             self._connected.clear()
-            await self._follow(drives=False, sees=False)
+            await self._follow(drives=False, sees=None)
             self._answered.set()
             await asyncio.sleep(AGAIN_SECONDS)
 
@@ -92,7 +92,7 @@ class Hand:
             self._answered.set()
         await self._connection.send(json.dumps({"seen": told["epoch"]}))
 
-    async def _follow(self, *, drives: bool, sees: bool) -> None:
+    async def _follow(self, *, drives: bool, sees: bool | None) -> None:
         had, self.drives, self.sees = (self.drives, self.sees), drives, sees
         if had[0] and not drives:
             await self._lost()

@@ -40,8 +40,8 @@ class Lease(Protocol):
 
     drives: bool
     """Whether it does now."""
-    sees: bool
-    """Whether the viewer may see the screen now."""
+    sees: bool | None
+    """Whether the viewer may see the screen now; None while that is not known, and then it may not."""
     changed: Callable[[], None]
     """Called whenever that is different."""
 
@@ -151,11 +151,19 @@ class Viewer:
             await self._tell()
             if self._may_look and self._has_news(begun):
                 with suppress(Unavailable):
-                    await self._send(await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic())))
+                    await self._look()
+
+    async def _look(self) -> None:
+        """Send what is new on the screen, unless it is hidden by the time that it is known."""
+        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic()))
+        if self._lease.sees:
+            await self._send(plan)
+        else:
+            await self._start_over()
 
     @property
     def _may_look(self) -> bool:
-        return self._visible and self._lease.sees and self._screen.running and self._window.is_open
+        return self._visible and bool(self._lease.sees) and self._screen.running and self._window.is_open
 
     def _has_news(self, now: float) -> bool:
         due = self._view.due_at
@@ -201,7 +209,7 @@ class Viewer:
 
     @property
     def _held_rights(self) -> int:
-        hidden = 0 if self._lease.sees else wire.HIDDEN
+        hidden = wire.HIDDEN if self._lease.sees is False else 0
         if not self._caller.may("control"):
             return hidden
         return hidden | wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
@@ -210,7 +218,7 @@ class Viewer:
         if not self._lease.drives and self._hands.holds:
             with suppress(Unavailable):
                 await self._hands.let_go()
-        if self._frame and self._rights != self._held_rights:
+        if (self._frame or self._lease.sees is False) and self._rights != self._held_rights:
             self._rights = self._held_rights
             await self._socket.send(wire.rights(self._rights))
 

@@ -38,6 +38,7 @@ class Place:
 
     def __init__(self, *, drives: bool) -> None:
         self.drives = drives
+        self.sees: bool | None = True
         self.asked = 0
         self.changed: Callable[[], None] = lambda: None
 
@@ -47,6 +48,10 @@ class Place:
 
     def set(self, *, drives: bool) -> None:
         self.drives = drives
+        self.changed()
+
+    def show(self, *, sees: bool) -> None:
+        self.sees = sees
         self.changed()
 
 

@@ -4,7 +4,7 @@ import { decompress } from "/static/vendor/fzstd.mjs";
 import { Film, showsFilms } from "./decoders/film.js";
 import { decodeJpeg, pixelsOf } from "./decoders/jpeg.js";
 import { Picture } from "./picture.js";
-import { DRIVES, MAY_ACT, VERSION, parse, say } from "./wire.js";
+import { DRIVES, HIDDEN, MAY_ACT, VERSION, parse, say } from "./wire.js";
 
 /** @typedef {import("./wire.js").Area} Area */
 /** @typedef {import("./wire.js").Operation} Operation */
@@ -121,7 +121,7 @@ class Engine {
         this.#delay = FIRST_DELAY_MS;
         this.#order = this.#order.then(() => this.#resize(message.width, message.height));
         tell({ kind: "state", state: "connected" });
-        tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
+        tell(rights(message.rights));
         break;
       case "size":
         this.#order = this.#order.then(() => this.#resize(message.width, message.height));
@@ -134,7 +134,7 @@ class Engine {
         this.#pings.delete(message.number);
         break;
       case "rights":
-        tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
+        tell(rights(message.rights));
         break;
       default:
         tell(message);
@@ -281,3 +281,9 @@ onmessage = ({ data }) => {
     engine.mapped = data.on;
   }
 };
+
+/** What the bits of a viewer's rights say. @param {number} bits */
+function rights(bits) {
+  const has = (/** @type {number} */ bit) => (bits & bit) !== 0;
+  return { kind: "rights", control: has(MAY_ACT), driving: has(DRIVES), hidden: has(HIDDEN) };
+}
