@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox_server.variables import boolean, choice, seconds, variable
+from sandbox_server.variables import BOOLEAN, choice, seconds, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,13 @@ class Control:
     request: float = variable("CONTROL_REQUEST_SECONDS", seconds(1, 3600), 60.0, "How long a request for control waits for an answer.")
     private_focus: bool = variable(
         "PRIVATE_FOCUS",
-        boolean,
+        BOOLEAN,
         True,
         "Whether a person who drives is private as soon as a field for a password or a one-time code has the focus.",
     )
     private_handoff: bool = variable(
-        "PRIVATE_HANDOFF", boolean, True, "Whether a person who does what a request of the kind login, otp or payment asks is private from the start."
+        "PRIVATE_HANDOFF",
+        BOOLEAN,
+        True,
+        "Whether a person who does what a request of the kind login, otp or payment asks is private from the start.",
     )

@@ -109,6 +109,16 @@ class Link:
                 for message in self._multiplexer.releases(peer):
                     self._write(message)
 
+    def see(self) -> None:
+        """Have every client keep to whether it may see pages."""
+        for peer, outbox in self._outboxes.items():
+            for told in self._multiplexer.see(peer):
+                match told:
+                    case ToBrowser(message):
+                        self._write(message)
+                    case ToPeer(_, message):
+                        outbox.put(message)
+
     async def writable(self) -> None:
         """Wait until Chromium takes more."""
         if self._pipe:
@@ -161,8 +171,9 @@ class Link:
             return
         self.heard += 1
         match self._multiplexer.from_browser(message):
-            case ToPeer(peer, addressed):
-                self._outboxes[peer].put(addressed)
+            case list() as addressed:
+                for peer, told in addressed:
+                    self._outboxes[peer].put(told)
             case Answer(number, body):
                 self._on_answer(number, body)
             case Ended(peer):

@@ -110,7 +110,8 @@ def operation(
     that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
     `form` is the model of a multipart body. `message` is the envelope's message on success.
     `acts` names what it moves, which a person may hold: then it is refused, or waits.
-    `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser` does.
+    `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser`
+    does.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """

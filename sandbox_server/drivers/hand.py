@@ -20,7 +20,8 @@ TOUCH_SECONDS = 1.0
 class Hand:
     """One viewer's input; an asynchronous context manager. `lost` releases what it holds down, and runs before anybody else may act.
 
-    While the API does not answer nothing counts, and nothing is seen. `changed`, where it is set, is called whenever `drives` or `sees` is another.
+    While the API does not answer nothing counts, and nothing is seen. `changed`, where it is set, is called
+    whenever `drives` or `sees` is another.
     """
 
     def __init__(self, socket: str, headers: Mapping[str, str], lost: Callable[[], Awaitable[None]]) -> None:

@@ -85,7 +85,8 @@ class Display:
         """Record the whole desktop as a film, with its sound.
 
         The file is MP4 with H.264 and AAC, and plays up to its last second whatever happens to the recording. Several may be recorded at
-        once, into different files; `stop` and `status` without `save_path` mean the latest. While a person is private it shows a placeholder.
+        once, into different files; `stop` and `status` without `save_path` mean the latest. While a person is private
+        they show a placeholder.
         """
         if request.action == "start":
             return self._result(await self._start(request))

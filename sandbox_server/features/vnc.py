@@ -47,7 +47,6 @@ class Vnc:
         finally:
             self._viewers -= 1
 
-
     def _check_seen(self, caller: Caller) -> None:
         if not self._control.sees(caller):
             raise Private("private: a person does something that nobody else sees")
@@ -112,8 +111,9 @@ class Hand:
 
 
 async def _carry(socket: Seeing, hand: Hand, stream: Stream) -> None:
-    """Carry what both sides send until the viewer leaves. Raises Unavailable if the server ended, Private once it may not see, InvalidArgument for
-    what is no RFB.
+    """Carry what both sides send until the viewer leaves.
+
+    Raises Unavailable if the server ended, Private once the viewer may not see, InvalidArgument for what is no RFB.
     """
     ways = [
         asyncio.create_task(_to_server(socket, hand, stream[1])),

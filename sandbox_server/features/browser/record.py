@@ -83,7 +83,9 @@ class PageRecordings:
         page = next((tab for tab in tabs if tab.active), tabs[0]).page
         async with AsyncExitStack() as stack:
             cast = await stack.enter_async_context(screencast(self._owner.socket, page, request.quality))
-            recording = await self._recordings.start(request.save_path, Options(request.fps, crf, seconds), VeiledPictures(cast, self._hidden))
+            recording = await self._recordings.start(
+                request.save_path, Options(request.fps, crf, seconds), VeiledPictures(cast, self._hidden)
+            )
             self._tasks.start(_release(recording, stack.pop_all()), name="screencast")
         return recording
 

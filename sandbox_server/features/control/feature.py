@@ -103,7 +103,8 @@ class ControlLease:
     async def hide_screen(self, call: Call) -> ControlState:
         """Let nobody else see what you do, as a person: you have control of screen and pages, and you alone see them.
 
-        Everybody else, the agent above all, is refused (423, `private`) or shown a placeholder. It ends with `public`, or when you let control go.
+        Everybody else, the agent above all, is refused (423, `private`) or shown a placeholder. It ends with `public`, or
+        when you let control go.
         """
         actor, viewing = actor_of(call.caller), self._driving.is_viewing(call.caller.name)
         return await self._change("private:button", call, lambda lease, now: machine.hide(lease, actor, now, viewing=viewing))
@@ -164,7 +165,13 @@ class ControlLease:
 
 
 def _you(caller: Caller, lease: machine.Lease) -> You:
-    return You(name=caller.name, person=caller.person, role=_role(caller), driving=lease.holding.drives(caller, "gui"), sees=lease.holding.sees(caller))
+    return You(
+        name=caller.name,
+        person=caller.person,
+        role=_role(caller),
+        driving=lease.holding.drives(caller, "gui"),
+        sees=lease.holding.sees(caller),
+    )
 
 
 def _role(caller: Caller) -> Role:

@@ -1,8 +1,9 @@
 """What has to keep to a person's privacy beside the calls that look."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from sandbox_server.core import Failure, Tasks
 from sandbox_server.core.control import Holding
@@ -38,25 +39,28 @@ class ClipboardFence:
             self._before = await self._clipboard.read() if known else None
 
 
-type Follow = Callable[[Callable[[bool], None]], Awaitable[None]]
+type Follow = Callable[[Callable[[bool], None]], Coroutine[Any, Any, None]]
 """Tells, for ever, whether a field of a page that takes a secret has the focus."""
 
 
 class SecretFocus:
-    """Makes a person private as soon as a field for a secret has the focus; `follow` runs in the background, by `tasks`."""
+    """Makes a person private as soon as a field for a secret has the focus, as `follow` tells; an asynchronous context manager."""
 
-    def __init__(self, driving: Driving, follow: Follow, tasks: Tasks) -> None:
+    def __init__(self, driving: Driving, follow: Follow) -> None:
         self._driving = driving
         self._follow = follow
-        self._tasks = tasks
         self._focused = False
+        self._tasks = Tasks()
         driving.reasons.append(lambda _: self._focused)
 
-    async def run(self) -> None:
-        """Follow the browser until cancelled."""
-        await self._follow(self._tell)
+    async def __aenter__(self) -> Self:
+        self._tasks.start(self._follow(self._tell), name="fields for secrets")
+        return self
 
-    def _tell(self, focused: bool) -> None:  # noqa: FBT001 - the one thing that is told
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+
+    def _tell(self, focused: bool) -> None:
         begun, self._focused = focused and not self._focused, focused
         if begun:
             self._tasks.start(self._driving.hide("focus"), name="private by focus")

@@ -97,7 +97,9 @@ class ControlState(Model):
 
 class ControlChange(Model):
     kind: str
-    """What happened: `taken`, `released`, `given`, `returned:idle`, `frozen`, `came`, `private:button`, `private:focus`, `private:handoff`, `public` ...; `state` for how it is at first."""
+    """What happened, such as `taken`, `released`, `given`, `returned:idle`, `frozen`, `came`, `private:button`,
+    `private:focus`, `private:handoff`,
+    `public` ...; `state` for how it is at first."""
     by: str
     """Who did it; empty where nobody did."""
     control: ControlState
