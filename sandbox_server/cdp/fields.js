@@ -1,7 +1,8 @@
 // Runs in a world of its own in every document: says whether a field that takes a secret has the focus.
 (() => {
+  if (globalThis.looking) return; // the same document again
+  globalThis.looking = true;
   const tell = globalThis.__binding__;
-  if (!tell) return;
   const document_ = crypto.getRandomValues(new Uint32Array(2)).join("-");
   const once = new WeakSet(); // fields that were for passwords: a page may show what was typed
   const CODE = /one.?time|otp|totp|2fa|mfa|two.?factor|verification.?code|security.?code|auth.*code|passcode|cvv|cvc|csc/i;

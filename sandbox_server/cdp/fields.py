@@ -1,7 +1,7 @@
 """The fields of pages that take secrets: whether one has the focus, in whichever page, frame or shadow tree that is open to scripts.
 
-A client of our own attaches to every page and runs a script in a world of its own there, before the page's own scripts run. The page can
-neither see that world nor call its binding.
+A client of our own attaches to every page and runs a script in a world of its own in each of its documents. The page can neither see that
+world nor call its binding; and it cannot tell that anybody looks, as it could if the domain Runtime were enabled.
 """
 
 import asyncio
@@ -89,6 +89,8 @@ class _Follower:
         self._tell = tell
         self._last = 0
         self._binding = f"tandem_{secrets.token_hex(8)}"
+        self._waiting: dict[int, tuple[str, Callable[[Object], None]]] = {}
+        """What is done with the answers to commands, by their numbers; each with its session."""
         self._focused: set[tuple[str, str]] = set()
         """Session and script of each document in which a field for a secret has the focus."""
         self._shown: set[str] = set()
@@ -112,12 +114,20 @@ class _Follower:
             self._send("Log.clear", {}, session)
 
     def _take(self, message: Object) -> None:
+        if waiting := self._waiting.pop(message.get("id", 0), None):
+            if "result" in message:  # else the document has gone
+                waiting[1](message["result"])
+            return
         match message.get("method"):
             case "Target.attachedToTarget":
                 self._prepare(message["params"])
             case "Target.detachedFromTarget":
                 self._forget(message["params"]["sessionId"])
-            case "Runtime.bindingCalled" if message["params"]["name"] == self._binding:
+            case "Page.frameNavigated":
+                self._enter(message["sessionId"], message["params"]["frame"]["id"])
+            case "Page.frameAttached":
+                self._enter(message["sessionId"], message["params"]["frameId"])
+            case "Runtime.bindingCalled" if message["params"]["name"].startswith(self._binding):
                 self._heard(message["sessionId"], orjson.loads(message["params"]["payload"]))
 
     def _heard(self, session: str, told: Object) -> None:
@@ -131,6 +141,7 @@ class _Follower:
     def _forget(self, session: str) -> None:
         self._shown.discard(session)
         self._focused = {place for place in self._focused if place[0] != session}
+        self._waiting = {number: waiting for number, waiting in self._waiting.items() if waiting[0] != session}
         self._tell(secret=bool(self._focused))
 
     def _prepare(self, attached: Object) -> None:
@@ -138,13 +149,28 @@ class _Follower:
         if attached["targetInfo"]["type"] in _SHOWN:
             self._shown.add(session)
             self._send("Page.enable", {}, session)
-            self._send("Runtime.addBinding", {"name": self._binding, "executionContextName": WORLD}, session)
-            given = {"source": _script().replace("__binding__", self._binding), "worldName": WORLD, "runImmediately": True}
-            self._send("Page.addScriptToEvaluateOnNewDocument", given, session)
+            tree = self._send("Page.getFrameTree", {}, session)
+            self._waiting[tree] = session, lambda result: self._enter_all(session, result["frameTree"])
         self._send("Target.setAutoAttach", _ATTACH, session)
         self._send("Runtime.runIfWaitingForDebugger", {}, session)
 
-    def _send(self, method: str, params: Mapping[str, Any], session: str | None = None) -> None:
+    def _enter_all(self, session: str, tree: Object) -> None:
+        self._enter(session, tree["frame"]["id"])
+        for child in tree.get("childFrames", ()):
+            self._enter_all(session, child)
+
+    def _enter(self, session: str, frame: str) -> None:
+        """Run the script in the document of a frame."""
+        made = self._send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD}, session)
+        self._waiting[made] = session, lambda result: self._look(session, result["executionContextId"])
+
+    def _look(self, session: str, context: int) -> None:
+        binding = f"{self._binding}_{context}"  # one of its own for each: a second one of a name is not made
+        self._send("Runtime.addBinding", {"name": binding, "executionContextId": context}, session)
+        self._send("Runtime.evaluate", {"expression": _script().replace("__binding__", binding), "contextId": context}, session)
+
+    def _send(self, method: str, params: Mapping[str, Any], session: str | None = None) -> int:
         self._last += 1
         address = {"sessionId": session} if session else {}
         self._link.send(self._peer, encode({"id": self._last, "method": method, "params": dict(params), **address}))
+        return self._last

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
+from sandbox_server.cdp.multiplexer import Answer, CaughtUp, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.pipe import Pipe, open_pipe
 from sandbox_server.cdp.rules import Rules
@@ -171,8 +171,10 @@ class Link:
             return
         self.heard += 1
         match self._multiplexer.from_browser(message):
-            case list() as addressed:
-                for peer, told in addressed:
+            case ToPeer(peer, addressed):
+                self._outboxes[peer].put(addressed)
+            case CaughtUp(peer, messages):
+                for told in messages:
                     self._outboxes[peer].put(told)
             case Answer(number, body):
                 self._on_answer(number, body)

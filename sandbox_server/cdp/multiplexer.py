@@ -64,6 +64,13 @@ class ToPeer(NamedTuple):
     message: bytes
 
 
+class CaughtUp(NamedTuple):
+    """Events that tell a client what it was not told in private."""
+
+    peer: Peer
+    messages: list[bytes]
+
+
 class Answer(NamedTuple):
     """The reply to a command of ours."""
 
@@ -185,7 +192,7 @@ class Multiplexer:
             return ToPeer(peer, encode({"id": command.id, "result": {}} | session))
         return self._forward(peer, command)
 
-    def from_browser(self, message: bytes) -> list[ToPeer] | Answer | Notice | Ended | None:
+    def from_browser(self, message: bytes) -> ToPeer | CaughtUp | Answer | Notice | Ended | None:
         """Take what Chromium sent; None when nobody waits for it any more."""
         arrival = read_arrival(message)
         if not isinstance(arrival, Arrival):
@@ -206,7 +213,7 @@ class Multiplexer:
         peer.collected.note(session, command)
         return ToBrowser(message)
 
-    def _reply(self, arrival: Arrival) -> list[ToPeer] | None:
+    def _reply(self, arrival: Arrival) -> ToPeer | None:
         assert arrival.id is not None
         sent = self._sent.pop(arrival.id, None)
         if sent is None:
@@ -214,26 +221,26 @@ class Multiplexer:
         sent.peer.pending -= 1
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
-        return [ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))]
+        return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
 
-    def _caught_up(self, arrival: Arrival) -> list[ToPeer]:
+    def _caught_up(self, arrival: Arrival) -> CaughtUp | None:
         """What a client was not told in private, as events; nothing if it may not see again by now, or the session ended."""
         assert arrival.id is not None
         peer, session, method = self._questions.pop(arrival.id)
         result = orjson.loads(arrival.message).get("result")
         if peer.hidden or result is None:
-            return []
+            return None
         address = {} if session == peer.base else {"sessionId": session}
-        return [ToPeer(peer, encode(event | address)) for event in caught_up(method, result)]
+        return CaughtUp(peer, [encode(event | address) for event in caught_up(method, result)])
 
-    def _event(self, arrival: Arrival) -> list[ToPeer] | None:
+    def _event(self, arrival: Arrival) -> ToPeer | None:
         peer = self._owners.get(arrival.session)
         if peer is None:
             return None
         if arrival.is_attachment:
             self._follow(peer, orjson.loads(arrival.message))
         told = neutral(arrival) if peer.hidden else arrival
-        return [ToPeer(peer, told.event(keep_session=told.session != peer.base))] if told else None
+        return ToPeer(peer, told.event(keep_session=told.session != peer.base)) if told else None
 
     def _follow(self, peer: Peer, event: Object) -> None:
         session = event["params"]["sessionId"]
@@ -245,7 +252,7 @@ class Multiplexer:
                 peer.pressed.forget(ended)
                 peer.collected.forget(ended)
 
-    def _own_business(self, parsed: Object) -> list[ToPeer] | Answer | Notice | Ended | None:
+    def _own_business(self, parsed: Object) -> ToPeer | CaughtUp | Answer | Notice | Ended | None:
         if "method" in parsed:
             return self._notice(parsed["method"], parsed.get("params", {}))
         number = parsed.get("id")
@@ -255,7 +262,7 @@ class Multiplexer:
         if sent is None:
             return Answer(number, parsed)
         sent.peer.pending -= 1  # its session ended before Chromium read the command
-        return [ToPeer(sent.peer, encode({**parsed, "id": sent.id}))]
+        return ToPeer(sent.peer, encode({**parsed, "id": sent.id}))
 
     def _notice(self, method: str, params: Object) -> Notice | Ended | None:
         if method != "Target.detachedFromTarget":

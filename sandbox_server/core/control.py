@@ -70,7 +70,7 @@ class Holding:
     def refusal(self, outcome: str | None = None) -> HeldByHuman:
         """Why an action is refused now; `outcome` tells what became of one that had begun."""
         who = "control is frozen" if self.state == "frozen" else f"{self.holder} has control"
-        details: dict[str, object] = {"reason": "held_by_human"} | self.dumps() | ({} if outcome is None else {"outcome": outcome})
+        details: dict[str, object] = {"reason": "held_by_human"} | self._held() | ({} if outcome is None else {"outcome": outcome})
         return HeldByHuman(
             f"{who}: {'this was interrupted, and may have been done in part' if outcome else 'nothing was done'}",
             hint="Reads go on. Send it again with ?wait=SECONDS to wait for control; look again before you act on what you saw before.",
@@ -79,7 +79,10 @@ class Holding:
 
     def dumps(self) -> dict[str, Any]:
         """As JSON's types, for another process."""
-        return {"epoch": self.epoch, "state": self.state, "holder": self.holder, "reach": sorted(self.reach), "private": self.private}
+        return self._held() | {"private": self.private}
+
+    def _held(self) -> dict[str, Any]:
+        return {"epoch": self.epoch, "state": self.state, "holder": self.holder, "reach": sorted(self.reach)}
 
     @classmethod
     def loads(cls, value: Any) -> "Holding":

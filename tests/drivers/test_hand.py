@@ -37,11 +37,11 @@ class Api:
     async def _serve(self, connection: ServerConnection) -> None:
         assert connection.request
         self._connection, self.asked_as = connection, connection.request.headers["X-Sandbox-Caller"]
-        await self.tell(epoch=1, drives=False)
+        await self.tell(epoch=1, drives=False, sees=True)
         async for message in connection:
             self.heard.append(json.loads(message))
             if "act" in self.heard[-1]:
-                await self.tell(epoch=2, drives=True, act=True)
+                await self.tell(epoch=2, drives=True, sees=True, act=True)
 
 
 class Released:
@@ -56,11 +56,11 @@ async def test_the_first_act_takes_control_and_its_loss_releases_before_it_is_ob
     api, released = Api(tmp_path), Released()
     async with api.serving(), Hand(api.path, {"X-Sandbox-Caller": "ann"}, released) as hand:
         await eventually(lambda: {"seen": 1} in api.heard)
-        assert (api.asked_as, hand.drives) == ("ann", False)
+        assert (api.asked_as, hand.drives, hand.sees) == ("ann", False, True)
         assert await hand.act()
-        await api.tell(epoch=3, drives=False)
+        await api.tell(epoch=3, drives=False, sees=False)
         await eventually(lambda: {"seen": 3} in api.heard)
-        assert (hand.drives, released.times) == (False, 1)
+        assert (hand.drives, hand.sees, released.times) == (False, False, 1)
 
 
 async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> None:
@@ -71,6 +71,7 @@ async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> N
             await eventually(lambda: {"seen": 1} in api.heard)
             assert await hand.act()
         await eventually(lambda: not hand.drives)
+        assert hand.sees is None, "while it is not known, nothing is seen"
         assert released.times == 1
 
 
