@@ -15,10 +15,12 @@ from sandbox_server.cdp.wire import Arrival, Command, Object, encode
 
 _QUIET = {
     "Browser": "getVersion",
+    "Debugger": "enable",
     "Emulation": "setFocusEmulationEnabled",
     "Fetch": "continueRequest continueResponse continueWithAuth failRequest fulfillRequest",
     "Inspector": "enable",
     "Log": "clear enable",
+    "Network": "enable",
     "Page": "addScriptToEvaluateOnNewDocument createIsolatedWorld enable getFrameTree removeScriptToEvaluateOnNewDocument "
     "screencastFrameAck setLifecycleEventsEnabled stopScreencast",
     "Performance": "enable",
@@ -26,7 +28,7 @@ _QUIET = {
     "Schema": "getDomains",
     "Target": "attachToBrowserTarget attachToTarget autoAttachRelated detachFromTarget getBrowserContexts setAutoAttach setDiscoverTargets",
 }
-"""What tells nothing of a page, besides every `disable`."""
+"""What tells nothing of a page, besides every `disable`; what is in `HELD_UP` too is begun when the client may see again."""
 QUIET = frozenset(f"{domain}.{name}" for domain, names in _QUIET.items() for name in names.split())
 
 HELD_UP = {

@@ -146,8 +146,11 @@ def operation(
     return declare
 
 
-def socket(path: str, *, scope: Access) -> Callable[[Method], Method]:
-    """Make a method the other end of a WebSocket; it takes a `Socket`, and a request whose fields come from path and query."""
+def socket(path: str, *, scope: Access, shows: bool = False) -> Callable[[Method], Method]:
+    """Make a method the other end of a WebSocket; it takes a `Socket`, and a request whose fields come from path and query.
+
+    `shows` says that it tells something of the screen or the pages, as for an operation.
+    """
 
     def declare(method: Method) -> Method:
         spec = Spec(
@@ -156,6 +159,7 @@ def socket(path: str, *, scope: Access) -> Callable[[Method], Method]:
             scope=scope,
             name=method.__name__,
             takes_body=False,
+            shows=shows,
             socket=True,
             **_docs(method),
         )

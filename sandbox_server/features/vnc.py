@@ -24,7 +24,7 @@ class Vnc:
         self._control = control
         self._viewers = 0
 
-    @socket("/websockify", scope="view")
+    @socket("/websockify", scope="view", shows=True)
     async def view_desktop(self, socket: Socket, call: Call) -> None:
         """See the desktop, and use it, with a VNC viewer: RFB in binary messages.
 
@@ -33,13 +33,13 @@ class Vnc:
         """
         if self._viewers >= MAX_VIEWERS:
             raise ResourceExhausted(f"{MAX_VIEWERS} viewers watch already", retry_after=RETRY_AFTER)
-        self._check_seen(call.caller)
         rights = Rights(control=call.caller.may("control"))
         self._viewers += 1
         try:
             with self._control.watching(call.caller):
                 async with self._server.connect() as stream:
-                    await _carry(Seeing(socket, lambda: self._check_seen(call.caller)), Hand(rights, call.caller, self._control), stream)
+                    seeing = Seeing(socket, lambda: self._check_seen(call.caller))
+                    await _carry(seeing, Hand(rights, call.caller, self._control), stream)
         except Unavailable:
             if rights.pressing:  # the server died, so nobody else releases what it pressed
                 await self._desktop.release_everything()
@@ -68,10 +68,6 @@ class Seeing:
         self._check()
         await self._socket.send(message)
 
-    def check(self) -> None:
-        """Raise Private for a viewer that may not see any more."""
-        self._check()
-
 
 class Hand:
     """What a viewer does with mouse and keyboard, as far as it may: by its scopes, and while it has control."""
@@ -97,12 +93,6 @@ class Hand:
             if self._rights.pressing and not self._control.drives(self._caller, "gui"):
                 writer.write(self._rights.let_go())
 
-    async def see(self, check: Callable[[], None]) -> None:
-        """Check whenever somebody else may act whether the viewer still sees."""
-        while True:
-            await self._control.changed()
-            check()
-
     async def _counts(self, message: Message) -> bool:
         """Whether an input goes on; what only passes by does not take control."""
         if not means_to_act(message) and not self._control.drives(self._caller, "gui"):
@@ -119,7 +109,6 @@ async def _carry(socket: Seeing, hand: Hand, stream: Stream) -> None:
         asyncio.create_task(_to_server(socket, hand, stream[1])),
         asyncio.create_task(_to_viewer(stream[0], socket)),
         asyncio.create_task(hand.let_go(stream[1])),
-        asyncio.create_task(hand.see(socket.check)),
     ]
     try:
         ended, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
