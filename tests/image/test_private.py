@@ -45,6 +45,7 @@ def person(sandbox: "Sandbox") -> Iterator[Person]:
     yield found
     found.control("thaw")
     found.control("release")
+    assert sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"}).status_code == 200
 
 
 @pytest.fixture(scope="module")

@@ -62,10 +62,13 @@ class Seat:
         self.picture = ViewerPicture()
         self.said: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.frames = 0
+        self.pongs: list[int] = []
         self._acks = acks
         self._changed = asyncio.Condition()
 
     async def send(self, message: bytes) -> None:
+        if message[0] == wire.PONG:
+            self.pongs.append(int.from_bytes(message[1:5], "little"))
         ended = self.picture.take(message)
         if ended is not None:
             self.frames += 1
@@ -205,6 +208,28 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         lease.set(drives=False)
         await asyncio.to_thread(until_is, program, ["down", "up"])
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
+
+
+async def test_in_private_a_viewer_that_may_not_see_is_shown_nothing_until_it_ends(
+    desktop: Desktop, painter: Painter, xserver: XServer
+) -> None:
+    seat, lease = Seat(), Place(drives=False)
+    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=lease):
+        await seat.begins()
+        lease.show(sees=False)
+        await seat.until(lambda: seat.picture.rights == wire.HIDDEN)
+        frames = seat.frames
+        await desktop.pointer.move(123, 234)
+        await desktop.clipboard.write("hunter2")
+        painter.paint(Image.new("RGB", (64, 64), (255, 0, 0)))
+        for number in range(3):
+            seat.say(wire.Ping(number))
+            await seat.until(lambda number=number: number in seat.pongs)
+        assert (seat.frames, seat.picture.copied) == (frames, None)
+        lease.show(sees=True)
+        await seat.until(lambda: seat.picture.rights == 0)
+        await seat.shows(await shot(desktop.screen))
+        assert seat.picture.copied is None, "it was copied in private"
 
 
 async def test_who_watches_sees_the_pointer_move(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
