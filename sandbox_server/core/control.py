@@ -76,5 +76,8 @@ class Control(Protocol):
     async def changed(self) -> None:
         """Wait until somebody else may act."""
 
+    def note(self, caller: Caller, what: str, count: int) -> None:
+        """Tell that the caller put in so many keys, clicks and the like: how many, never which."""
+
     def watching(self, caller: Caller) -> AbstractContextManager[None]:
         """While it is open the caller has a viewer: a person's lease ends a while after the last one is closed."""

@@ -31,6 +31,7 @@ class Hand:
         self._connected = asyncio.Event()
         self._answered = asyncio.Event()
         self._touched = 0.0
+        self._inputs = 0
         self._tasks = Tasks()
         self.drives = False
         """Whether the input counts now."""
@@ -49,6 +50,7 @@ class Hand:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await self._connected.wait()
+        self._inputs += 1
         now = asyncio.get_running_loop().time()
         if self._connection and (not self.drives or now - self._touched > TOUCH_SECONDS):
             self._touched = now
@@ -61,7 +63,8 @@ class Hand:
         self._answered.clear()
         with suppress(TimeoutError, ConnectionClosed):
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._connection.send('{"act": true}')
+                inputs, self._inputs = self._inputs, 0
+                await self._connection.send(json.dumps({"act": True, "inputs": inputs}))
                 if waits:
                     await self._answered.wait()
 

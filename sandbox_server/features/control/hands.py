@@ -43,12 +43,12 @@ class _Hand:
             case {"seen": int(epoch)}:
                 self._seen = max(self._seen, epoch)
                 self._wake()
-            case {"act": True}:
-                if self._caller.may("control"):
-                    await self._driving.drive(self._caller, "gui")
+            case {"act": True, "inputs": int(inputs)}:
+                if self._caller.may("control") and await self._driving.drive(self._caller, "gui"):
+                    self._driving.note(self._caller, "inputs", inputs)
                 await self.tell(act=True)
             case _:
-                raise InvalidArgument("a message is {seen: epoch} or {act: true}")
+                raise InvalidArgument("a message is {seen: epoch} or {act: true, inputs: how many}")
 
     def end(self) -> None:
         """Nobody waits for it any more."""

@@ -243,7 +243,9 @@ class Shell:
 
         With `session_id` the session is attached with what its screen shows and what has scrolled away above.
         """
-        terminal = Terminal(socket, lambda: self._control.drive(call.caller, "shell"))
+        terminal = Terminal(
+            socket, lambda: self._control.drive(call.caller, "shell"), lambda count: self._control.note(call.caller, "keys", count)
+        )
         try:
             existing = await self._existing(request.session_id)
             session = existing or await self._create(request.session_id, self._start_in(None), personal=True)
