@@ -18,6 +18,7 @@ class FreeControl:
 
     def __init__(self) -> None:
         self.noted: list[tuple[str, str, int]] = []
+        self.lines: list[tuple[str, str, str]] = []
 
     def drives(self, caller: Caller, reach: Reach) -> bool:
         return True
@@ -30,6 +31,9 @@ class FreeControl:
 
     def note(self, caller: Caller, what: str, count: int) -> None:
         self.noted.append((caller.name, what, count))
+
+    def entered(self, caller: Caller, session: str, line: str) -> None:
+        self.lines.append((caller.name, session, line))
 
     @contextmanager
     def watching(self, caller: Caller) -> Iterator[None]:

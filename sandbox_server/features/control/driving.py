@@ -27,6 +27,7 @@ type Fence = Callable[[Holding], Awaitable[None]]
 """Makes something keep to a new holding; it may fail with a Failure, and is then left to try again by itself."""
 type Clock = Callable[[], float]
 type Noted = Callable[[Caller, str, int], None]
+type Lines = Callable[[Caller, str, str], None]
 type Step = Callable[[Lease, float], Lease]
 
 log = logging.getLogger("sandbox.control")
@@ -70,6 +71,8 @@ class Driving:
         self._tasks = Tasks()
         self.noted: Noted = lambda caller, what, count: None
         """Is told how much callers put in."""
+        self.lines: Lines = lambda caller, session, line: None
+        """Is told what lines callers entered in which session."""
 
     async def __aenter__(self) -> Self:
         self._tasks.start(self._pass_fences(), name="control at start")
@@ -112,6 +115,10 @@ class Driving:
     def note(self, caller: Caller, what: str, count: int) -> None:
         """Tell that the caller put in so many keys, clicks and the like."""
         self.noted(caller, what, count)
+
+    def entered(self, caller: Caller, session: str, line: str) -> None:
+        """Tell that the caller entered a line at the prompt of a shell session."""
+        self.lines(caller, session, line)
 
     async def _take_by_input(self, actor: Actor, reach: Reach) -> None:
         wanted, holds = _with(reach), self.holding.holder == actor.name

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 from sandbox_server.core import Caller, Tasks
 from sandbox_server.core.control import Holding
 from sandbox_server.drivers.recorder.journal import ActorType, Journal
+from sandbox_server.drivers.recorder.redaction import Redaction
 
 GATHER_SECONDS = 2.0
 """How long input is counted before it is written down as one entry."""
@@ -58,6 +59,20 @@ class InputEntries:
         counted, self._counts = self._counts, {}
         for (name, person), counts in counted.items():
             self._journal.record("input", "person" if person else "agent", name, counts=dict(counts))
+
+
+class LineEntries:
+    """Writes down the lines that people enter in shells; in private, nothing."""
+
+    def __init__(self, journal: Journal, redaction: Redaction) -> None:
+        self._journal = journal
+        self._redaction = redaction
+
+    def entered(self, caller: Caller, session: str, line: str) -> None:
+        """Take a line that was entered at the prompt of a session."""
+        if not (caller.person and self._journal.private()):
+            actor: ActorType = "person" if caller.person else "agent"
+            self._journal.record("command", actor, caller.name, session=session, command=self._redaction.text(line))
 
 
 class LeaseEntries:

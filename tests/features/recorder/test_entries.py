@@ -12,7 +12,8 @@ from sandbox_server.core import Caller
 from sandbox_server.core.control import Holding
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.log import Log
-from sandbox_server.features.recorder.entries import HandoffEntries, InputEntries, LeaseEntries
+from sandbox_server.drivers.recorder.redaction import Redaction
+from sandbox_server.features.recorder.entries import HandoffEntries, InputEntries, LeaseEntries, LineEntries
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -114,3 +115,13 @@ async def test_a_handoff_is_told_by_each_that_moved_it_and_its_note_is_counted(j
     ]
     assert found[2]["note_length"] == 7
     assert "hunter2" not in str(found)
+
+
+async def test_lines_are_told_without_their_secrets_and_not_in_private(journal: Journal) -> None:
+    lines = LineEntries(journal, Redaction())
+    lines.entered(PERSON, "s-1", "login --token hunter2")
+    journal.private = lambda: True
+    lines.entered(PERSON, "s-1", "pwd")
+
+    [entry] = await kinds(journal, "command")
+    assert (entry["actor"]["type"], entry["session"], entry["command"]) == ("person", "s-1", "login --token ***")
