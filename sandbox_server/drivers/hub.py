@@ -53,9 +53,7 @@ class Hub:
         """Remove a server that was added. Raises NotFound and Conflict."""
         await self._ask("DELETE", f"/hub/servers/{quote(server, safe='')}", headers)
 
-    async def _ask(
-        self, verb: str, path: str, headers: Mapping[str, str], body: Any = None, *, patient: bool = False
-    ) -> Any:
+    async def _ask(self, verb: str, path: str, headers: Mapping[str, str], body: Any = None, *, patient: bool = False) -> Any:
         sent = {name: headers[name] for name in _PASSED_ON if name in headers}
         content = b"" if body is None else orjson.dumps(body)
         try:
