@@ -93,7 +93,9 @@ def test_a_person_does_what_the_agent_asks(browser: Browser, sandbox: Sandbox) -
     region = {"x": 10, "y": 20, "width": 300, "height": 200}
     asked = {"kind": "login", "reason": "Sign in to the mail", "instructions": "The password is on paper.", "region": region, "wait": 120}
     answers: list[dict[str, Any]] = []
-    waiting = threading.Thread(target=lambda: answers.append(sandbox.request("POST", "/v1/handoffs", json=asked, timeout=120).json()["data"]))
+    waiting = threading.Thread(
+        target=lambda: answers.append(sandbox.request("POST", "/v1/handoffs", json=asked, timeout=120).json()["data"])
+    )
     waiting.start()
     with opened(browser, sandbox) as page:
         card = page.locator("#handoffs .card")
