@@ -20,6 +20,8 @@ class Engine {
   #socket;
   #delay = FIRST_DELAY_MS;
   #showsFilms = false;
+  /** Whether the picture has been seen since it was connected. */
+  #shows = false;
   #unacknowledged = 0;
   #held = 0;
   #pings = new Map();
@@ -105,7 +107,7 @@ class Engine {
         if (message.version !== VERSION) return socket.close();
         this.#delay = FIRST_DELAY_MS;
         this.#resize(message.width, message.height);
-        tell({ kind: "state", state: "connected" });
+        this.#shows = false;
         tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
         break;
       case "size":
@@ -141,6 +143,8 @@ class Engine {
    */
   #shown(frame, arrived, map) {
     this.#acknowledge(frame, arrived);
+    if (!this.#shows) tell({ kind: "state", state: "connected" }); // now there is something to click on
+    this.#shows = true;
     this.statistics.frames++;
     this.statistics.decoding = performance.now() - arrived;
     if (map.length) tell({ kind: "map", rects: map });
