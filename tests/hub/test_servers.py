@@ -6,7 +6,7 @@ from sandbox_server.core import NotFound, Unavailable
 from sandbox_server.core.mcp.view import View
 from sandbox_server.hub import servers as module
 from sandbox_server.hub.configuration import ServerConfig
-from sandbox_server.hub.connection import Notice
+from sandbox_server.hub.connection import Ear
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.streams import Said
 from tests.hub.conftest import Line, servers_of
@@ -48,7 +48,7 @@ async def test_a_slow_server_does_not_hold_up_the_list(line: Line, monkeypatch: 
     monkeypatch.setattr(module, "LIST_SECONDS", 0.01)
     started = asyncio.Event()
 
-    def connect(config: ServerConfig, ended: asyncio.Event, said: Said, notice: Notice):  # type: ignore[no-untyped-def]
+    def connect(config: ServerConfig, ended: asyncio.Event, said: Said, ear: Ear):  # type: ignore[no-untyped-def]
         class Never:
             async def __aenter__(self) -> None:
                 started.set()
@@ -56,7 +56,7 @@ async def test_a_slow_server_does_not_hold_up_the_list(line: Line, monkeypatch: 
 
             async def __aexit__(self, *_: object) -> None: ...
 
-        return Never() if config.command == "slow" else line.connect(config, ended, said, notice)
+        return Never() if config.command == "slow" else line.connect(config, ended, said, ear)
 
     _, servers = servers_of(connect, slow={"command": "slow"})
     async with servers.open():
@@ -73,7 +73,7 @@ async def test_a_view_shows_what_its_caller_may_use(line: Line) -> None:
         assert await names(servers, View(browser, read_only=True)) == ["sample_echo"]
         assert await names(servers, View(browser, tags=frozenset({"web"}), names=frozenset({"sample_echo"}))) == ["sample_echo"]
         assert await names(servers, View(browser, tags=frozenset({"shell"}))) == []
-        assert len(await names(servers, View(browser, search="sample"))) == 5
+        assert len(await names(servers, View(browser, search="sample"))) == 9
         assert await names(servers, View(browser, allowed=("sample_e*",))) == ["sample_echo"]
         assert await servers.find("sample_fail", View(browser, allowed=("sample_e*",))) is None
 
@@ -120,5 +120,5 @@ async def test_the_status_tells_without_starting_anything(line: Line) -> None:
         [after] = servers.status(CODE)
 
     assert (before["state"], before["tools"]) == ("stopped", None)
-    assert (after["state"], after["tools"], after["origin"]) == ("running", 5, "built-in")
+    assert (after["state"], after["tools"], after["origin"]) == ("running", 9, "built-in")
     assert servers.status(View(frozenset())) == []
