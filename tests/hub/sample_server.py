@@ -29,6 +29,7 @@ from pydantic import BaseModel
 
 server = MCPServer("sample")
 cancelled: list[str] = []
+waiting: list[str] = []
 
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
@@ -58,6 +59,9 @@ def die() -> str:
 @server.tool()
 async def wait(context: Context, mark: str) -> str:
     """Report that it began, wait until it is cancelled, and leave a mark then."""
+    waiting.append(mark)
+    if mark.startswith("/"):
+        Path(f"{mark}.begun").touch()
     try:
         await context.report_progress(1, 3, "one of three")
         await asyncio.Event().wait()

@@ -117,16 +117,18 @@ async def changed_until(client: Any, seen: Callable[[], bool]) -> None:
 
 
 async def test_who_listens_is_told_what_it_asked_for(url: str) -> None:
-    async with client_of(url, "2026-07-28", CALLER) as client:
-        async with client.listen(tools_list_changed=True, resource_subscriptions=["sample://note"]) as listening:
-            assert sample_server.followed == ["sample://note"]
-            await client.call_tool("sample_change", {"uri": "sample://note"})
-            heard: set[str] = set()
-            async with asyncio.timeout(30):
-                async for event in listening:
-                    heard.add(type(event).__name__)
-                    if len(heard) == 2:
-                        break
+    heard: set[str] = set()
+    async with (
+        client_of(url, "2026-07-28", CALLER) as client,
+        client.listen(tools_list_changed=True, resource_subscriptions=["sample://note"]) as listening,
+    ):
+        assert sample_server.followed == ["sample://note"]
+        await client.call_tool("sample_change", {"uri": "sample://note"})
+        async with asyncio.timeout(30):
+            async for event in listening:
+                heard.add(type(event).__name__)
+                if len(heard) == 2:
+                    break
 
     assert heard == {"ToolsListChanged", "ResourceUpdated"}
     await eventually(lambda: sample_server.followed == [])

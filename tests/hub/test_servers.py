@@ -1,15 +1,22 @@
 import asyncio
+import json
+from pathlib import Path
 
 import pytest
+from mcp.shared.subscriptions import ServerEvent, ToolsListChanged
 
 from sandbox_server.core import NotFound, Unavailable
 from sandbox_server.core.mcp.view import View
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.hub import servers as module
+from sandbox_server.hub.changes import EVERY_LIST, Changes
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import Ear
 from sandbox_server.hub.servers import Servers
+from sandbox_server.hub.sources import Sources
 from sandbox_server.hub.streams import Said
 from tests.hub.conftest import Line, servers_of
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -122,3 +129,22 @@ async def test_the_status_tells_without_starting_anything(line: Line) -> None:
     assert (before["state"], before["tools"]) == ("stopped", None)
     assert (after["state"], after["tools"], after["origin"]) == ("running", 9, "built-in")
     assert servers.status(View(frozenset())) == []
+
+
+async def test_clients_hear_that_servers_came_and_went_and_that_one_came_too_late_for_a_list(line: Line, tmp_path: Path) -> None:
+    told: list[ServerEvent] = []
+    changes = Changes()
+    changes.bus.subscribe(told.append)
+    sources = Sources({}, str(tmp_path / "servers.json"), None, JsonFile(str(tmp_path / "added.json")))
+    servers = Servers(sources, line.connect, idle_seconds=0, changes=changes)
+    async with servers.open():
+        with changes.listening():
+            servers.all()
+            assert told == []
+            (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"sample": {"command": "x"}}}))
+            await eventually(lambda: set(told) == set(EVERY_LIST))
+        told.clear()
+        line.fails = [OSError("not yet")]
+        assert await names(servers) == []
+        assert "sample_echo" in await names(servers)
+        await eventually(lambda: told == [ToolsListChanged()])
