@@ -1,7 +1,7 @@
 """Every environment variable of the container, once: name, type, default and meaning.
 
 Stdlib only, because `boot` imports this first and has milliseconds. An empty value means unset; a
-bad one raises `BadSettings`, which names the variable. The README's table is made from it.
+bad one raises `BadSettings`, which names the variable. `docs/settings.md` is made from it.
 """
 
 import json
@@ -334,7 +334,7 @@ def load_written(path: str | None = None) -> Settings:
 
 
 def variables() -> Iterator[tuple[str, Variable]]:
-    """Every variable with the title of its section, in the order of the README's table."""
+    """Every variable with the title of its section, in the order of `docs/settings.md`."""
     for section in fields(Settings):
         kind = cast("type", section.type)
         for _, known in declared(kind):

@@ -108,12 +108,19 @@ class Driving:
             await self.change("requested", actor, lambda lease, now: machine.request(lease, actor, wanted, now, self._times))
 
     async def change(self, kind: str, actor: Actor, step: Step) -> Lease:
-        """Do something to the lease. Returns once it counts: nobody else acts any more. Raises what the step raises."""
+        """Do something to the lease. Returns once it counts: nobody else acts any more. Raises what the step raises.
+
+        It is told then, too: whoever is shown that control is free takes it with the next click.
+        """
         before = self._lease
-        self._set(kind, actor.name, step(before, self._clock()))
-        if self._lease.holding != before.holding:
-            log.info("control: %s by %s, epoch %d, %s", kind, actor.name, self.holding.epoch, self.holding.holder or self.holding.state)
-            await self._pass_fences()
+        try:
+            self._keep(step(before, self._clock()))
+            if self._lease.holding != before.holding:
+                log.info("control: %s by %s, epoch %d, %s", kind, actor.name, self.holding.epoch, self.holding.holder or self.holding.state)
+                await self._pass_fences()
+        finally:
+            if _shows(self._lease, before):
+                self._tell(kind, actor.name)
         return self._lease
 
     def remaining(self, lease: Lease) -> tuple[float, machine.Ending] | None:
@@ -205,12 +212,16 @@ class Driving:
         return left is not None and left[0] <= self._times.countdown
 
     def _set(self, kind: str, by: str, lease: Lease, *, always: bool = False) -> None:
+        before = self._lease
+        self._keep(lease)
+        if always or _shows(lease, before):
+            self._tell(kind, by)
+
+    def _keep(self, lease: Lease) -> None:
         before, self._lease = self._lease, lease
         if lease.holding != before.holding:
             self._changed.set()
             self._changed.clear()
-        if always or replace(lease, active=0) != replace(before, active=0):
-            self._tell(kind, by)
 
     def _tell(self, kind: str, by: str) -> None:
         self._number += 1
@@ -266,6 +277,11 @@ class Driving:
             self._tell("countdown", system.name)
         kind = f"returned:{ends[1]}" if ends and ends[0] <= now else "answered"
         await self.change(kind, system, lambda lease, at: machine.tick(lease, at, self._times, frozenset(self._viewers)))
+
+
+def _shows(lease: Lease, before: Lease) -> bool:
+    """Whether a change is to be seen: that the holder is still there is none."""
+    return replace(lease, active=0) != replace(before, active=0)
 
 
 def actor_of(caller: Caller) -> Actor:

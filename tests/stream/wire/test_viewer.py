@@ -37,7 +37,7 @@ SAID: list[FromViewer] = [
     Visible(visible=False),
     Whole(),
 ]
-VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text("utf-8"))
+VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("message", SAID, ids=lambda message: type(message).__name__)

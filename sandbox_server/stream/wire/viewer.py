@@ -1,30 +1,15 @@
-"""The messages of the stream, as docs/stream-protocol.md describes them: bytes in, values out, and the other way round.
-
-Sans-io. Numbers are little-endian. One WebSocket message holds one message.
-"""
+"""What a viewer says: values in, bytes out, and the other way round."""
 
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-VERSION = 1
 MAX_UP = 1 << 21
 """Longest message of a viewer, in bytes: a clipboard of a million characters."""
 MAX_TEXT = 1 << 20
 """Longest text for the clipboard, in bytes of UTF-8."""
 MAX_TYPED = 4096
 """Longest text that is typed: meanwhile nothing else of the viewer is listened to."""
-MAY_ACT = 1
-"""Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count, or may take control."""
-DRIVES = 2
-"""Another: they count now."""
-
-HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP = range(1, 10)
-EXACT, MOVES, JPEG, FILM, FILM_ENDS = range(1, 6)
-LAST = 1
-"""Flag of the part that ends a frame."""
-KEY_FRAME = 1
-"""Flag of a film's picture that needs none before it."""
 
 
 class BadMessage(ValueError):
@@ -166,73 +151,3 @@ def said(message: FromViewer) -> bytes:
             return struct.pack("<BB", 9, message.visible)
         case Whole():
             return b"\x0a"
-
-
-def hello(session: int, rights: int, width: int, height: int) -> bytes:
-    """The server's first message."""
-    return struct.pack("<BBBIHH", HELLO, VERSION, rights, session, width, height)
-
-
-def size(width: int, height: int) -> bytes:
-    """The screen has another size now; the viewer has nothing of it."""
-    return struct.pack("<BHH", SIZE, width, height)
-
-
-def part(frame: int, operations: bytes, *, last: bool) -> bytes:
-    """Some operations of a frame."""
-    return struct.pack("<BBI", PART, LAST if last else 0, frame) + operations
-
-
-def exact(packed: bytes, length: int) -> bytes:
-    """Operation: exact rects, compressed; `length` is what they have uncompressed."""
-    return struct.pack("<BII", EXACT, length, len(packed)) + packed
-
-
-def moves(body: bytes) -> bytes:
-    """Operation: pixels that are elsewhere now; `body` holds `pixels.Move`s."""
-    return struct.pack("<BH", MOVES, len(body) // 12) + body
-
-
-def jpeg(area: tuple[int, int, int, int], body: bytes) -> bytes:
-    """Operation: a rect as a JPEG, to be repaid exactly later."""
-    return struct.pack("<BHHHHI", JPEG, *area, len(body)) + body
-
-
-def film(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
-    """Operation: the next picture of a film."""
-    return struct.pack("<BBBHHHHI", FILM, number, KEY_FRAME if key else 0, *area, len(body)) + body
-
-
-def film_ends(number: int) -> bytes:
-    """Operation: a film has no more pictures; what was under it follows exactly."""
-    return struct.pack("<BB", FILM_ENDS, number)
-
-
-def cursor(hot: tuple[int, int], extent: tuple[int, int], packed: bytes) -> bytes:
-    """The pointer looks like this: compressed pixels of blue, green, red and alpha, which is multiplied in."""
-    return struct.pack("<BHHHHI", CURSOR, *extent, *hot, len(packed)) + packed
-
-
-def pointer(x: int, y: int) -> bytes:
-    """Somebody else has put the pointer there."""
-    return struct.pack("<BHH", POINTER, x, y)
-
-
-def pong(number: int) -> bytes:
-    """The answer to a `Ping`."""
-    return struct.pack("<BI", PONG, number)
-
-
-def rights(held: int) -> bytes:
-    """What this viewer may do from now on."""
-    return struct.pack("<BB", RIGHTS, held)
-
-
-def clipboard(text: str) -> bytes:
-    """What was copied on the desktop."""
-    return bytes([CLIPBOARD]) + text.encode()
-
-
-def desktop(*, running: bool) -> bytes:
-    """Whether there is a desktop; while there is none, the picture is what it was last."""
-    return struct.pack("<BB", DESKTOP, running)
