@@ -60,15 +60,17 @@ class Scene:
 def run(scene: Scene, draw: Callable[[int], None], rate: float, seconds: float) -> None:
     """Draw picture after picture at a rate; at the end, or when terminated, say how that went: what is late here is no viewer's fault."""
     drawn: list[float] = []
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(report(drawn, rate)))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     ready()
     start = time.monotonic()
-    while time.monotonic() < start + seconds:
-        draw(len(drawn) + 1)
-        scene.number((len(drawn) + 1) & 0xFFFF)
-        drawn.append(time.monotonic())
-        time.sleep(max(0.0, start + len(drawn) / rate - time.monotonic()))
-    report(drawn, rate)
+    try:
+        while time.monotonic() < start + seconds:
+            draw(len(drawn) + 1)
+            scene.number((len(drawn) + 1) & 0xFFFF)
+            drawn.append(time.monotonic())
+            time.sleep(max(0.0, start + len(drawn) / rate - time.monotonic()))
+    finally:
+        report(drawn, rate)
 
 
 def report(drawn: list[float], rate: float) -> None:
