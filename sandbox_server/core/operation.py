@@ -53,6 +53,8 @@ class Spec:
     """What a call moves that a person may hold; None: nothing."""
     shows: bool = False
     """Whether it tells anything of the screen or the pages, which a person may hide."""
+    ends_with_client: bool = False
+    """Whether a call is cancelled when its client hangs up; else it goes on, and its result is lost."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -102,6 +104,7 @@ def operation(
     risky: Callable[[Any], bool] | None = None,
     acts: Reach | None = None,
     shows: bool | None = None,
+    ends_with_client: bool = False,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
@@ -112,6 +115,7 @@ def operation(
     `acts` names what it moves, which a person may hold: then it is refused, or waits.
     `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser`
     does.
+    `ends_with_client` is for work that is of use to nobody once its client has hung up: it is cancelled then.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """
@@ -138,6 +142,7 @@ def operation(
             risky=risky,
             acts=acts,
             shows=scope == "browser" if shows is None else shows,
+            ends_with_client=ends_with_client,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)

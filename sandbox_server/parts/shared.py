@@ -19,6 +19,8 @@ from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
+from sandbox_server.drivers.recorder.journal import Journal
+from sandbox_server.drivers.recorder.log import Log
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.features.control.parts import control_of
 from sandbox_server.settings import Settings
@@ -72,6 +74,7 @@ class Shared:
         self.new = new
         self.found = isolation.read(settings.paths.isolation)
         self.audit = Audit()
+        self.journal = Journal(Log(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on)
         self.activity = Activity()
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
         self.files = Files(self.processes, home=settings.agent.home)
@@ -81,6 +84,7 @@ class Shared:
         self.control = control_of(JsonFile(settings.paths.control), settings.control, self.owner if has_browser else None)
         self.hidden: Fact = lambda: self.control.driving.holding.private is not None
         """Whether a person is private: nothing of the screen and the pages may be kept then."""
+        self.journal.private = self.hidden
         self.ports = _agent_ports(settings)
         self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
         self.way: Way = lambda _: None
