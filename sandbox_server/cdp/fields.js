@@ -1,9 +1,7 @@
 // Runs in a world of its own in every document: says whether a field that takes a secret has the focus.
 (() => {
-  if (globalThis.looking) return; // the same document again
-  globalThis.looking = true;
-  const tell = globalThis.__binding__;
-  const document_ = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  globalThis.tellSecret = globalThis.__binding__;
+  if (globalThis.lookAgain) return globalThis.lookAgain(); // the same document, which may have been left for a while
   const once = new WeakSet(); // fields that were for passwords: a page may show what was typed
   const CODE = /one.?time|otp|totp|2fa|mfa|two.?factor|verification.?code|security.?code|auth.*code|passcode|cvv|cvc|csc/i;
   const SECRETS = new Set(["one-time-code", "current-password", "new-password", "cc-number", "cc-csc"]);
@@ -27,13 +25,18 @@
   function look(secret = isSecret(focused())) {
     if (secret === told) return;
     told = secret;
-    tell(JSON.stringify({ document: document_, secret }));
+    globalThis.tellSecret(String(secret));
   }
 
   addEventListener("focusin", (event) => look(isSecret(event.composedPath()[0])), true);
-  addEventListener("focusout", () => queueMicrotask(() => look(false)), true);
+  addEventListener("focusout", () => queueMicrotask(() => look(document.hasFocus() && isSecret(focused()))), true);
   addEventListener("beforeinput", () => look(), true);
   addEventListener("keydown", () => look(), true);
   addEventListener("pagehide", () => look(false), true);
-  if (document.activeElement) look();
+  addEventListener("pageshow", () => look(), true);
+  globalThis.lookAgain = () => {
+    told = false;
+    look();
+  };
+  look();
 })();

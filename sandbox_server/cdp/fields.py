@@ -69,8 +69,9 @@ class Fields:
         await self._tasks.close()
 
     def _tell(self, *, secret: bool) -> None:
+        begun = secret and not self.secret
         self._set(secret=secret)
-        if secret:
+        if begun:
             self._focused()
 
     def _set(self, *, secret: bool) -> None:
@@ -91,8 +92,10 @@ class _Follower:
         self._binding = f"tandem_{secrets.token_hex(8)}"
         self._waiting: dict[int, tuple[str, Callable[[Object], None]]] = {}
         """What is done with the answers to commands, by their numbers; each with its session."""
+        self._places: dict[str, tuple[str, str]] = {}
+        """Session and frame of each binding."""
         self._focused: set[tuple[str, str]] = set()
-        """Session and script of each document in which a field for a secret has the focus."""
+        """Those in whose document a field for a secret has the focus."""
         self._shown: set[str] = set()
 
     async def follow(self) -> None:
@@ -124,25 +127,37 @@ class _Follower:
             case "Target.detachedFromTarget":
                 self._forget(message["params"]["sessionId"])
             case "Page.frameNavigated":
-                self._enter(message["sessionId"], message["params"]["frame"]["id"])
+                self._went(message["sessionId"], message["params"]["frame"])
             case "Page.frameAttached":
                 self._enter(message["sessionId"], message["params"]["frameId"])
-            case "Runtime.bindingCalled" if message["params"]["name"].startswith(self._binding):
-                self._heard(message["sessionId"], orjson.loads(message["params"]["payload"]))
+            case "Page.frameDetached":
+                self._leave(message["sessionId"], message["params"]["frameId"])
+            case "Runtime.bindingCalled" if place := self._places.get(message["params"]["name"]):
+                self._heard(place, focused=message["params"]["payload"] == "true")
 
-    def _heard(self, session: str, told: Object) -> None:
-        place = (session, str(told["document"]))
-        if told["secret"]:
+    def _heard(self, place: tuple[str, str], *, focused: bool) -> None:
+        if focused:
             self._focused.add(place)
         else:
             self._focused.discard(place)
         self._tell(secret=bool(self._focused))
 
+    def _went(self, session: str, frame: Object) -> None:
+        """A frame has another document; with the one at the top all below it have gone."""
+        self._leave(session, frame["id"] if "parentId" in frame else None)
+        self._enter(session, frame["id"])
+
+    def _leave(self, session: str, frame: str | None) -> None:
+        """Forget what was in a frame, or in all of a session."""
+        gone = {binding for binding, place in self._places.items() if place[0] == session and frame in (None, place[1])}
+        for binding in gone:
+            self._focused.discard(self._places.pop(binding))
+        self._tell(secret=bool(self._focused))
+
     def _forget(self, session: str) -> None:
         self._shown.discard(session)
-        self._focused = {place for place in self._focused if place[0] != session}
+        self._leave(session, None)
         self._waiting = {number: waiting for number, waiting in self._waiting.items() if waiting[0] != session}
-        self._tell(secret=bool(self._focused))
 
     def _prepare(self, attached: Object) -> None:
         session = attached["sessionId"]
@@ -162,10 +177,11 @@ class _Follower:
     def _enter(self, session: str, frame: str) -> None:
         """Run the script in the document of a frame."""
         made = self._send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD}, session)
-        self._waiting[made] = session, lambda result: self._look(session, result["executionContextId"])
+        self._waiting[made] = session, lambda result: self._look(session, frame, result["executionContextId"])
 
-    def _look(self, session: str, context: int) -> None:
-        binding = f"{self._binding}_{context}"  # one of its own for each: a second one of a name is not made
+    def _look(self, session: str, frame: str, context: int) -> None:
+        binding = f"{self._binding}_{self._last}"  # one of its own for each: a second one of a name is not made
+        self._places[binding] = session, frame
         self._send("Runtime.addBinding", {"name": binding, "executionContextId": context}, session)
         self._send("Runtime.evaluate", {"expression": _script().replace("__binding__", binding), "contextId": context}, session)
 

@@ -132,3 +132,12 @@ def test_what_a_page_logged_in_private_is_forgotten(shared: Owner) -> None:
         other.result("Runtime.enable", late)
         other.evaluate("1", late)
         assert "hunter2" not in json.dumps(other.events)
+
+
+def test_a_field_is_forgotten_with_its_document_and_found_in_one_that_comes_back(shared: Owner) -> None:
+    with focus_of(shared) as focus, page_with(shared, "<input type=password>") as (client, session):
+        tells(focus, secret=False)
+        client.evaluate("document.querySelector('input').focus()", session)
+        tells(focus, secret=True)
+        client.result("Page.navigate", session, url="data:text/html,elsewhere")
+        tells(focus, secret=False)

@@ -154,7 +154,12 @@ def test_a_client_of_devtools_is_told_nothing_and_finds_its_way_again(sandbox: "
         )
         person.control("private")
         assert "private" in _answer(waiting, 99)["error"]["message"]
-        looks = {"DOM.getDocument": {}, "Page.captureScreenshot": {}, "Accessibility.getFullAXTree": {}, "Never.heardOf": {}}
+        looks: dict[str, dict[str, Any]] = {
+            "DOM.getDocument": {},
+            "Page.captureScreenshot": {},
+            "Accessibility.getFullAXTree": {},
+            "Never.heardOf": {},
+        }
         looks |= {"Runtime.evaluate": {"expression": "1", "throwOnSideEffect": True}}
         assert all("private" in client.command(method, **more)["error"]["message"] for method, more in looks.items())
         assert client.command("Page.getFrameTree")["result"]["frameTree"]["frame"]["url"] == "about:blank"
