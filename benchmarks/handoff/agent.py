@@ -55,7 +55,7 @@ class Agent:
 def close_ad(agent: Agent) -> None:
     """Look for what closes it, press Escape, click the corner, take the thing out of the page."""
     listing = agent.tool("browser_get_clickable_elements")
-    for index in re.findall(r"\[(\d+)\]<[^>]*>[^\n]*(?:close|dismiss|×)", listing, re.IGNORECASE):
+    for index in re.findall(r"\[(\d+)\]<[^>]*>[^\n]*(?:close|dismiss|skip)", listing, re.IGNORECASE):
         agent.tool("browser_click", index=int(index))
     agent.tool("browser_press_key", key="Escape")
     x, y = json.loads(agent.tool("browser_evaluate", script=_AD_CORNER))

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-import numpy as np
-from PIL import Image
+from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect, sync_playwright
 
 PATIENCE_MS = 30_000
@@ -20,6 +19,10 @@ STEP_MS = 18.0
 TOLERANCE = 45
 SEEN_PIXELS = 60
 """Fewer of a colour are nothing."""
+
+_NOTING = """() => addEventListener("pointerdown", (event) => {
+  window.pressedAt = performance.timeOrigin + event.timeStamp;
+}, {capture: true, once: true})"""
 
 type Colour = tuple[int, int, int]
 
@@ -38,6 +41,10 @@ class Spot:
         """Its middle."""
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point is in it."""
+        return self.left <= x <= self.right and self.top <= y <= self.bottom
+
     def is_at(self, other: "Spot") -> bool:
         """Whether it has not moved."""
         return abs(self.left - other.left) <= 1 and abs(self.top - other.top) <= 1
@@ -49,6 +56,8 @@ class Person:
     def __init__(self, page: Page) -> None:
         self.page = page
         self._at = (0.0, 0.0)
+        self.haste = 1.0
+        """Of the hand: less is slower."""
 
     @property
     def canvas(self) -> Locator:
@@ -85,26 +94,26 @@ class Person:
 
     def press_timed(self) -> float:
         """Press, and tell when that was, in milliseconds since the epoch by the clock of this browser."""
-        noted = "addEventListener('pointerdown', (e) => { window.pressedAt = performance.timeOrigin + e.timeStamp; }, {capture: true, once: true})"
-        self.page.evaluate(noted)
+        self.page.evaluate(_NOTING)
         self.page.mouse.down()
         self.page.mouse.up()
         return float(self.page.evaluate("pressedAt"))
 
-    def look(self) -> tuple[np.ndarray, float, float]:
+    def look(self) -> tuple[Image.Image, float, float]:
         """The screen as it is shown, and where its corner is."""
         box = self.canvas.bounding_box()
         assert box, "the screen is not shown"
         picture = Image.open(io.BytesIO(self.page.screenshot(clip=box))).convert("RGB")
-        return np.asarray(picture).astype(np.int16), box["x"], box["y"]
+        return picture, box["x"], box["y"]
 
     def glimpse(self, colour: Colour) -> Spot | None:
         """Where a colour is just now; None for nowhere."""
         seen, x, y = self.look()
-        rows, columns = np.nonzero((np.abs(seen - np.array(colour)) <= TOLERANCE).all(axis=2))
-        if len(rows) < SEEN_PIXELS:
+        mask = _where(seen, colour)
+        edges = mask.getbbox()
+        if edges is None or mask.histogram()[255] < SEEN_PIXELS:
             return None
-        return Spot(x + float(columns.min()), y + float(rows.min()), x + float(columns.max()) + 1, y + float(rows.max()) + 1)
+        return Spot(x + edges[0], y + edges[1], x + edges[2], y + edges[3])
 
     def find(self, colour: Colour) -> Spot:
         """Where a colour is, once it stays where it is."""
@@ -131,14 +140,14 @@ class Person:
         """Move the pointer as a hand does: in a bow, slow at both ends."""
         from_x, from_y = self._at
         steps = 16 + int(math.hypot(x - from_x, y - from_y) / 40)
-        bow = random.uniform(-0.08, 0.08)
+        bow = random.choice((-1, 1)) * random.uniform(0.04, 0.08)
         for step in range(1, steps + 1):
             part = (1 - math.cos(math.pi * step / steps)) / 2
             side = bow * math.sin(math.pi * part)
             at_x = from_x + (x - from_x) * part + (y - from_y) * side
             at_y = from_y + (y - from_y) * part - (x - from_x) * side
             self.page.mouse.move(at_x, at_y)
-            self.page.wait_for_timeout(STEP_MS)
+            self.page.wait_for_timeout(STEP_MS / self.haste)
         self._at = (x, y)
 
     def click(self, x: float, y: float) -> None:
@@ -155,12 +164,22 @@ class Person:
         self.page.mouse.up()
 
     def type(self, text: str) -> None:
-        """Type it, key by key."""
-        self.page.keyboard.type(text, delay=STEP_MS)
+        """Type it, key by key, with Shift for capitals."""
+        for character in text:
+            self.page.keyboard.press(f"Shift+{character}" if character.isupper() else character, delay=STEP_MS)
 
     def key(self, name: str) -> None:
         """Press one key."""
         self.page.keyboard.press(name)
+
+
+def _where(seen: Image.Image, colour: Colour) -> Image.Image:
+    """White where that colour is, black elsewhere."""
+    red, green, blue = (
+        channel.point([255 * (abs(value - wanted) <= TOLERANCE) for value in range(256)])
+        for channel, wanted in zip(seen.split(), colour, strict=True)
+    )
+    return ImageChops.darker(ImageChops.darker(red, green), blue)
 
 
 @contextmanager

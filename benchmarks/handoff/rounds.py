@@ -1,7 +1,7 @@
 """Every scenario so many times, alone and with a person, then so many takes; runs in a container of the image of the tests.
 
-Usage: python -m benchmarks.handoff.rounds URL KEY HOST ROUNDS TAKES. HOST is the name by which the product reaches this container. The last line
-is one JSON object: {"scenarios": {name: [outcome, ...]}, "take_ms": [...]}, outcomes as `alone` and `with_person`.
+Usage: python -m benchmarks.handoff.rounds URL KEY HOST ROUNDS TAKES. HOST is the name by which the product reaches this container. The last
+line is one JSON object: {"scenarios": {name: [outcome, ...]}, "take_ms": [...]}, outcomes as `alone` and `with_person`.
 """
 
 import json

@@ -1,7 +1,5 @@
 """The three scenarios: an agent alone, then an agent that asks a person, on a site that checks."""
 
-import functools
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,8 +14,8 @@ from benchmarks.handoff import hands
 from benchmarks.handoff.agent import Agent
 from benchmarks.handoff.eavesdropper import eavesdropping
 from benchmarks.handoff.leaks import FILES, found_in
-from benchmarks.handoff.person import Person, browsing, watching
-from benchmarks.handoff.site import Site, Visit
+from benchmarks.handoff.person import Person
+from benchmarks.handoff.site import Site
 from benchmarks.handoff.visits import Ad, Login, Puzzle, Target
 
 SEARCH = "/tmp/search.py"
@@ -78,6 +76,8 @@ class Outcome:
     human: float = 0.0
     leaks: list[str] = field(default_factory=list)
     """Where the agent got a secret of the person's."""
+    secrets: list[str] = field(default_factory=list)
+    """What it must not get, to be looked for in what only the container's owner sees."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,11 @@ class Stage:
     def invitation(self) -> str:
         """An address that signs a person in, once."""
         return f"{self.base_url}/view?ticket={self.ask('POST', '/tickets', {'scopes': ['view', 'control']})['ticket']}"
+
+    def withdraw(self) -> None:
+        """Take back what is asked, so that nobody waits for it."""
+        for each in self.ask("GET", "/v1/handoffs")["data"]:
+            self.ask("DELETE", f"/v1/handoffs/{each['id']}")
 
     def searched(self, since: float, secrets: list[str]) -> list[str]:
         """The files and processes that the agent can read in which there is a secret."""
@@ -135,6 +140,9 @@ def with_person(stage: Stage, scenario: Scenario, person: Person) -> Outcome:
                 person.take_it_on()
                 scenario.does(person, visit)
                 person.answer("Done")
+            except BaseException:
+                stage.withdraw()
+                raise
             finally:
                 script.join()
         if told[0]["outcome"] != "done":
@@ -143,7 +151,7 @@ def with_person(stage: Stage, scenario: Scenario, person: Person) -> Outcome:
         secrets = [*getattr(visit, "secrets", []), *person.cookies()]
         leaks = found_in(agent.heard, secrets) + stage.searched(since, secrets)
     claimed = told[0]["claimed_at"]
-    return Outcome(visit.done, claimed - told[0]["created_at"], told[0]["closed_at"] - claimed, leaks)
+    return Outcome(visit.done, claimed - told[0]["created_at"], told[0]["closed_at"] - claimed, leaks, secrets)
 
 
 def _try(agent: Agent, scenario: Scenario, address: str) -> None:
@@ -153,6 +161,7 @@ def _try(agent: Agent, scenario: Scenario, address: str) -> None:
 
 def _asking(agent: Agent, scenario: Scenario, address: str) -> dict[str, Any]:
     _try(agent, scenario, address)
+    agent.tool("browser_navigate", url=address)  # as it was before it tried
     return agent.ask_person(scenario.kind, scenario.reason, scenario.instructions)
 
 

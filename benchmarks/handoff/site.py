@@ -4,11 +4,12 @@ import json
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import parse_qsl
 
 PAGES = Path(__file__).with_name("pages")
 
@@ -55,6 +56,10 @@ class _Requests(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Give a page or a picture."""
         token, _, name = self.path.partition("?")[0].strip("/").partition("/")
+        with suppress(ConnectionError):  # the browser has gone on meanwhile
+            self._show(token, name)
+
+    def _show(self, token: str, name: str) -> None:
         try:
             visit = self.site.visit(token)
             if name:
@@ -98,21 +103,22 @@ class _Requests(BaseHTTPRequestHandler):
 
 
 def _form(body: bytes) -> dict[str, str]:
-    from urllib.parse import parse_qsl
-
     return dict(parse_qsl(body.decode()))
 
 
 @contextmanager
 def serving(host: str) -> Iterator[Site]:
     """Serve on a free port of every interface; `host` is the name by which the agent's browser reaches this one."""
-    requests = type("Requests", (_Requests,), {})
-    with ThreadingHTTPServer(("", 0), requests) as server:
-        requests.site = Site(host, server.server_port)
+
+    class Requests(_Requests):
+        pass
+
+    with ThreadingHTTPServer(("", 0), Requests) as server:
+        Requests.site = Site(host, server.server_port)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield requests.site
+            yield Requests.site
         finally:
             server.shutdown()
             thread.join()

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import itertools
 import random
 import secrets
 import statistics
@@ -15,7 +16,7 @@ from benchmarks.handoff.site import PAGES
 
 DIGITS = 8
 STEP_SECONDS = 30
-MIN_POINTS = 10
+MIN_POINTS = 6
 MIN_MILLISECONDS = 150.0
 
 
@@ -184,11 +185,13 @@ class Target(Page):
 
 
 def is_by_hand(trail: Any) -> bool:
-    """Whether a pointer went its way as a hand moves it: through many points, over some time, with a speed of its own at each."""
+    """Whether a pointer went its way as a hand moves it: through many points, over some time, not on a line and not at one speed."""
     if len({(x, y) for x, y, _ in trail}) < MIN_POINTS or trail[-1][2] - trail[0][2] < MIN_MILLISECONDS:
         return False
-    steps = [abs(b[0] - a[0]) + abs(b[1] - a[1]) for a, b in zip(trail, trail[1:], strict=False)]
-    return statistics.pstdev(steps) > 0.2 * statistics.mean(steps)
+    if min(len({x for x, _, _ in trail}), len({y for _, y, _ in trail})) < 3:
+        return False
+    steps = [abs(b[0] - a[0]) + abs(b[1] - a[1]) for a, b in itertools.pairwise(trail)]
+    return bool(statistics.pstdev(steps) > 0.2 * statistics.mean(steps))
 
 
 def totp(seed: bytes, at: float) -> str:
