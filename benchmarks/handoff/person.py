@@ -201,7 +201,7 @@ def watching(browser: Browser, address: str) -> Iterator[Person]:
     page.set_default_timeout(PATIENCE_MS)
     page.goto(address)
     person = Person(page)
-    expect(page.locator("#picture")).to_be_hidden(timeout=PATIENCE_MS)
+    page.locator("main[data-picture=connected]").wait_for()
     expect(person.canvas).to_be_visible(timeout=PATIENCE_MS)
     try:
         yield person
