@@ -27,6 +27,8 @@ class Desk:
         self._number = 0
         self._tasks = Tasks()
         self.asked: Asked = lambda _: None
+        self.kept: Asked = lambda _: None
+        """Is told of each as it is kept."""
 
     async def __aenter__(self) -> Self:
         self._handoffs = {each.id: each for each in await self._store.all()}
@@ -106,6 +108,7 @@ class Desk:
         """Write one down, and tell everybody who waits."""
         await self._store.put(handoff)
         self._handoffs[handoff.id] = handoff
+        self.kept(handoff)
         self._number += 1
         self._changed.set()
         self._changed.clear()

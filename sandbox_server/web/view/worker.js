@@ -31,6 +31,8 @@ class Engine {
   #delay = FIRST_DELAY_MS;
   #order = Promise.resolve();
   #showsFilms = false;
+  /** Whether the picture has been seen since it was connected. */
+  #shows = false;
   #unacknowledged = 0;
   #held = 0;
   #pings = new Map();
@@ -120,7 +122,7 @@ class Engine {
         if (message.version !== VERSION) return socket.close();
         this.#delay = FIRST_DELAY_MS;
         this.#order = this.#order.then(() => this.#resize(message.width, message.height));
-        tell({ kind: "state", state: "connected" });
+        this.#shows = false;
         tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
         break;
       case "size":
@@ -167,6 +169,8 @@ class Engine {
     if (!last) return;
     this.#draw();
     this.#acknowledge(frame, arrived);
+    if (!this.#shows) tell({ kind: "state", state: "connected" }); // now there is something to click on
+    this.#shows = true;
     this.statistics.frames++;
     this.statistics.decoding = performance.now() - arrived;
     if (this.#mapped) tell({ kind: "map", rects: this.#map });
