@@ -1,8 +1,10 @@
 // The viewer's engine, off the page's thread: the socket, the decoders and the canvas.
 
 import { decompress } from "/static/vendor/fzstd.mjs";
+import { BESIDE, Beside, SOCKET } from "./beside.js";
 import { Film, showsFilms } from "./decoders/film.js";
 import { decodeJpeg, pixelsOf } from "./decoders/jpeg.js";
+import { Order } from "./order.js";
 import { Picture } from "./picture.js";
 import { DRIVES, MAY_ACT, VERSION, parse, say } from "./wire.js";
 
@@ -41,16 +43,28 @@ class Engine {
   #mapped = false;
   /** @type {{kind: string, area: Area}[]} */
   #map = [];
+  #sorted = new Order();
+  #said = 0;
+  /** @type {ArrayBuffer | undefined} */
+  #acknowledged;
+  /** @type {number | undefined} when the first part came of the frame that comes */
+  #began;
 
   /**
    * @param {OffscreenCanvas} canvas
    * @param {string} address
    */
   constructor(canvas, address) {
+    this.beside = new Beside({
+      tell,
+      say: (message) => this.send(message),
+      came: (data) => this.#socket && this.#came(this.#socket, BESIDE, data),
+      ended: () => this.#ended(),
+    });
     this.canvas = canvas;
     this.address = address;
     this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false, desynchronized: true }));
-    this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0 };
+    this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0, datagrams: false };
     setInterval(() => this.#measure(), COUNT_MS);
   }
 
@@ -61,7 +75,15 @@ class Engine {
 
   /** @param {ArrayBuffer} message */
   send(message) {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(message);
+    if (this.#socket?.readyState !== WebSocket.OPEN || this.beside.say(message, this.#said)) return;
+    this.#said++;
+    this.#socket.send(message);
+  }
+
+  /** The channel has ended: what it carried last may not have arrived. */
+  #ended() {
+    this.#sorted.forget(BESIDE);
+    if (this.#acknowledged) this.send(this.#acknowledged);
   }
 
   /** @param {boolean} mapped whether to tell the page what was sent how */
@@ -73,8 +95,11 @@ class Engine {
     tell({ kind: "state", state: "connecting" });
     const socket = new WebSocket(this.address);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => socket.send(say.hello(this.#showsFilms));
-    socket.onmessage = ({ data }) => this.#received(socket, data);
+    this.#sorted = new Order();
+    this.#said = 0;
+    this.#acknowledged = this.#began = undefined;
+    socket.onopen = () => this.send(say.hello(this.#showsFilms));
+    socket.onmessage = ({ data }) => this.#came(socket, SOCKET, data);
     socket.onclose = ({ code, reason }) => this.#closed(socket, code, reason);
     this.#socket = socket;
   }
@@ -86,6 +111,7 @@ class Engine {
    */
   #closed(socket, code, reason) {
     if (socket !== this.#socket) return;
+    this.beside.reset();
     this.#endFilms();
     tell({ kind: "state", state: "lost", code, reason });
     setTimeout(() => this.#connect(), this.#delay);
@@ -93,15 +119,23 @@ class Engine {
   }
 
   /**
-   * What arrives is decoded at once and drawn in its order.
    * @param {WebSocket} socket
+   * @param {number} way
    * @param {ArrayBuffer} data
    */
-  #received(socket, data) {
-    const arrived = performance.now();
+  #came(socket, way, data) {
     this.statistics.bytes += data.byteLength;
     this.#unacknowledged += data.byteLength;
-    const message = parse(data);
+    for (const message of this.#sorted.take(way, parse(data))) this.#received(socket, message);
+  }
+
+  /**
+   * What arrives is decoded at once and drawn in its order.
+   * @param {WebSocket} socket
+   * @param {import("./wire.js").Message} message
+   */
+  #received(socket, message) {
+    const arrived = performance.now();
     if (message.kind !== "part") return this.#other(socket, message);
     const begun = message.operations.map((operation) => (operation.kind === "jpeg" ? decodeJpeg(operation.body) : undefined));
     this.#order = this.#order
@@ -127,6 +161,9 @@ class Engine {
         break;
       case "size":
         this.#order = this.#order.then(() => this.#resize(message.width, message.height));
+        break;
+      case "signal":
+        this.beside.signalled(message);
         break;
       case "cursor":
         tell({ ...message, packed: undefined, pixels: decompress(message.packed) });
@@ -165,10 +202,12 @@ class Engine {
    */
   async #part(socket, { frame, last, operations }, begun, arrived) {
     if (socket !== this.#socket) return;
+    this.#began ??= arrived;
     for (const [index, operation] of operations.entries()) await this.#do(operation, begun[index]);
     if (!last) return;
     this.#draw();
-    this.#acknowledge(frame, arrived);
+    this.#acknowledge(frame, arrived, arrived - this.#began);
+    this.#began = undefined;
     if (!this.#shows) tell({ kind: "state", state: "connected" }); // now there is something to click on
     this.#shows = true;
     this.statistics.frames++;
@@ -181,13 +220,14 @@ class Engine {
    * At once where much is on its way; a little later where little is, so that typing costs one small packet a key.
    * @param {number} frame
    * @param {number} arrived
+   * @param {number} receiving
    */
-  #acknowledge(frame, arrived) {
+  #acknowledge(frame, arrived, receiving) {
     const socket = this.#socket;
     clearTimeout(this.#held);
     const now = () => {
       this.#unacknowledged = 0;
-      if (socket === this.#socket) this.send(say.ack(frame, performance.now() - arrived));
+      if (socket === this.#socket) this.send((this.#acknowledged = say.ack(frame, performance.now() - arrived, receiving)));
     };
     if (this.#unacknowledged > LITTLE_BYTES) now();
     else this.#held = setTimeout(now, HOLD_MS);
@@ -259,6 +299,7 @@ class Engine {
       this.#pings.set(++this.#ping, performance.now());
       this.send(say.ping(this.#ping));
     }
+    this.statistics.datagrams = this.beside.usable;
     tell({ kind: "statistics", ...this.statistics });
     this.statistics.frames = this.statistics.bytes = 0;
   }
@@ -283,5 +324,7 @@ onmessage = ({ data }) => {
     engine.start();
   } else if (data.kind === "map") {
     engine.mapped = data.on;
+  } else {
+    engine.beside.heard(data);
   }
 };
