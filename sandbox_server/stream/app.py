@@ -37,6 +37,8 @@ PONG_SECONDS = 20.0
 SHUTDOWN_SECONDS = 1
 UNSUPPORTED = 1003
 """Close code for what is no message (RFC 6455, section 7.4.1)."""
+_LOOPBACK = {"localhost": "127.0.0.1"}
+"""The port is IPv4's, whatever the name means first."""
 _log = logging.getLogger(__name__)
 
 
@@ -148,7 +150,7 @@ async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], Ma
         _log.error("UDP port %d cannot be had: %s", stream.udp_port, error)
         return None
     host, port = stream.udp_address
-    return lambda reached: through(door, host or reached, port or stream.udp_port)
+    return lambda reached: through(door, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
 
 
 async def healthy(_: Request) -> Response:

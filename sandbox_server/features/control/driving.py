@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Literal, Self
 
-from sandbox_server.core import Caller, Failure, Tasks
+from sandbox_server.core import Caller, Failure, Tasks, Unavailable
 from sandbox_server.core.control import Holding, Reach
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.features.control import lease as machine
@@ -75,7 +75,7 @@ class Driving:
         """Is told what lines callers entered in which session."""
 
     async def __aenter__(self) -> Self:
-        self._tasks.start(self._pass_fences(), name="control at start")
+        self._tasks.start(self._pass_fences(starting=True), name="control at start")
         self._tasks.start(self._watch_clock(), name="control by the clock")
         return self
 
@@ -250,8 +250,8 @@ class Driving:
         self._told.set()
         self._told.clear()
 
-    async def _pass_fences(self) -> None:
-        """Make everything keep to what holds now, in the order of changes."""
+    async def _pass_fences(self, *, starting: bool = False) -> None:
+        """Make everything keep to what holds now, in the order of changes; what is not there yet when this starts is told when it comes."""
         async with self._fencing:
             await asyncio.to_thread(self._write)
             for fence in self._fences:
@@ -259,7 +259,9 @@ class Driving:
                     async with asyncio.timeout(FENCE_SECONDS):
                         await fence(self.holding)
                 except (Failure, OSError, TimeoutError) as failure:
-                    log.warning("control changed although not everything followed: %s", failure or "too slow")
+                    expected = starting and isinstance(failure, Unavailable)
+                    level = logging.DEBUG if expected else logging.WARNING
+                    log.log(level, "control changed although not everything followed: %s", failure or "too slow")
 
     def _write(self) -> None:
         since = time.time() - (self._clock() - self._lease.since)
