@@ -22,7 +22,7 @@ from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.proxy_settings import Proxy
 from sandbox_server.recorder_settings import Recorder
-from sandbox_server.stream_settings import Stream
+from sandbox_server.stream_settings import Stream as Stream
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,

@@ -20,14 +20,13 @@ from sandbox_server.core.results import Caller
 from sandbox_server.drivers.hand import Hand
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.settings import Settings
+from sandbox_server.settings import Settings, Stream
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.transport.transport import MakeDatagrams, Transport
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.wire import MAX_UP, BadMessage
-from sandbox_server.stream_settings import Stream
 
 MAX_VIEWERS = 16
 """Each keeps a copy of the screen: 33 MB of the largest."""
