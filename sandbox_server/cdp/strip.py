@@ -61,6 +61,10 @@ class Insider:
         except TimeoutError:
             raise Unavailable(f"the browser did not answer {method}", retry_after=1.0) from None
 
+    def leave(self) -> None:
+        """Let go of the browser, and of all that was attached."""
+        self.link.detach(self._peer)
+
     async def _answer(self) -> Object:
         while (message := await self._outbox.get()) is not None:
             parsed = orjson.loads(message)

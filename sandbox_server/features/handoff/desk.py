@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Handoff, Outcome
+from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, FormField, Handoff, Outcome
 
 MAX_OPEN = 100
 
@@ -95,6 +95,18 @@ class Desk:
         if unknown := sorted(answer.values.keys() - asked):
             raise Conflict(f"{unknown[0]!r} is not among the fields that come back", fields=sorted(asked))
         return await self._end(found, by, answered_in=where, **answer.model_dump(exclude={"id"}))
+
+    def secret_field(self, handoff: str, name: str) -> FormField:
+        """A secret field of an open one; raises NotFound."""
+        found = next((field for field in self._open(handoff).fields if field.secret and field.name == name), None)
+        if found is None:
+            raise NotFound(f"there is no secret field {name!r}", name=name)
+        return found
+
+    async def dropped(self, handoff: str, name: str) -> Handoff:
+        """Note that a secret field was filled in."""
+        found = self._open(handoff)
+        return await self._change(found, dropped=[*(each for each in found.dropped if each != name), name])
 
     async def _end(self, found: Handoff, by: str, **how: Any) -> Handoff:
         return await self._change(found, status="closed", closed_by=by, closed_at=self._now(), **how)
