@@ -13,7 +13,7 @@ Owner = Any
 Session = Any
 
 SECRET = "correct hörse \U0001f40e"
-FORM = """<form><input id=pin oninput="seen = this.value.length" onchange="changed = true"><input id=short maxlength=3><input id=off disabled>
+FORM = """<form><input id=pin oninput="seen = this.value.length" onchange="changed = true"><input id=off disabled>
 <textarea id=note></textarea><iframe srcdoc='<input id=inner>'></iframe></form>"""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core import ALL_SCOPES, Call, Caller, PermissionDenied, Reply
+from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, NotFound, PermissionDenied, Reply
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
 from sandbox_server.features.handoff.desk import Desk

@@ -3,6 +3,7 @@ import io
 import pytest
 from PIL import Image
 
+from sandbox_server.features.browser.page.reading import without_passwords
 from tests.features.browser.driven import Pages
 
 pytestmark = pytest.mark.anyio
@@ -142,3 +143,10 @@ async def test_what_is_not_in_the_page_is_not_found(pages: Pages) -> None:
     for route in ("GET page/html", "GET page/screenshot"):
         missing = await pages.fails(route, selector="#nowhere")
         assert (missing.status, missing.details["selector"]) == (404, "#nowhere")
+
+
+def test_markup_leaves_out_what_a_password_field_holds() -> None:
+    html = '<input name="a>b" type="password" value="hunter2"><INPUT value="x" TYPE="PASSWORD"><input type="text" value="ann"><p value="y">'
+    assert without_passwords(html) == (
+        '<input name="a>b" type="password" value="(hidden)"><INPUT value="(hidden)" TYPE="PASSWORD"><input type="text" value="ann"><p value="y">'
+    )
