@@ -59,7 +59,7 @@ class Mailbox:
         self._server.box = self  # type: ignore[attr-defined]
         self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     def __enter__(self) -> Self:
         self._thread.start()

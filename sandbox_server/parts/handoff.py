@@ -34,13 +34,13 @@ def part(shared: Shared) -> Part:
 def targets_of(handoff: Handoff) -> Iterator[Target]:
     """Whoever is to be told, as the settings say; several at once if they say so."""
     if handoff.webhook:
-        yield Webhook(handoff.webhook, handoff.secret and handoff.secret.reveal())
+        yield Webhook(handoff.webhook, handoff.secret.reveal() if handoff.secret else None)
     if handoff.slack:
         yield Slack(handoff.slack.reveal())
     if handoff.telegram and handoff.telegram_chat:
         yield Telegram(handoff.telegram_url, handoff.telegram.reveal(), handoff.telegram_chat)
     if handoff.ntfy:
-        yield Ntfy(handoff.ntfy.reveal(), handoff.ntfy_token and handoff.ntfy_token.reveal())
+        yield Ntfy(handoff.ntfy.reveal(), handoff.ntfy_token.reveal() if handoff.ntfy_token else None)
     if handoff.smtp and handoff.mail_from:
         yield Mail(MailServer.at(handoff.smtp.reveal()), handoff.mail_from, handoff.mail_to)
 

@@ -32,11 +32,10 @@ class Server(BaseHTTPRequestHandler):
         """Stay quiet."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def http() -> Iterator[str]:
-    seen.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
