@@ -50,12 +50,12 @@ class _Handler(socketserver.StreamRequestHandler):
 class Mailbox:
     """The server while the context is open, and what it got; with `accepts` False it refuses."""
 
-    def __init__(self, *extensions: str, accepts: bool = True) -> None:
+    def __init__(self, *extensions: str, accepts: bool = True, host: str = "127.0.0.1") -> None:
         self.extensions = extensions
         self.accepts = accepts
         self.received: list[tuple[list[str], EmailMessage]] = []
         self.signed_in: list[str] = []
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Handler)
+        self._server = socketserver.ThreadingTCPServer((host, 0), _Handler)
         self._server.box = self  # type: ignore[attr-defined]
         self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
