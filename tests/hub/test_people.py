@@ -11,6 +11,7 @@ import pytest
 from mcp_types import ElicitResult
 from starlette.applications import Starlette
 
+from sandbox_server.core import Caller
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
@@ -56,7 +57,11 @@ class User:
 def api(tmp_path: Path, serving: Callable[..., Any]) -> Iterator[str]:
     """The socket of an API that has handoffs alone."""
     store, found = desk(tmp_path)
-    features: list[Any] = [Handoffs(found)]
+
+    async def claimed(_: Caller) -> None:
+        """Nothing comes of it."""
+
+    features: list[Any] = [Handoffs(found, claimed)]
     features.append(Description(lambda: [each for feature in features for each in operations(feature)], "1"))
 
     @asynccontextmanager
