@@ -101,7 +101,7 @@ def test_a_fork_bomb_that_outlives_its_kernel_is_over_with_it(own: Sandbox) -> N
 
 def test_a_relay_that_is_killed_is_replaced_and_no_variable_is_lost(own: Sandbox) -> None:
     run(own, "x = 41")
-    killed = own.run("pkill", "-KILL", "-f", "[k]ernels/relay.py")
+    killed = own.run("pkill", "-KILL", "-f", "[k]ernels/relay")
     result = run(own, "x + 1")
 
     assert killed.code == 0
@@ -109,7 +109,7 @@ def test_a_relay_that_is_killed_is_replaced_and_no_variable_is_lost(own: Sandbox
 
 
 def test_who_uses_up_the_memory_is_ended_and_nobody_else(own: Sandbox) -> None:
-    relay = "pgrep -f [k]ernels/relay.py"
+    relay = "pgrep -f [k]ernels/relay"
     run(own, "x = 41")
     before = own.run("bash", "-c", relay)
     result = run(own, HOGS, timeout=120, session_id="hogs")

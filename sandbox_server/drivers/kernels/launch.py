@@ -1,6 +1,7 @@
 """Starts an IPython kernel, inside the agent's box, with whichever Python runs this file: `launch.py PACKAGES CONNECTION`.
 
-CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `fenced` makes it.
+CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `fenced` makes it. A `template` has
+imported this file, and becomes a kernel without starting Python.
 
 It needs nothing but the standard library of Python 3.10 and the packages it is pointed to. Those come last on the path: what the agent
 has installed itself goes before them.
@@ -9,13 +10,12 @@ has installed itself goes before them.
 import ctypes
 import json
 import os
+import site
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-LOW_PRIORITY = 19
 SESSION = "TANDEM_SESSION"
 """The variable that says whose the kernel is. Other processes read it from the memory in which the kernel was given it."""
 _getenv = ctypes.CDLL(None).getenv
@@ -25,17 +25,14 @@ _room = len(os.environb.get(SESSION.encode(), b""))
 
 
 def main(packages: str, connection: str) -> None:
-    """Become a kernel on the sockets that the connection names.
-
-    With TANDEM_WARM in the environment nobody waits for it yet.
-    """
+    """Start as a kernel on the sockets that the connection names."""
     sys.path[0] = ""  # as in a notebook; this script's own folder is none of the agent's business
     sys.path.append(packages)
-    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
-    if os.environ.pop("TANDEM_WARM", ""):
-        loading = threading.Thread(target=_load)
-        loading.start()
-        loading.join()
+    become(connection)
+
+
+def become(connection: str) -> None:
+    """Serve on the sockets that the connection names."""
     with open(int(connection) if connection.isdecimal() else connection, encoding="utf-8") as file:
         described = json.load(file)
     run(described)
@@ -53,6 +50,7 @@ def run(described: "dict[str, Any]") -> None:
     """Serve until the kernel is told to stop."""
     from ipykernel.kernelapp import IPKernelApp
 
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     # It is told where to listen, and writes that nowhere.
     IPKernelApp.init_connection_file = lambda app: app.load_connection_info(described)
     IPKernelApp.write_connection_file = lambda app, **_: None
@@ -67,6 +65,7 @@ def run(described: "dict[str, Any]") -> None:
     options = ["--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
     app = IPKernelApp.instance()
     app.initialize(options)
+    app.shell.events.register("pre_execute", _see_own_packages)
     app.shell.events.register("post_execute", _leave_to(os.getpid()))
     app.start()
 
@@ -98,9 +97,18 @@ def _leave_to(kernel: int) -> Callable[[], None]:
     return leave
 
 
-def _load() -> None:
-    """Import what a kernel needs, in a thread that gives way to everything else: nice is a thread's own on Linux (sched(7))."""
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOW_PRIORITY)
+def _see_own_packages() -> None:
+    """Look where pip puts what the agent installs, once that is there: Python looks for it at its start alone (site)."""
+    own = site.getusersitepackages()
+    if site.ENABLE_USER_SITE and own not in sys.path and os.path.isdir(own):
+        packages = sys.path.pop()
+        site.addsitedir(own)
+        sys.path.append(packages)
+        sys.path_importer_cache.pop(own, None)
+
+
+def load() -> None:
+    """Import what a kernel needs."""
     import ipykernel.ipkernel
     import ipykernel.kernelapp  # noqa: F401
 

@@ -108,7 +108,7 @@ while True:
         if kernel.exit is None:
             await after.run(kernel, Bounds(10_000), 30)
     await kernel.close()
-    left = await processes.run(["pgrep", "-f", "[k]ernels/launch.py"], timeout=30, max_output=10_000)
+    left = await processes.run(["pgrep", "-f", "[k]ernels/kernel"], timeout=30, max_output=10_000)
 
     assert (execution.status, after.status in ("ok", "running"), left.exit.code) == ("timeout", True, 1)
 
