@@ -1,8 +1,8 @@
 """A program that forks itself instead of being started again: it has imported once what all of its kind need.
 
-It takes requests from descriptor 3, a socket that the spawner gave it. For each it forks a process that is the spawner's child, as everything
-is that the spawner starts, so that the spawner sees how it ends and can end it. The program is the agent's: whatever it says is believed
-by nobody. The new process speaks for itself, on the socket that came with the request, and Linux says who speaks.
+It takes requests from descriptor 3, a socket that the spawner gave it. For each it forks a process that is the spawner's child, as
+everything is that the spawner starts, so that the spawner sees how it ends and can end it. The program is the agent's: whatever it says is
+believed by nobody. The new process speaks for itself, on the socket that came with the request, and Linux says who speaks.
 
 Only the standard library, of Python 3.12 on.
 """

@@ -163,9 +163,9 @@ class Processes:
         nofile, as, data, core, fsize, cpu. `isolation` is what the program is kept from, before it is executed. A program with a name as
         `template` serves `forking` on descriptor 3: what is to be `like` it is forked of it, and `argv` is told to it.
 
-        Raises NoTemplate (nobody of that name), NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and
-        environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down), Conflict (this host cannot
-        enforce what `isolation` asks for).
+        Raises NoTemplate (there is nobody to be like), NotFound (no such program or directory), PermissionDenied, InvalidArgument,
+        TooLarge (argv and environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down), Conflict (this
+        host cannot enforce what `isolation` asks for).
         """
         reads, writes = pipe or (None, None)
         streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "reads": reads, "writes": writes}

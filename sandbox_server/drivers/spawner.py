@@ -5,8 +5,8 @@ from it how the process started and how it ended; closing the connection ends th
 messages and `process` for the client.
 
 Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score", "template", "like"}`,
-or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `template` gives a program a name, by which it is asked to
-fork what is to be `like` it (`templates`).
+or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `template` gives a program a name, by which it is
+asked to fork what is to be `like` it (`templates`).
 Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
 A client may send `{"kill": signal, "group": bool}` at any time between.
 """

@@ -165,8 +165,8 @@ class Kernels:
         return await self.pythons.get(name)
 
     async def _warm_up(self) -> None:
-        if self._ready is None:
-            self._ready = self._keep_ready(await self.pythons.get(self.default))
+        python = await self.pythons.get(self.default)
+        self._ready = self._ready or self._keep_ready(python)
 
     def _keep_ready(self, python: Python) -> asyncio.Task[Kernel]:
         return self._tasks.start(self._start(python), name="starting a kernel")

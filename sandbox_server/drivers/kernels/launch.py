@@ -8,16 +8,31 @@ has installed itself goes before them.
 """
 
 import ctypes
+import importlib
 import json
 import os
 import site
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 SESSION = "TANDEM_SESSION"
 """The variable that says whose the kernel is. Other processes read it from the memory in which the kernel was given it."""
+IMPORTED_AT_THE_START = (
+    "IPython.core.completerlib",
+    "IPython.core.debugger",
+    "IPython.core.logger",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "ipykernel.debugger",
+    "rlcompleter",
+    "sqlite3",
+    "tornado.platform.asyncio",
+    "tornado.queues",
+    "unicodedata",
+)
 _getenv = ctypes.CDLL(None).getenv
 _getenv.restype = ctypes.c_void_p
 _place = _getenv(SESSION.encode())
@@ -108,9 +123,13 @@ def _see_own_packages() -> None:
 
 
 def load() -> None:
-    """Import what a kernel needs."""
+    """Import what a kernel needs; what it imports only when it starts, where this version of it does."""
     import ipykernel.ipkernel
     import ipykernel.kernelapp  # noqa: F401
+
+    for name in IMPORTED_AT_THE_START:
+        with suppress(ImportError):
+            importlib.import_module(name)
 
 
 if __name__ == "__main__":

@@ -321,7 +321,6 @@ def become(folder: str) -> None:
 
 def load() -> None:
     """Import what is imported otherwise when the first kernel is there."""
-    import jupyter_client.asynchronous.client
 
     import sandbox_server.drivers.kernels.copies  # noqa: F401
 

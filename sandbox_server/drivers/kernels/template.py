@@ -1,7 +1,7 @@
 """What kernels and their relay are forked of, inside the agent's box: `template.py PACKAGES`.
 
-Four fifths of a kernel's start are imports. This program has done them, and forks (`forking`). It ends when something was installed since then
-that would have been imported instead, or may be: then another one takes its place.
+Most of a kernel's start is imports. This program has done them, and forks (`forking`). It ends when something was installed since then,
+which might have been imported instead: then another one takes its place.
 """
 
 import gc
@@ -30,7 +30,7 @@ def main(packages: str) -> None:
     sys.path.remove(ROOT)
     gc.collect()
     gc.freeze()  # what was forked then copies fewer pages
-    roles: Mapping[str, Callable[..., object]] = {
+    roles: Mapping[str, Callable[..., int | None]] = {
         "kernels/kernel": launch.become,
         "kernels/isolated": fenced.become,
         "kernels/relay": relay.become,
