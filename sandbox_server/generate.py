@@ -1,4 +1,4 @@
-"""What is made from the code and committed: `openapi.json`, which the command line reads, and the README's table of settings."""
+"""What is made from the code and committed: `openapi.json`, which the command line reads, and `docs/settings.md`, which people read."""
 
 import json
 from dataclasses import replace
@@ -10,14 +10,17 @@ from sandbox_server.core.openapi import document
 from sandbox_server.features.description import TITLE
 from sandbox_server.variables import Variable
 
-BEGIN = "<!-- settings: made by scripts/generate -->\n"
-END = "<!-- end of settings -->"
+SETTINGS = """# Settings
+
+Variables of the container, as in `docker run --env NAME=value`. An empty variable counts as unset; one that cannot be used stops the start
+and is named. Where a default says no value but a kind (path, URL, secret ...), nothing is set. This page is made by `scripts/generate`.
+
+"""
 
 
 def generated(root: Path) -> dict[Path, str]:
     """Every generated file under `root` and what it should hold."""
-    readme = root / "README.md"
-    return {root / "sandbox_server" / "openapi.json": openapi(), readme: _with_table(readme.read_text("utf-8"))}
+    return {root / "sandbox_server" / "openapi.json": openapi(), root / "docs" / "settings.md": SETTINGS + table()}
 
 
 def openapi() -> str:
@@ -35,12 +38,6 @@ def refresh(root: Path, *, check: bool) -> list[str]:
         for path, text in stale:
             path.write_text(text, "utf-8")
     return [str(path.relative_to(root)) for path, _ in stale]
-
-
-def _with_table(readme: str) -> str:
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    return f"{before}{begin}\n{table()}\n{end}{after}" if begin and end else readme
 
 
 def table() -> str:

@@ -1,7 +1,7 @@
 """Every environment variable of the container, once: name, type, default and meaning.
 
 Stdlib only, because `boot` imports this first and has milliseconds. An empty value means unset; a
-bad one raises `BadSettings`, which names the variable. The README's table is made from it.
+bad one raises `BadSettings`, which names the variable. `docs/settings.md` is made from it.
 """
 
 import json
@@ -21,6 +21,8 @@ from sandbox_server.network_settings import Fetching
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.proxy_settings import Proxy
+from sandbox_server.recorder_settings import Recorder
+from sandbox_server.stream_settings import Stream as Stream
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,
@@ -32,6 +34,7 @@ from sandbox_server.variables import (
     TIMEZONE,
     USER_ID,
     Kind,
+    Secret,
     Variable,
     account_name,
     address,
@@ -294,8 +297,10 @@ class Settings:
     skills: Skills = field(default_factory=Skills)
     hub: Hub = field(default_factory=Hub)
     display: Display = field(default_factory=Display)
+    stream: Stream = field(default_factory=Stream)
     control: Control = field(default_factory=Control)
     handoff: Handoff = field(default_factory=Handoff)
+    recorder: Recorder = field(default_factory=Recorder)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
     box: Box = field(default_factory=Box)
@@ -334,11 +339,20 @@ def load_written(path: str | None = None) -> Settings:
 
 
 def variables() -> Iterator[tuple[str, Variable]]:
-    """Every variable with the title of its section, in the order of the README's table."""
+    """Every variable with the title of its section, in the order of `docs/settings.md`."""
     for section in fields(Settings):
         kind = cast("type", section.type)
         for _, known in declared(kind):
             yield (kind.__doc__ or "").strip(), known
+
+
+def secrets_in(settings: Settings) -> Iterator[str]:
+    """Every secret that the settings hold."""
+    for section in fields(Settings):
+        values = getattr(settings, section.name)
+        for name, _ in declared(cast("type", section.type)):
+            if isinstance(value := getattr(values, name), Secret):
+                yield value.reveal()
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:

@@ -2,11 +2,29 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 _log = logging.getLogger(__name__)
+
+
+async def in_thread[*Given, T](work: Callable[[*Given], T], *given: *Given, executor: Executor | None = None) -> T:
+    """Do `work` in a thread, and return or raise when it has ended, also when cancelled: what it uses may be let go of then.
+
+    For work that ends by itself and soon. Cancelling what waits for a thread does not stop the thread.
+    """
+    done = asyncio.get_running_loop().run_in_executor(executor, work, *given)
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        while not done.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([done])
+        done.cancelled() or done.exception()  # nobody is there any more to be told
+        raise
 
 
 class Tasks:

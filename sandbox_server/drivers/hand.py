@@ -29,8 +29,10 @@ class Hand:
         self._lost = lost
         self._connection: Any = None
         self._connected = asyncio.Event()
+        self._asked = self._told = 0
         self._answered = asyncio.Event()
         self._touched = 0.0
+        self._inputs = 0
         self._tasks = Tasks()
         self.drives = False
         """Whether the input counts now."""
@@ -49,6 +51,7 @@ class Hand:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await self._connected.wait()
+        self._inputs += 1
         now = asyncio.get_running_loop().time()
         if self._connection and (not self.drives or now - self._touched > TOUCH_SECONDS):
             self._touched = now
@@ -58,11 +61,13 @@ class Hand:
     async def _ask(self, *, waits: bool) -> None:
         from websockets.exceptions import ConnectionClosed
 
-        self._answered.clear()
+        self._asked += 1
         with suppress(TimeoutError, ConnectionClosed):
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._connection.send('{"act": true}')
-                if waits:
+                inputs, self._inputs = self._inputs, 0
+                await self._connection.send(json.dumps({"act": self._asked, "inputs": inputs}))
+                while waits and self._told < self._asked:  # the answer to an earlier input may come before
+                    self._answered.clear()
                     await self._answered.wait()
 
     async def _keep(self) -> None:
@@ -81,14 +86,17 @@ class Hand:
             self._connection = None
             self._connected.clear()
             await self._follow(drives=False)
-            self._answered.set()
+            self._hear_answer(self._asked)
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _hear(self, told: Mapping[str, Any]) -> None:
         await self._follow(drives=told["drives"])
-        if told.get("act"):
-            self._answered.set()
+        self._hear_answer(told.get("act", 0))
         await self._connection.send(json.dumps({"seen": told["epoch"]}))
+
+    def _hear_answer(self, number: int) -> None:
+        self._told = max(self._told, number)
+        self._answered.set()
 
     async def _follow(self, *, drives: bool) -> None:
         had, self.drives = self.drives, drives

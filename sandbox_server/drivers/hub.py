@@ -43,7 +43,7 @@ class Hub:
     async def call(self, server: str, tool: str, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         """Call a tool; gives the protocol's result. Raises NotFound, and Conflict where the server went away meanwhile."""
         path = f"/hub/servers/{quote(server, safe='')}/tools/{quote(tool, safe='')}"
-        return await self._ask("POST", path, headers, arguments, within=None)
+        return await self._ask("POST", path, headers, arguments, patient=True)
 
     async def add(self, server: str, config: Mapping[str, Any], headers: Mapping[str, str]) -> None:
         """Add a server, or change one that was added. Raises InvalidArgument and Conflict."""
@@ -53,13 +53,11 @@ class Hub:
         """Remove a server that was added. Raises NotFound and Conflict."""
         await self._ask("DELETE", f"/hub/servers/{quote(server, safe='')}", headers)
 
-    async def _ask(
-        self, verb: str, path: str, headers: Mapping[str, str], body: Any = None, *, within: float | None = ASKED_SECONDS
-    ) -> Any:
+    async def _ask(self, verb: str, path: str, headers: Mapping[str, str], body: Any = None, *, patient: bool = False) -> Any:
         sent = {name: headers[name] for name in _PASSED_ON if name in headers}
         content = b"" if body is None else orjson.dumps(body)
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(None if patient else ASKED_SECONDS):
                 status, answer = await exchange(self._socket, verb, path, content, sent)
         except TimeoutError:
             raise Unavailable("the MCP hub does not answer", retry_after=RETRY_AFTER) from None

@@ -186,6 +186,7 @@ class Screen:
         if self._segment is None or self._segment.size != size:
             if self._segment:
                 self._segment.close()
+                self._segment = None
             self._segment = Segment(display, size)
         self.frame = Frame(self._segment.address, found.width, found.height)
         self._drawn = self._stale = False

@@ -3,6 +3,8 @@ import asyncio
 import pytest
 
 from sandbox_server.core import Tasks
+from sandbox_server.core.tasks import in_thread
+from tests.threads import Held, cancelled_in_the_middle
 
 pytestmark = pytest.mark.anyio
 
@@ -48,3 +50,24 @@ async def test_a_cancelled_task_is_no_failure(caplog: pytest.LogCaptureFixture) 
         tasks.start(asyncio.sleep(60))
 
     assert caplog.records == []
+
+
+async def test_what_a_thread_uses_outlasts_whoever_waited_for_it() -> None:
+    held, let_go = Held(lambda: 3), []
+
+    async def use() -> None:
+        try:
+            await in_thread(held)
+        finally:
+            let_go.append(len(held.notes))
+
+    task = asyncio.create_task(use())
+    await cancelled_in_the_middle(task, held)
+    assert task.cancelled()
+    assert let_go == [1]
+
+
+async def test_a_thread_gives_its_result_and_its_failure() -> None:
+    assert await in_thread(divmod, 7, 2) == (3, 1)
+    with pytest.raises(ZeroDivisionError):
+        await in_thread(divmod, 7, 0)

@@ -23,6 +23,7 @@ class Api:
         self.path = str(path / "api.sock")
         self.heard: list[dict[str, Any]] = []
         self.asked_as: str | None = None
+        self.answers = True
         self._connection: ServerConnection | None = None
 
     @asynccontextmanager
@@ -40,8 +41,8 @@ class Api:
         await self.tell(epoch=1, drives=False)
         async for message in connection:
             self.heard.append(json.loads(message))
-            if "act" in self.heard[-1]:
-                await self.tell(epoch=2, drives=True, act=True)
+            if self.answers and "act" in self.heard[-1]:
+                await self.tell(epoch=2, drives=True, act=self.heard[-1]["act"])
 
 
 class Released:
@@ -82,3 +83,19 @@ async def test_input_of_who_drives_is_told_now_and_then(tmp_path: Path) -> None:
             assert await hand.act()
         await asyncio.sleep(0)
         assert len([each for each in api.heard if "act" in each]) < 20
+
+
+async def test_a_late_answer_to_an_earlier_input_is_not_taken_for_that_to_the_next(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    async with api.serving(), Hand(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as hand:
+        assert await hand.act()
+        api.answers = False
+        await api.tell(epoch=3, drives=False)
+        await eventually(lambda: not hand.drives)
+        next_one = asyncio.create_task(hand.act())
+        await eventually(lambda: {"act": 2} in api.heard)
+        await api.tell(epoch=4, drives=False, act=1)
+        await eventually(lambda: {"seen": 4} in api.heard)
+        assert not next_one.done()
+        await api.tell(epoch=5, drives=True, act=2)
+        assert await next_one

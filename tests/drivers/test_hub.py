@@ -48,7 +48,7 @@ async def test_a_refusal_keeps_its_kind_and_a_broken_answer_is_no_invitation_to_
 
 
 async def test_a_hub_that_does_not_answer_about_its_servers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ASKED_SECONDS", 0.0)
+    monkeypatch.setattr(module, "ASKED_SECONDS", 0.01)
 
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()

@@ -1,6 +1,7 @@
 """The screen is taken where it was drawn on, at its own size, and again when the X server comes back."""
 
 import asyncio
+import gc
 
 import pytest
 from PIL import Image
@@ -12,6 +13,7 @@ from sandbox_server.stream.pixels import Frame, Rect, cut
 from sandbox_server.stream.screen import Screen, _bands
 from tests.drivers.x11.conftest import XServer
 from tests.stream.conftest import SIZE, Painter
+from tests.threads import Held
 
 pytestmark = [
     pytest.mark.anyio,
@@ -114,3 +116,24 @@ def test_rows_are_taken_once() -> None:
         (40, 45),
         (95, 100),
     ]
+
+
+async def test_a_look_that_nobody_waits_for_any_more_keeps_its_pixels(desktop: Desktop, xserver: XServer) -> None:
+    painter = Painter(xserver.name)
+    painter.paint(Image.new("RGB", SIZE, (7, 8, 9)))
+    painter.close()
+    async with Screen(xserver.name) as screen:
+        await screen.join(Watcher())
+        held = Held(lambda frame: None, lambda frame: pixel(frame, SIZE[0] - 1, SIZE[1] - 1))
+        looking = asyncio.create_task(screen.look(held))
+        await held.begun()
+        await desktop.screen.resize((800, 600))
+        xserver.kill()
+        looking.cancel()
+        again = asyncio.create_task(screen.join(Watcher()))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        gc.collect()
+        held.release()
+        await again
+        assert held.notes == [bytes([9, 8, 7])]

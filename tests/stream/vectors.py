@@ -10,7 +10,7 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.pixels import Rects, Shadow
 from sandbox_server.stream.zstd import compress
 from tests.stream.screens import framed, page, with_photograph
-from tests.stream.test_wire import SAID
+from tests.stream.wire.test_viewer import SAID
 
 SIZE = (96, 80)
 WHOLE = (0, 0, *SIZE)

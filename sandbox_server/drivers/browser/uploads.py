@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from sandbox_server.core.errors import TooLarge
+from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.files.files import Files
 
 MAX_BYTES = 1 << 30
@@ -76,7 +77,7 @@ class Uploads:
                 raise TooLarge(f"the files have more than {MAX_BYTES} bytes together", path=path)
             with os.fdopen(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as written:
                 async for chunk in file.chunks(0, size):
-                    await asyncio.to_thread(written.write, chunk)
+                    await in_thread(written.write, chunk)
         return size
 
     async def _shrink(self, size: int) -> None:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from sandbox_server.core.errors import Failure, FileError
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.tasks import Tasks, in_thread
 from sandbox_server.drivers.devtools.connection import Object
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.files.access import FileAccess
@@ -201,6 +201,6 @@ class Downloads:
 
 
 async def _copy(source: int, staged: StagedFile) -> None:
-    while piece := await asyncio.to_thread(os.read, source, PIECE):
+    while piece := await in_thread(os.read, source, PIECE):
         await staged.write(piece)
     await staged.flush()

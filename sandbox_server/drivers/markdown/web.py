@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, TooLarge
+from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.markdown.conversion import Known
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Web:
             written += len(piece)
             if written > self._max_bytes:
                 raise TooLarge(f"the document is over {self._max_bytes} bytes", limit=self._max_bytes)
-            await asyncio.to_thread(file.write, piece)
+            await in_thread(file.write, piece)
 
 
 async def _plain(response: "httpx2.Response", host: str) -> AsyncIterator[bytes]:

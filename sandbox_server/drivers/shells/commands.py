@@ -7,13 +7,13 @@ the exported variables at the last prompt, as bash declares them; a new shell ta
 They are in a directory of the agent's, so they are made and read by file workers; the command file stays open here to be written at once.
 """
 
-import asyncio
 import os
 import re
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from sandbox_server.core.errors import FileError, InvalidArgument, TooLarge
+from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.files.files import Files
 
 MAX_COMMAND = 4 << 20
@@ -145,7 +145,7 @@ class CommandFile:
         elif len(content) <= _INLINE:  # memory of the kernel's: faster than a thread
             _overwrite(self._fd, content)
         else:
-            await asyncio.to_thread(_overwrite, self._fd, content)
+            await in_thread(_overwrite_and_close, os.dup(self._fd), content)  # `close` may come meanwhile
 
     async def _content(self, ending: str, limit: int = 2 * MAX_COMMAND) -> bytes:
         try:
@@ -153,6 +153,13 @@ class CommandFile:
         except FileError:
             return b""
         return content
+
+
+def _overwrite_and_close(fd: int, content: bytes) -> None:
+    try:
+        _overwrite(fd, content)
+    finally:
+        os.close(fd)
 
 
 def _overwrite(fd: int, content: bytes) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from PIL import Image
 
 from sandbox_server.core.errors import Failure, Unavailable
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.tasks import Tasks, in_thread
 
 if TYPE_CHECKING:
     from sandbox_server.drivers.video.film import Film
@@ -66,6 +66,7 @@ class Recording:
         self._pictures = pictures
         self._sounds = sounds
         self._thread = ThreadPoolExecutor(1, "film")
+        self._film: Film | None = None
         self._clock = _Clock()
         self._ending = asyncio.Event()
         self._ended = asyncio.Event()
@@ -115,7 +116,7 @@ class Recording:
         finally:
             self._clock.stop()
             self.size_bytes = os.fstat(self._fd).st_size
-            os.close(self._fd)
+            self._thread.submit(os.close, self._fd)  # after everything that writes to it
             self._thread.shutdown(wait=False)
             self.state = "stopped"
             self.started.set()
@@ -124,23 +125,29 @@ class Recording:
     async def _make(self) -> None:
         async with asyncio.timeout(START_SECONDS):
             first = await self._pictures.picture()
-        film = await self._in_thread(lambda: self._new_film(first))
         try:
+            film = await self._in_thread(lambda: self._begin(first))
             self._clock.start()
             async with Tasks() as tasks:
                 if self._sounds:
                     tasks.start(self._listen(film, self._sounds), name="sound of a recording")
                 await self._watch(film, first)
         finally:
-            await self._in_thread(lambda: film.close(self.duration))
-            self.frames = film.pictures
+            await self._in_thread(self._close)
 
-    def _new_film(self, first: Image.Image) -> "Film":
+    def _begin(self, first: Image.Image) -> "Film":
         from sandbox_server.drivers.video.film import Film  # heavy, and only recordings need it
 
         width, height = (wanted or own for wanted, own in zip(self.options.size, first.size, strict=True))
         size = (max(2, width & ~1), max(2, height & ~1))
-        return Film(self._fd, size, fps=self.options.fps, crf=self.options.crf, sound=self._sounds is not None)
+        self._film = Film(self._fd, size, fps=self.options.fps, crf=self.options.crf, sound=self._sounds is not None)
+        return self._film
+
+    def _close(self) -> None:
+        """On the thread, after everything else that it does."""
+        if self._film:
+            self._film.close(self.duration)
+            self.frames = self._film.pictures
 
     async def _watch(self, film: "Film", picture: Image.Image) -> None:
         await self._show(film, picture)
@@ -180,7 +187,7 @@ class Recording:
             await self._in_thread(lambda: film.play(samples, began))
 
     async def _in_thread[T](self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await in_thread(work, executor=self._thread)
 
 
 class _Clock:

@@ -12,6 +12,7 @@ from PIL import Image
 from Xlib.ext import randr
 
 from sandbox_server.core.errors import Conflict, ResourceExhausted
+from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.x11 import picture
 from sandbox_server.drivers.x11.connection import Connection, Display
 from sandbox_server.drivers.x11.picture import Cursor, Format, Size
@@ -96,7 +97,7 @@ class Screen:
             raise ResourceExhausted(f"{MAX_PICTURES} pictures are being made already", retry_after=1) from None
         try:
             taken, screen = await self.grab(region, cursor=cursor)
-            return await asyncio.get_running_loop().run_in_executor(self._encoders, _shot, taken, screen, form, quality, scale)
+            return await in_thread(_shot, taken, screen, form, quality, scale, executor=self._encoders)
         finally:
             self._free.release()
 
@@ -137,6 +138,7 @@ class Screen:
         if self._segment is None or self._segment.size != size:
             if self._segment is not None:
                 self._segment.close()
+                self._segment = None
             self._segment = Segment(display, size)
         return self._segment
 

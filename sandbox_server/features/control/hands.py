@@ -22,7 +22,7 @@ class _Hand:
         self._seen = 0
         self._news = asyncio.Event()
 
-    async def tell(self, **more: bool) -> None:
+    async def tell(self, **more: int) -> None:
         """Say whether the input counts now."""
         holding = self._driving.holding
         drives = self._caller.may("control") and holding.drives(self._caller, "gui")
@@ -43,12 +43,12 @@ class _Hand:
             case {"seen": int(epoch)}:
                 self._seen = max(self._seen, epoch)
                 self._wake()
-            case {"act": True}:
-                if self._caller.may("control"):
-                    await self._driving.drive(self._caller, "gui")
-                await self.tell(act=True)
+            case {"act": int(number), "inputs": int(inputs)}:
+                if self._caller.may("control") and await self._driving.drive(self._caller, "gui"):
+                    self._driving.note(self._caller, "inputs", inputs)
+                await self.tell(act=number)
             case _:
-                raise InvalidArgument("a message is {seen: epoch} or {act: true}")
+                raise InvalidArgument("a message is {seen: epoch} or {act: number, inputs: how many}")
 
     def end(self) -> None:
         """Nobody waits for it any more."""

@@ -17,8 +17,8 @@ MAX_CLOSED = 500
 class HandoffStore:
     """An SQLite file; an asynchronous context manager.
 
-    One thread does all that touches the file, in the order it was asked: a caller that is cancelled leaves its work running, and nothing else,
-    the closing least of all, may meet it there.
+    One thread does all that touches the file, in the order it was asked: a caller that is cancelled leaves its work running, and nothing
+    else, the closing least of all, may meet it there.
     """
 
     def __init__(self, path: str) -> None:

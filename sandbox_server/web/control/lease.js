@@ -74,6 +74,8 @@ export class Lease {
    * @param {string} by
    */
   #take(control, kind, by) {
+    const late = this.now && control.epoch < this.now.epoch && kind !== "state"; // an answer that an event has overtaken
+    if (late) return;
     this.now = control;
     this.told = performance.now();
     this.changed(control, kind, by);

@@ -4,7 +4,7 @@ import { Clipboard } from "/static/vnc/clipboard.js";
 import { Handoffs } from "./handoffs.js";
 import { Lease } from "./lease.js";
 import { Panel } from "./panel.js";
-import { picture } from "./picture.js";
+import { Picture } from "./picture.js";
 import { language, person, say } from "./words.js";
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
@@ -34,7 +34,7 @@ for (const [id, key] of /** @type {const} */ ([
 
 const lease = new Lease(changed, (reason) => broken(reason === "lost" ? "disconnected" : "refused"));
 const panel = new Panel({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
-const shown = await picture(screen, pictured, (copied) => clipboard.take(copied));
+const shown = new Picture(screen, { state: pictured, copied: (copied) => clipboard.take(copied) });
 const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join") }, (content) => shown.paste(content));
 broken("connecting");
 const handoffs = new Handoffs(find("#handoffs"), {
@@ -53,6 +53,7 @@ const handoffs = new Handoffs(find("#handoffs"), {
 });
 lease.follow();
 handoffs.follow();
+shown.show();
 
 /**
  * @param {import("./lease.js").Control} control
@@ -79,14 +80,15 @@ function title() {
 /** Draw a frame around what the first request is about, where the screen is on the page by now. */
 function point() {
   const region = handoffs.open.find((handoff) => handoff.region)?.region;
-  const canvas = /** @type {HTMLCanvasElement | null} */ (screen.querySelector("canvas"));
+  const place = shown.place();
   const frame = find("#region");
-  frame.hidden = !region || !canvas;
-  if (!region || !canvas) return;
-  const [shown, around] = [canvas.getBoundingClientRect(), find("main").getBoundingClientRect()];
-  const scale = shown.width / canvas.width;
-  frame.style.left = `${shown.left - around.left + region.x * scale}px`;
-  frame.style.top = `${shown.top - around.top + region.y * scale}px`;
+  frame.hidden = !region || !place;
+  if (!region || !place) return;
+  const main = find("main");
+  const around = main.getBoundingClientRect();
+  const scale = place.box.width / place.width;
+  frame.style.left = `${place.box.left - around.left - main.clientLeft + region.x * scale}px`;
+  frame.style.top = `${place.box.top - around.top - main.clientTop + region.y * scale}px`;
   frame.style.width = `${region.width * scale}px`;
   frame.style.height = `${region.height * scale}px`;
 }
@@ -101,6 +103,7 @@ function broken(reason) {
 function pictured(state) {
   const said = find("#picture");
   said.hidden = state === "connected";
+  find("main").dataset.picture = state;
   if (state === "connected") setTimeout(point, 500); // the picture is fitted by then
   said.textContent = say(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
 }

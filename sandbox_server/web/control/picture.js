@@ -1,39 +1,104 @@
-// The computer's screen on the page, whatever brings it: VNC, or the stream where the address says `?picture=stream`.
-
-import { Viewer } from "/static/vnc/viewer.js";
+// The computer's screen on the page: the stream, or VNC where the stream cannot be shown or the address says `?picture=vnc`.
 
 /**
- * @typedef {object} Picture
- * @property {(text: string) => void} paste put a text on the desktop's clipboard
- * @property {(text: string) => void} type type it key by key
+ * @typedef {import("../view/tandem-view.js").TandemView} TandemView
+ * @typedef {"connecting" | "connected" | "lost" | "refused"} State
+ * @typedef {object} Listener
+ * @property {(state: State) => void} state
+ * @property {(text: string) => void} copied text that was copied on the desktop
+ * @typedef {object} Source
+ * @property {(text: string) => void} paste
+ * @property {(text: string) => void} type
  * @property {() => void} focus
+ * @property {() => {box: DOMRect, width: number} | undefined} place
  */
 
-/**
- * @param {HTMLElement} screen
- * @param {(state: "connecting" | "connected" | "lost" | "refused") => void} state
- * @param {(text: string) => void} copied
- * @returns {Promise<Picture>}
- */
-export async function picture(screen, state, copied) {
-  return new URL(location.href).searchParams.get("picture") === "stream" ? stream(screen, state, copied) : vnc(screen, state, copied);
+/** How often the stream may fail before it was ever seen. */
+const TRIES = 4;
+
+export class Picture {
+  /** @type {Source | undefined} */
+  #source;
+
+  /**
+   * @param {HTMLElement} screen
+   * @param {Listener} listener
+   */
+  constructor(screen, listener) {
+    this.screen = screen;
+    this.listener = listener;
+  }
+
+  /** Show the screen from now on; what brings it connects again by itself. */
+  async show() {
+    const wanted = new URL(location.href).searchParams.get("picture");
+    if (wanted === "vnc" || !(await streams())) return this.#vnc();
+    await this.#stream();
+  }
+
+  /** Put a text on the desktop's clipboard. @param {string} text */
+  paste(text) {
+    this.#source?.paste(text);
+  }
+
+  /** Type a text on the desktop, key by key. @param {string} text */
+  type(text) {
+    this.#source?.type(text);
+  }
+
+  focus() {
+    this.#source?.focus();
+  }
+
+  /** Where the screen is on the page, and how many pixels wide it is itself. */
+  place() {
+    return this.#source?.place();
+  }
+
+  async #stream() {
+    await import("/static/view/tandem-view.js");
+    const view = /** @type {TandemView} */ (document.createElement("tandem-view"));
+    let tries = TRIES;
+    view.addEventListener("clipboard", (event) => this.listener.copied(/** @type {CustomEvent} */ (event).detail.text));
+    view.addEventListener("state", (event) => {
+      const { state } = /** @type {CustomEvent} */ (event).detail;
+      this.listener.state(state);
+      if (state === "connected") tries = Infinity; // it is there: it comes back
+      if (state !== "lost" || --tries) return;
+      view.remove();
+      this.#vnc();
+    });
+    this.#source = {
+      paste: (text) => view.paste(text),
+      type: (text) => view.type(text),
+      focus: () => view.focus(),
+      place: () => ({ box: view.screen.getBoundingClientRect(), width: view.size.width }),
+    };
+    this.screen.append(view);
+  }
+
+  async #vnc() {
+    const { Viewer } = await import("/static/vnc/viewer.js");
+    const address = new URL("/websockify", location.origin);
+    address.protocol = address.protocol.replace("http", "ws");
+    const { state, copied } = this.listener;
+    const viewer = new Viewer(this.screen, { address, watch: false, quiet: true }, { state, copied, control: () => {} });
+    this.#source = {
+      paste: (text) => viewer.paste(text),
+      type: (text) => viewer.type(text),
+      focus: () => viewer.focus(),
+      place: () => {
+        const canvas = this.screen.querySelector("canvas");
+        return canvas ? { box: canvas.getBoundingClientRect(), width: canvas.width } : undefined;
+      },
+    };
+    viewer.connect();
+  }
 }
 
-/** @type {typeof picture} */
-async function vnc(screen, state, copied) {
-  const address = new URL("/websockify", location.origin);
-  address.protocol = address.protocol.replace("http", "ws");
-  const viewer = new Viewer(screen, { address, watch: false, quiet: true }, { state, control: () => {}, copied });
-  viewer.connect();
-  return viewer;
-}
-
-/** @type {typeof picture} */
-async function stream(screen, state, copied) {
-  await import("/static/view/tandem-view.js");
-  const view = /** @type {import("../view/tandem-view.js").TandemView} */ (document.createElement("tandem-view"));
-  view.addEventListener("state", (event) => state(/** @type {CustomEvent} */ (event).detail.state));
-  view.addEventListener("clipboard", (event) => copied(/** @type {CustomEvent} */ (event).detail.text));
-  screen.append(view);
-  return view;
+/** Whether this browser can show the stream, and this sandbox has one. */
+async function streams() {
+  if (!HTMLCanvasElement.prototype.transferControlToOffscreen) return false;
+  const page = await fetch("/stream/", { method: "HEAD" }).catch(() => null);
+  return page?.status !== 404;
 }

@@ -4,14 +4,16 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sandbox_server.drivers.devtools.devtools import Devtools
-from sandbox_server.drivers.devtools.downloads import MAX_DOWNLOADS, Download, Downloads
+from sandbox_server.drivers.devtools.downloads import MAX_DOWNLOADS, Download, Downloads, _copy
 from sandbox_server.drivers.files.files import Files
 from tests.drivers.devtools.conftest import Tab
+from tests.threads import Held, cancelled_in_the_middle
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -141,3 +143,20 @@ async def test_a_real_download_arrives(shared: Any, devtools: Devtools, files: F
         download = await waiting
     assert (download.suggested_filename, download.state, download.error) == ("data.bin", "completed", None)
     assert (home / "Downloads/data.bin").stat().st_size == 100_000
+
+
+async def test_a_file_stays_open_while_a_thread_reads_it(files: Files, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "late").write_text("whole")
+    opened = os.open(home / "late", os.O_RDONLY)
+    held = Held(os.read, lambda fd, _: os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+    monkeypatch.setattr("sandbox_server.drivers.devtools.downloads.os", SimpleNamespace(read=held))
+
+    async def deliver() -> None:
+        try:
+            with await files.access("download").stage(str(home / "copy")) as staged:
+                await _copy(opened, staged)
+        finally:
+            os.close(opened)
+
+    await cancelled_in_the_middle(asyncio.create_task(deliver()), held)
+    assert held.notes == ["late"]

@@ -71,8 +71,7 @@ async def test_code_that_takes_too_long_is_stopped_and_the_variables_stay(node_s
 
 async def test_a_process_that_does_not_answer_any_more_is_ended(node_sessions: Sessions) -> None:
     session, _ = await node_sessions.create("s", None, None)
-    await run(session, "setTimeout(() => { while (true); }, 1); 1")
-    late = await run(session, "1", timeout=1)
+    late = await run(session, "setImmediate(() => { while (true); }); await new Promise(() => {})", timeout=1)
     after = await run(session, "2")
 
     assert (late.status, "process ended" in late.notes[-1]) == ("timeout", True)

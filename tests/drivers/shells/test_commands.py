@@ -1,3 +1,4 @@
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +13,9 @@ from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.status import FileStatus
 from sandbox_server.drivers.files.stream import OpenFile, StagedFile
+from sandbox_server.drivers.shells import commands
 from sandbox_server.drivers.shells.commands import MAX_COMMAND, CommandFile, Recall, ShellCommand, ShellStatus
+from tests.threads import Held
 
 if TYPE_CHECKING:
     from tests.conftest import FileWorkers
@@ -217,3 +220,23 @@ async def test_where_a_file_is_copied_into_place_each_command_still_arrives(
             assert path.read_bytes() == command.encode()
         await file.withdraw()
         assert path.read_bytes() == b""
+
+
+@pytest.mark.anyio
+async def test_a_file_that_is_closed_while_a_thread_writes_it_is_written_and_no_other(
+    file: CommandFile, path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await file.create(b"nonce\n")
+    held = Held(commands._overwrite)
+    monkeypatch.setattr(commands, "_overwrite", held)
+    command = ShellCommand("token", "x" * LARGE)
+    writing = asyncio.create_task(file.write(command))
+    await held.begun()
+    file.close()
+    others = [os.open(home / f"other{number}", os.O_CREAT | os.O_RDWR) for number in range(20)]  # one gets the number that was free
+    held.release()
+    await writing
+    assert [os.pread(fd, 10, 0) for fd in others] == [b""] * len(others)
+    assert path.read_bytes() == command.encode()
+    for fd in others:
+        os.close(fd)

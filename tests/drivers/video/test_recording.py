@@ -12,8 +12,11 @@ from PIL import Image
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.video.film import Film
 from sandbox_server.drivers.video.recording import Options, Recording
+from tests.conftest import until
 from tests.drivers.video.films import BLUE, GREEN, RED, colours, loudness, plain, shown, size
+from tests.threads import Held, cancelled_in_the_middle
 
 pytestmark = pytest.mark.anyio
 
@@ -154,3 +157,15 @@ async def test_sound_comes_with_the_pictures(file: Path, tasks: Tasks) -> None:
     await scene.show(plain(BLUE), times=10)
     await recording.stop()
     assert max(loudness(file)) > 15000
+
+
+@pytest.mark.parametrize("middle", ["__init__", "show"])
+async def test_a_recording_that_is_cancelled_keeps_its_file_open_until_its_thread_has_ended(
+    file: Path, monkeypatch: pytest.MonkeyPatch, middle: str
+) -> None:
+    recording = recording_of(Scene(), file)
+    held = Held(getattr(Film, middle), lambda *_: os.path.exists(f"/proc/self/fd/{recording._fd}"))
+    monkeypatch.setattr(Film, middle, lambda *given, **named: held(*given, **named))
+    await cancelled_in_the_middle(asyncio.create_task(recording.run()), held)
+    assert set(held.notes) == {True}
+    await asyncio.to_thread(until, lambda: not os.path.exists(f"/proc/self/fd/{recording._fd}"))

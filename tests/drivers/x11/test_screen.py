@@ -9,9 +9,11 @@ from PIL import Image
 from Xlib import display as xlib
 
 from sandbox_server.core.errors import Conflict
+from sandbox_server.drivers.x11 import screen
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.screen import MAX_SIZE, MIN_SIZE, Region
+from sandbox_server.drivers.x11.screen import MAX_PICTURES, MAX_SIZE, MIN_SIZE, Region
 from tests.drivers.x11.conftest import Program, XServer
+from tests.threads import Held, cancelled_in_the_middle
 
 pytestmark = pytest.mark.anyio
 
@@ -96,3 +98,10 @@ async def test_a_screen_that_changes_all_the_time_does_not_settle(desktop: Deskt
     painting.cancel()
     painter.close()
     assert not settled
+
+
+async def test_pictures_that_nobody_waits_for_any_more_count_until_they_are_made(desktop: Desktop, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(screen._shot, lambda *_: desktop.screen._free._value)
+    monkeypatch.setattr(screen, "_shot", held)
+    await cancelled_in_the_middle(asyncio.create_task(desktop.screen.shoot("png")), held)
+    assert held.notes == [MAX_PICTURES - 1]

@@ -1,30 +1,17 @@
-"""The messages of the stream, as docs/stream-protocol.md describes them: bytes in, values out, and the other way round.
-
-Sans-io. Numbers are little-endian. One WebSocket message holds one message.
-"""
+"""What a viewer says: values in, bytes out, and the other way round."""
 
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-VERSION = 1
 MAX_UP = 1 << 21
 """Longest message of a viewer, in bytes: a clipboard of a million characters."""
 MAX_TEXT = 1 << 20
 """Longest text for the clipboard, in bytes of UTF-8."""
+MAX_SIGNAL = 1024
+"""Longest text of a signal."""
 MAX_TYPED = 4096
 """Longest text that is typed: meanwhile nothing else of the viewer is listened to."""
-MAY_ACT = 1
-"""Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count, or may take control."""
-DRIVES = 2
-"""Another: they count now."""
-
-HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP = range(1, 10)
-EXACT, MOVES, JPEG, FILM, FILM_ENDS = range(1, 6)
-LAST = 1
-"""Flag of the part that ends a frame."""
-KEY_FRAME = 1
-"""Flag of a film's picture that needs none before it."""
 
 
 class BadMessage(ValueError):
@@ -41,10 +28,11 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """A frame is on the viewer's screen, `milliseconds` after its last part arrived."""
+    """A frame is on the viewer's screen, `milliseconds` after its last part arrived, which was `receiving` after its first."""
 
     frame: int
     milliseconds: int
+    receiving: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +93,18 @@ class Whole:
     """The viewer has lost what it had."""
 
 
-type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Ping | Visible | Whole
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What opens a channel of datagrams, as `transport.signals` describes it."""
+
+    text: str
+
+
+type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Ping | Visible | Whole | Signal
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
-    2: (struct.Struct("<IH"), Ack),
+    2: (struct.Struct("<IHH"), Ack),
     3: (struct.Struct("<HHB"), Point),
     4: (struct.Struct("<hh"), Wheel),
     5: (struct.Struct("<IB"), lambda keysym, down: Key(keysym, down=bool(down))),
@@ -117,8 +112,7 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     9: (struct.Struct("<B"), lambda visible: Visible(bool(visible))),
     10: (struct.Struct("<"), Whole),
 }
-_TYPED = 6
-_TEXTS: dict[int, Callable[[str], FromViewer]] = {6: Text, 7: Copied}
+_TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
 
 
 def parse(message: bytes) -> FromViewer:
@@ -127,7 +121,8 @@ def parse(message: bytes) -> FromViewer:
         raise BadMessage(f"a message has 1 to {MAX_UP} bytes")
     number, body = message[0], message[1:]
     if number in _TEXTS:
-        return _TEXTS[number](_text(body, MAX_TYPED if number == _TYPED else MAX_TEXT))
+        most, made_of = _TEXTS[number]
+        return made_of(_text(body, most))
     if number not in _UP:
         raise BadMessage(f"there is no message {number}")
     form, made = _UP[number]
@@ -151,7 +146,7 @@ def said(message: FromViewer) -> bytes:
         case Hello():
             return struct.pack("<BBB", 1, message.version, message.films)
         case Ack():
-            return struct.pack("<BIH", 2, message.frame, message.milliseconds)
+            return struct.pack("<BIHH", 2, message.frame, message.milliseconds, message.receiving)
         case Point():
             return struct.pack("<BHHB", 3, message.x, message.y, message.buttons)
         case Wheel():
@@ -166,73 +161,5 @@ def said(message: FromViewer) -> bytes:
             return struct.pack("<BB", 9, message.visible)
         case Whole():
             return b"\x0a"
-
-
-def hello(session: int, rights: int, width: int, height: int) -> bytes:
-    """The server's first message."""
-    return struct.pack("<BBBIHH", HELLO, VERSION, rights, session, width, height)
-
-
-def size(width: int, height: int) -> bytes:
-    """The screen has another size now; the viewer has nothing of it."""
-    return struct.pack("<BHH", SIZE, width, height)
-
-
-def part(frame: int, operations: bytes, *, last: bool) -> bytes:
-    """Some operations of a frame."""
-    return struct.pack("<BBI", PART, LAST if last else 0, frame) + operations
-
-
-def exact(packed: bytes, length: int) -> bytes:
-    """Operation: exact rects, compressed; `length` is what they have uncompressed."""
-    return struct.pack("<BII", EXACT, length, len(packed)) + packed
-
-
-def moves(body: bytes) -> bytes:
-    """Operation: pixels that are elsewhere now; `body` holds `pixels.Move`s."""
-    return struct.pack("<BH", MOVES, len(body) // 12) + body
-
-
-def jpeg(area: tuple[int, int, int, int], body: bytes) -> bytes:
-    """Operation: a rect as a JPEG, to be repaid exactly later."""
-    return struct.pack("<BHHHHI", JPEG, *area, len(body)) + body
-
-
-def film(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
-    """Operation: the next picture of a film."""
-    return struct.pack("<BBBHHHHI", FILM, number, KEY_FRAME if key else 0, *area, len(body)) + body
-
-
-def film_ends(number: int) -> bytes:
-    """Operation: a film has no more pictures; what was under it follows exactly."""
-    return struct.pack("<BB", FILM_ENDS, number)
-
-
-def cursor(hot: tuple[int, int], extent: tuple[int, int], packed: bytes) -> bytes:
-    """The pointer looks like this: compressed pixels of blue, green, red and alpha, which is multiplied in."""
-    return struct.pack("<BHHHHI", CURSOR, *extent, *hot, len(packed)) + packed
-
-
-def pointer(x: int, y: int) -> bytes:
-    """Somebody else has put the pointer there."""
-    return struct.pack("<BHH", POINTER, x, y)
-
-
-def pong(number: int) -> bytes:
-    """The answer to a `Ping`."""
-    return struct.pack("<BI", PONG, number)
-
-
-def rights(held: int) -> bytes:
-    """What this viewer may do from now on."""
-    return struct.pack("<BB", RIGHTS, held)
-
-
-def clipboard(text: str) -> bytes:
-    """What was copied on the desktop."""
-    return bytes([CLIPBOARD]) + text.encode()
-
-
-def desktop(*, running: bool) -> bytes:
-    """Whether there is a desktop; while there is none, the picture is what it was last."""
-    return struct.pack("<BB", DESKTOP, running)
+        case Signal():
+            return b"\x0b" + message.text.encode()

@@ -1,0 +1,32 @@
+"""What frames are made of: each of these is one operation of a part."""
+
+import struct
+
+EXACT, MOVES, JPEG, FILM, FILM_ENDS = range(1, 6)
+KEY_FRAME = 1
+"""Flag of a film's picture that needs none before it."""
+
+
+def exact(packed: bytes, length: int) -> bytes:
+    """Operation: exact rects, compressed; `length` is what they have uncompressed."""
+    return struct.pack("<BII", EXACT, length, len(packed)) + packed
+
+
+def moves(body: bytes) -> bytes:
+    """Operation: pixels that are elsewhere now; `body` holds `pixels.Move`s."""
+    return struct.pack("<BH", MOVES, len(body) // 12) + body
+
+
+def jpeg(area: tuple[int, int, int, int], body: bytes) -> bytes:
+    """Operation: a rect as a JPEG, to be repaid exactly later."""
+    return struct.pack("<BHHHHI", JPEG, *area, len(body)) + body
+
+
+def film(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
+    """Operation: the next picture of a film."""
+    return struct.pack("<BBBHHHHI", FILM, number, KEY_FRAME if key else 0, *area, len(body)) + body
+
+
+def film_ends(number: int) -> bytes:
+    """Operation: a film has no more pictures; what was under it follows exactly."""
+    return struct.pack("<BB", FILM_ENDS, number)

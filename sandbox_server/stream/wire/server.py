@@ -1,0 +1,63 @@
+"""What the server says: each of these makes one message."""
+
+import struct
+
+VERSION = 1
+MAY_ACT = 1
+"""Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count, or may take control."""
+DRIVES = 2
+"""Another: they count now."""
+
+HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
+LAST = 1
+"""Flag of the part that ends a frame."""
+
+
+def hello(session: int, rights: int, width: int, height: int) -> bytes:
+    """The server's first message."""
+    return struct.pack("<BBBIHH", HELLO, VERSION, rights, session, width, height)
+
+
+def size(width: int, height: int) -> bytes:
+    """The screen has another size now; the viewer has nothing of it."""
+    return struct.pack("<BHH", SIZE, width, height)
+
+
+def part(frame: int, operations: bytes, *, last: bool) -> bytes:
+    """Some operations of a frame."""
+    return struct.pack("<BBI", PART, LAST if last else 0, frame) + operations
+
+
+def cursor(hot: tuple[int, int], extent: tuple[int, int], packed: bytes) -> bytes:
+    """The pointer looks like this: compressed pixels of blue, green, red and alpha, which is multiplied in."""
+    return struct.pack("<BHHHHI", CURSOR, *extent, *hot, len(packed)) + packed
+
+
+def pointer(x: int, y: int) -> bytes:
+    """Somebody else has put the pointer there."""
+    return struct.pack("<BHH", POINTER, x, y)
+
+
+def pong(number: int) -> bytes:
+    """The answer to a `Ping`."""
+    return struct.pack("<BI", PONG, number)
+
+
+def rights(held: int) -> bytes:
+    """What this viewer may do from now on."""
+    return struct.pack("<BB", RIGHTS, held)
+
+
+def clipboard(text: str) -> bytes:
+    """What was copied on the desktop."""
+    return bytes([CLIPBOARD]) + text.encode()
+
+
+def desktop(*, running: bool) -> bytes:
+    """Whether there is a desktop; while there is none, the picture is what it was last."""
+    return struct.pack("<BB", DESKTOP, running)
+
+
+def signal(kind: int, text: str = "") -> bytes:
+    """What a viewer needs to open a channel of datagrams, as `transport.signals` describes it."""
+    return bytes([SIGNAL, kind]) + text.encode()

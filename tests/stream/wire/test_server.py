@@ -1,0 +1,30 @@
+"""What the server says, as a viewer reads it."""
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.zstd import compress
+
+
+def test_a_viewer_reads_what_the_server_says() -> None:
+    picture = ViewerPicture()
+    for message in (
+        wire.hello(7, wire.MAY_ACT, 16, 8),
+        wire.size(8, 16),
+        wire.cursor((1, 2), (1, 1), compress(bytes(4))),
+        wire.pointer(3, 4),
+        wire.rights(wire.MAY_ACT | wire.DRIVES),
+        wire.clipboard("copied"),
+        wire.desktop(running=False),
+        wire.pong(9),
+    ):
+        assert picture.take(message) is None
+    assert (picture.canvas.width, picture.canvas.height) == (8, 16)
+    assert picture.rights == wire.MAY_ACT | wire.DRIVES
+    assert not picture.running
+
+
+def test_the_last_part_ends_a_frame() -> None:
+    picture = ViewerPicture()
+    picture.take(wire.hello(7, 0, 8, 8))
+    assert picture.take(wire.part(1, b"", last=False)) is None
+    assert picture.take(wire.part(1, b"", last=True)) == 1
