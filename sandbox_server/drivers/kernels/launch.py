@@ -20,6 +20,8 @@ from typing import Any
 
 SESSION = "TANDEM_SESSION"
 """The variable that says whose the kernel is. Other processes read it from the memory in which the kernel was given it."""
+FORK_LINGERS = 3000
+"""Milliseconds that a process which code has forked waits at its end for what it printed to be taken."""
 IMPORTED_AT_THE_START = (
     "IPython.core.completerlib",
     "IPython.core.debugger",
@@ -69,7 +71,10 @@ def run(described: "dict[str, Any]") -> None:
     # It is told where to listen, and writes that nowhere.
     IPKernelApp.init_connection_file = lambda app: app.load_connection_info(described)
     IPKernelApp.write_connection_file = lambda app, **_: None
-    _bind_to(described.get("open", {}))
+    if "open" in described:
+        _bind_to(described["open"])
+    elif described["transport"] == "ipc":
+        _take_from_forks(f"ipc://{described['ip']}-forks")
     try:
         tempfile.gettempdir()
     except FileNotFoundError:  # a cell's name has the directory in it, although nothing is written there
@@ -96,8 +101,34 @@ def _bind_to(made: Mapping[str, int]) -> None:
             self.setsockopt(zmq.USE_FD, made[address])
         return bind(self, address)
 
-    if made:
-        zmq.Socket.bind = bind_or_take
+    zmq.Socket.bind = bind_or_take
+
+
+def _take_from_forks(address: str) -> None:
+    """Take at an address what processes print that code has forked of the kernel; it would listen on a port of TCP for that.
+
+    A fenced process could make no socket for such an address, so a kernel behind a fence keeps the port.
+    """
+    import zmq
+    from ipykernel import iostream, kernelapp
+    from zmq.eventloop.zmqstream import ZMQStream
+
+    class Output(iostream.IOPubThread):  # type: ignore[misc] # it has no types here
+        def _setup_pipe_in(self) -> None:
+            self._pipe_uuid = os.urandom(16)
+            taken = self.socket.context.socket(zmq.PULL)
+            taken.bind(address)
+            self._pipe_in = ZMQStream(taken, self.io_loop)
+            self._pipe_in.on_recv(self._handle_pipe_msg)
+
+        def _setup_pipe_out(self) -> tuple[Any, Any]:
+            context = zmq.Context()
+            sent = context.socket(zmq.PUSH)
+            sent.linger = FORK_LINGERS
+            sent.connect(address)
+            return context, sent
+
+    kernelapp.IOPubThread = Output
 
 
 def _leave_to(kernel: int) -> Callable[[], None]:
