@@ -127,10 +127,10 @@ def test_code_server_is_the_page_that_a_program_and_a_preview_get(code: Sandbox)
 @pytest.mark.parametrize("port", [8888, 8200])
 @pytest.mark.parametrize("more", [(), ("-H", "Connection: upgrade", "-H", "Upgrade: websocket")])
 def test_a_page_of_another_name_cannot_reach_an_editor_directly(started: Sandbox, code: Sandbox, port: int, more: tuple[str, ...]) -> None:
-    status = ("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *more)
+    status = ("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}")
     address = f"http://127.0.0.1:{port}/jupyter/api"
 
-    assert started.run(*status, "-H", "Host: evil.example", address).stdout == "403"
+    assert started.run(*status, *more, "-H", "Host: evil.example", address).stdout == "403"
     assert code.run(*status, address).stdout != "403"
 
 
