@@ -1,8 +1,8 @@
 """What of the gateway's configuration depends on the settings: where it listens, and where the editors do."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from sandbox_server.code_settings import Code
 from sandbox_server.settings import Gateway
 
 
@@ -22,7 +22,6 @@ def listen(settings: Gateway, *, has_ipv6: bool) -> str:
     return "\n".join([*lines, f"client_max_body_size {settings.max_body_bytes};", ""])
 
 
-def upstreams(settings: Code) -> str:
-    """Write the `upstream` blocks of the editors, which nginx reads as it starts, whether they run or not."""
-    ports = {"jupyter": settings.jupyterlab_port, "code-server": settings.code_server_port}
+def upstreams(ports: Mapping[str, int]) -> str:
+    """Write the `upstream` blocks of the editors, by name and loopback port, which nginx reads as it starts, whether they run or not."""
     return "".join(f"upstream {name} {{ server 127.0.0.1:{port} max_fails=0; }}\n" for name, port in ports.items())

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from sandbox_server.code_settings import Code
 from sandbox_server.drivers import nginx
 from sandbox_server.plugins.findings import Findings
 from sandbox_server.settings import Gateway, Paths
@@ -32,7 +31,7 @@ def _refusals(paths: Paths, folder: Path) -> Iterable[str]:
     (folder / "run/nginx").mkdir(parents=True)
     (folder / "run/nginx/components").symlink_to(folder / "nginx/components")
     (folder / "run/nginx/listen.conf").write_text(nginx.listen(Gateway(port=1, ipv4=None, ipv6=None), has_ipv6=False), encoding="ascii")
-    (folder / "run/nginx/upstreams.conf").write_text(nginx.upstreams(Code()), encoding="ascii")
+    (folder / "run/nginx/upstreams.conf").write_text(nginx.upstreams({"jupyter": 1, "code-server": 1}), encoding="ascii")
     _listen_on(folder / "run/nginx/listen.conf", folder / "run/public.sock")
     command = ["nginx", "-t", "-q", "-c", str(folder / "nginx/nginx.conf")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from sandbox_server.code_settings import Code
 from sandbox_server.drivers.nginx import has_ipv6, listen, upstreams
 from sandbox_server.settings import Gateway
 
@@ -23,8 +22,8 @@ def test_ipv6_is_there_when_an_interface_has_an_address(tmp_path: Path) -> None:
     assert has_ipv6(str(tmp_path))
 
 
-def test_an_editor_is_where_its_variable_says() -> None:
-    found = upstreams(Code(jupyterlab_port=9001))
+def test_an_editor_is_where_it_is_said() -> None:
+    found = upstreams({"jupyter": 9001, "code-server": 8200})
 
     assert "upstream jupyter { server 127.0.0.1:9001 " in found
     assert "upstream code-server { server 127.0.0.1:8200 " in found

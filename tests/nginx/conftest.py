@@ -17,7 +17,6 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from sandbox_server.code_settings import Code
 from sandbox_server.core import Call, Model, Socket, operation
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
@@ -214,7 +213,7 @@ class Gateway:
             file.write_text(text.replace("/opt/tandem/", f"{ROOT}/"))
         (run / "nginx/components").symlink_to(self.folder / "nginx/components")
         (run / "nginx/listen.conf").write_text(listen(GatewaySettings(port=self.port, ipv4="127.0.0.1"), has_ipv6=False))
-        (run / "nginx/upstreams.conf").write_text(upstreams(Code()))
+        (run / "nginx/upstreams.conf").write_text(upstreams({"jupyter": 8888, "code-server": 8200}))
 
     def send(self, raw: bytes) -> bytes:
         """Send bytes as they are; everything that comes back until the connection closes."""
