@@ -1,7 +1,12 @@
 """Who is let in: whoever the gateway says may look; what they send counts if they may act."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
 import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse
+from websockets.sync.server import ServerConnection, unix_serve
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.app import UNSUPPORTED, create
@@ -15,6 +20,24 @@ VIEW = {"x-sandbox-caller": "key", "x-sandbox-scopes": "view"}
 CONTROL = {"x-sandbox-caller": "key", "x-sandbox-scopes": "view control"}
 
 
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[str]:
+    """The API's socket, where every viewer is told that it may see."""
+
+    def serve(connection: ServerConnection) -> None:
+        connection.send('{"epoch": 1, "drives": false, "sees": true}')
+        for _ in connection:
+            pass
+
+    path = str(tmp_path / "api.sock")
+    with unix_serve(serve, path) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        yield path
+        server.shutdown()
+        serving.join()
+
+
 @pytest.mark.parametrize(("headers", "status"), [({}, 401), ({"x-sandbox-caller": "key", "x-sandbox-scopes": "shell"}, 403)])
 def test_who_may_not_look_is_not_let_in(headers: dict[str, str], status: int) -> None:
     with TestClient(create(":99", "/nonexistent")) as client, pytest.raises(WebSocketDenialResponse) as refused:
@@ -23,9 +46,9 @@ def test_who_may_not_look_is_not_let_in(headers: dict[str, str], status: int) ->
 
 
 @pytest.mark.parametrize(("headers", "rights"), [(VIEW, 0), (CONTROL, wire.MAY_ACT)])
-def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, headers: dict[str, str], rights: int) -> None:
+def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, api: str, headers: dict[str, str], rights: int) -> None:
     picture = ViewerPicture()
-    with TestClient(create(xserver.name, "/nonexistent")) as client, client.websocket_connect("/stream/socket", headers=headers) as socket:
+    with TestClient(create(xserver.name, api)) as client, client.websocket_connect("/stream/socket", headers=headers) as socket:
         socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
         while picture.take(socket.receive_bytes()) is None:
             continue

@@ -36,9 +36,11 @@ AROUND = 60
 
 _FORMATS: dict[str, Literal["png", "jpeg"]] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg"}
 _SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight, devicePixelRatio]"
-_INPUT = re.compile(r'<input\b(?:[^>"]|"[^"]*")*>', re.IGNORECASE)
+MAX_TAG = 16384
+"""Characters of a tag: what is longer is no field for a password."""
+_INPUT = re.compile(r'<input\b(?:[^>"]++|"[^"]*+")*+>')
 _PASSWORD = re.compile(r'\stype="password"', re.IGNORECASE)
-_FILLED = re.compile(r'\svalue="[^"]*"', re.IGNORECASE)
+_FILLED = re.compile(r'\svalue="[^"]*"')
 _HTML = "(element, outer) => outer ? element.outerHTML : element.innerHTML"
 
 
@@ -106,7 +108,14 @@ class Markdown(Model):
 
 def without_passwords(html: str) -> str:
     """Markup, as a browser writes it, without the values of its fields for passwords."""
-    return _INPUT.sub(lambda found: _FILLED.sub(' value="(hidden)"', found[0]) if _PASSWORD.search(found[0]) else found[0], html)
+    pieces, done = [], 0
+    for found in _PASSWORD.finditer(html):
+        start = html.rfind("<input", max(done, found.start() - MAX_TAG), found.start())
+        tag = _INPUT.match(html, start, start + MAX_TAG) if start >= 0 else None
+        if tag and tag.end() > found.start():
+            pieces += [html[done:start], _FILLED.sub(' value="(hidden)"', tag[0])]
+            done = tag.end()
+    return "".join(pieces) + html[done:]
 
 
 class Reading:

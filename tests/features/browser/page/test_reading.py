@@ -146,7 +146,10 @@ async def test_what_is_not_in_the_page_is_not_found(pages: Pages) -> None:
 
 
 def test_markup_leaves_out_what_a_password_field_holds() -> None:
-    html = '<input name="a>b" type="password" value="hunter2"><INPUT value="x" TYPE="PASSWORD"><input type="text" value="ann"><p value="y">'
-    assert without_passwords(html) == (
-        '<input name="a>b" type="password" value="(hidden)"><INPUT value="(hidden)" TYPE="PASSWORD"><input type="text" value="ann"><p value="y">'
-    )
+    html = '<p>type="password"<input name="a>b" type="password" value="hunter2"><input value="x" type="PASSWORD"><input value="ann">'
+    assert without_passwords(html) == html.replace("hunter2", "(hidden)").replace('"x"', '"(hidden)"')
+
+
+def test_markup_that_is_none_costs_little() -> None:
+    html = '<input "' * 20_000 + ' type="password"' * 20_000
+    assert without_passwords(html) == html
