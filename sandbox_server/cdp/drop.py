@@ -12,10 +12,11 @@ from sandbox_server.core.results import Model
 
 MAX_LENGTH = 4096
 WORLD = "tandem-drop"
-_FIND = """(selector) => { const found = document.querySelector(selector);
+_FIND = """(origin, selector) => { if (self.origin !== origin) return false;
+  const found = document.querySelector(selector);
   return found && found.matches('input, textarea') && !found.disabled && !found.readOnly ? found : null }"""
 _FILL = """function (origin, value) {
-  if (location.origin !== origin || !this.isConnected) return -1;
+  if (self.origin !== origin || !this.isConnected) return -1;
   const own = this instanceof HTMLInputElement ? HTMLInputElement : HTMLTextAreaElement;
   this.style.setProperty("-webkit-text-security", "disc", "important");
   this.focus();
@@ -57,25 +58,28 @@ async def put(link: Link, strip: Strip, drop: Drop) -> None:
 
 async def _fill(insider: Insider, session: str, drop: Drop) -> None:
     tree = (await insider.command("Page.getFrameTree", session))["frameTree"]
-    frames = [frame["id"] for frame in _frames(tree) if frame.get("securityOrigin") == drop.origin]
-    if not frames:
-        raise Conflict(f"the page in front is not of {drop.origin}: nothing was filled in", reason="other_origin", origin=drop.origin)
-    for frame in frames:
-        if (field := await _found(insider, session, frame, drop.selector)) is not None:
+    there = False
+    for frame in _frames(tree):
+        found = await _found(insider, session, frame["id"], drop)
+        if field := found.get("objectId"):
             return await _put(insider, session, field, drop)
-    raise Conflict("there is no field of that selector that can be filled in", reason="no_field", selector=drop.selector)
+        there = there or found.get("value") is not False
+    if there:
+        raise Conflict("there is no field of that selector that can be filled in", reason="no_field", selector=drop.selector)
+    raise Conflict(f"the page in front is not of {drop.origin}: nothing was filled in", reason="other_origin", origin=drop.origin)
 
 
-async def _found(insider: Insider, session: str, frame: str, selector: str) -> str | None:
-    """The field, as an object of a world that the page has no part in; None where there is none."""
+async def _found(insider: Insider, session: str, frame: str, drop: Drop) -> Object:
+    """The field, as an object of a world that the page has no part in;
+    without an id where there is none, false where it is another origin."""
     context = (await insider.command("Page.createIsolatedWorld", session, frameId=frame, worldName=WORLD))["executionContextId"]
-    given = [{"value": selector}]
+    given = [{"value": drop.origin}, {"value": drop.selector}]
     answer = await insider.command(
         "Runtime.callFunctionOn", session, functionDeclaration=_FIND, executionContextId=context, arguments=given
     )
     if "exceptionDetails" in answer:
-        raise Conflict(f"{selector!r} is no CSS selector", reason="no_field", selector=selector)
-    found: str | None = answer["result"].get("objectId")
+        raise Conflict(f"{drop.selector!r} is no CSS selector", reason="no_field", selector=drop.selector)
+    found: Object = answer["result"]
     return found
 
 

@@ -86,10 +86,10 @@ class Handoffs:
         says why nothing, or not all, was filled in.
         """
         _check_person(call)
-        field = self._desk.secret_field(request.id, request.name)
+        field = self._desk.secret_field(request.id, request.field)
         await self._desk.claim(request.id, call.caller.name)
         await self._drop(field.origin or "", field.selector or "", request.secret.get_secret_value())
-        return await self._desk.dropped(request.id, request.name)
+        return await self._desk.dropped(request.id, request.field)
 
     @operation("POST /v1/handoffs/{id}/reply", scope="view")
     async def reply_handoff(self, request: AnswerHandoff, call: Call) -> Handoff:

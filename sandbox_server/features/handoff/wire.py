@@ -102,8 +102,8 @@ class AnswerHandoff(HandoffRef):
 
 
 class DropSecret(HandoffRef):
-    name: Annotated[str, Field(max_length=64)]
-    """The field."""
+    field: Annotated[str, Field(max_length=64)]
+    """Its name."""
     secret: Annotated[SecretStr, Field(min_length=1, max_length=4096)]
     """What is put into the page; it is kept nowhere and told to nobody."""
 

@@ -44,7 +44,7 @@ export class Secrets {
       event.preventDefault();
       const secret = input.value;
       input.value = error.textContent = "";
-      await call("POST", `/v1/handoffs/${id}/secret`, { body: { name, secret } }).catch((/** @type {Error} */ failure) => {
+      await call("POST", `/v1/handoffs/${id}/secret`, { body: { field: name, secret } }).catch((/** @type {Error} */ failure) => {
         error.textContent = say("failed", { reason: failure.message });
       });
     };

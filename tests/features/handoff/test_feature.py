@@ -123,13 +123,13 @@ async def test_a_secret_goes_into_the_page_and_nowhere_else(calls: Calls) -> Non
     pin = {"name": "pin", "label": "PIN", "secret": True, "selector": "#pin", "origin": "https://bank.example"}
     asked = await calls.ask(AGENT, "request_human", kind="login", reason="Sign in.", fields=[pin])
     with pytest.raises(PermissionDenied):
-        await calls.ask(AGENT, "drop_secret", id=asked.id, name="pin", secret="hunter22")
+        await calls.ask(AGENT, "drop_secret", id=asked.id, field="pin", secret="hunter22")
     with pytest.raises(NotFound):
-        await calls.ask(ANN, "drop_secret", id=asked.id, name="other", secret="hunter22")
-    told = await calls.ask(ANN, "drop_secret", id=asked.id, name="pin", secret="hunter22")
+        await calls.ask(ANN, "drop_secret", id=asked.id, field="other", secret="hunter22")
+    told = await calls.ask(ANN, "drop_secret", id=asked.id, field="pin", secret="hunter22")
     assert calls.drops == [("https://bank.example", "#pin", "hunter22")]
     assert (told.claimed_by, told.dropped) == ("ann", ["pin"])
     ended = await calls.ask(ANN, "answer_handoff", id=asked.id, outcome="done")
     assert "hunter22" not in ended.model_dump_json()
     with pytest.raises(Conflict):
-        await calls.ask(ANN, "drop_secret", id=asked.id, name="pin", secret="hunter22")
+        await calls.ask(ANN, "drop_secret", id=asked.id, field="pin", secret="hunter22")
