@@ -23,6 +23,8 @@ def part(shared: Shared) -> Part:
     settings, handoff = shared.settings, shared.settings.handoff
     store = HandoffStore(handoff.file or f"{settings.paths.run}/handoffs.db")
     desk = Desk(store)
+    if shared.receipts:
+        desk.receipted = shared.receipts
     desk.kept = HandoffEntries(shared.journal).kept
     if not handoff.webhook:
         return Part((Handoffs(desk),), (store, desk))

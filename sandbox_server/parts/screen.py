@@ -58,6 +58,7 @@ def part(shared: Shared) -> Part:
     owner, has_browser = shared.owner, "browser" not in settings.components.left_out
     devtools, recordings = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json")), PageRecordings(owner, files)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
+    shared.desktop, shared.downloads = desktop, downloads
     session, uploads, elements = BrowserSession(owner), Uploads(files, paths.spool), Elements()
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     shared.activity.recordings.extend((lambda: display.recording, lambda: recordings.recording))

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandbox_server.core import Model
+from sandbox_server.core.receipt import Receipt
 
 type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "free"]
 type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancelled"]
@@ -98,5 +99,7 @@ class Handoff(Model):
     choice: str | None = None
     closed_by: str | None = None
     closed_at: float | None = None
+    receipt: Receipt | None = None
+    """What the person changed who answered it."""
     deliveries: list[Delivery] = Field(default_factory=list)
     """How the webhook was told."""
