@@ -29,7 +29,13 @@ class Socket(Protocol):
     """What carries messages to and from a viewer."""
 
     async def send(self, message: bytes) -> None:
-        """Send one, as soon as there is room for it."""
+        """Send one, as soon as there is room for it and nothing more urgent waits."""
+
+    def heed(self, window: Window) -> None:
+        """Space what is sent by what is known of the way."""
+
+    def signalled(self, text: str) -> None:
+        """Take what a viewer says about another way. Raises BadMessage."""
 
     async def receive(self) -> bytes | None:
         """The next of the viewer's; None when it has gone."""
@@ -40,6 +46,8 @@ class Lease(Protocol):
 
     drives: bool
     """Whether it does now."""
+    sees: bool | None
+    """Whether the viewer may see the screen now; None while that is not known, and then it may not."""
     changed: Callable[[], None]
     """Called whenever that is different."""
 
@@ -109,18 +117,23 @@ class Viewer:
                     raise wire.BadMessage(f"this server speaks version {wire.VERSION}")
                 self._greeted, self._view.films = True, message.films
             case wire.Ack():
-                now = time.monotonic()
-                if self._window.acked(message.frame, now, shown_after=message.milliseconds / 1000):
-                    self._rate.learn(self._window, now)
+                self._acked(message, time.monotonic())
             case wire.Ping():
                 await self._socket.send(wire.pong(message.number))
             case wire.Visible():
                 self._visible = message.visible
             case wire.Whole():
                 await self._start_over()
+            case wire.Signal():
+                self._socket.signalled(message.text)
             case _:
                 await self._act(message)
         self._news.set()
+
+    def _acked(self, ack: wire.Ack, now: float) -> None:
+        if self._window.acked(ack.frame, now, ack.milliseconds / 1000, ack.receiving / 1000):
+            self._rate.learn(self._window, now)
+            self._socket.heed(self._window)
 
     async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
         if not self._caller.may("control"):
@@ -149,11 +162,19 @@ class Viewer:
             await self._tell()
             if self._may_look and self._has_news(begun):
                 with suppress(Unavailable):
-                    await self._send(await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic())))
+                    await self._look()
+
+    async def _look(self) -> None:
+        """Send what is new on the screen, unless it is hidden by the time that it is known."""
+        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic()))
+        if self._lease.sees:
+            await self._send(plan)
+        else:
+            await self._start_over()
 
     @property
     def _may_look(self) -> bool:
-        return self._visible and self._screen.running and self._window.is_open
+        return self._visible and bool(self._lease.sees) and self._screen.running and self._window.is_open
 
     def _has_news(self, now: float) -> bool:
         due = self._view.due_at
@@ -174,6 +195,9 @@ class Viewer:
         if self._screen.running != self._running:
             self._running = self._screen.running
             await self._socket.send(wire.desktop(running=self._running))
+        if not self._lease.sees:
+            self._copies = self._screen.copies
+            return
         if self._screen.cursor is not None and self._screen.cursor != self._cursor:
             self._cursor = shown = self._screen.cursor
             await self._socket.send(wire.cursor(shown.hot, (shown.width, shown.height), compress(shown.pixels)))
@@ -190,21 +214,22 @@ class Viewer:
             return
         with suppress(Unavailable):
             text = await self._hands.copied()
-            if text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
+            if self._lease.sees and text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
                 self._copied = text
                 await self._socket.send(wire.clipboard(text))
 
     @property
     def _held_rights(self) -> int:
+        hidden = wire.HIDDEN if self._lease.sees is False else 0
         if not self._caller.may("control"):
-            return 0
-        return wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
+            return hidden
+        return hidden | wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
 
     async def _keep_to_lease(self) -> None:
         if not self._lease.drives and self._hands.holds:
             with suppress(Unavailable):
                 await self._hands.let_go()
-        if self._frame and self._rights != self._held_rights:
+        if (self._frame or self._lease.sees is False) and self._rights != self._held_rights:
             self._rights = self._held_rights
             await self._socket.send(wire.rights(self._rights))
 

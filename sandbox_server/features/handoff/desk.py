@@ -5,12 +5,12 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import AskPerson, Handoff, Outcome
+from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Handoff, Outcome
 
 MAX_OPEN = 100
 
@@ -73,22 +73,35 @@ class Desk:
         found = self._open(handoff)
         if found.claimed_by not in (None, name):
             raise Conflict(f"{found.claimed_by} does this already", claimed_by=found.claimed_by)
-        return await self._change(found, status="claimed", claimed_by=name)
+        return await self._claimed(found, name)
+
+    def asks_privacy(self, name: str) -> bool:
+        """Whether somebody does what is asked where secrets are typed."""
+        return any(each.claimed_by == name and each.kind in PRIVATE_KINDS for each in self.listed("open"))
 
     async def assign(self, handoff: str, caller: Caller, to: str) -> Handoff:
         """Give one to somebody else; raises PermissionDenied for who has not claimed it and is no admin."""
         found = self._open(handoff)
         if found.claimed_by not in (None, caller.name) and not caller.may("admin"):
             raise PermissionDenied(f"{found.claimed_by} does this: only that person passes it on, or an admin")
-        return await self._change(found, status="claimed", claimed_by=to)
+        return await self._claimed(found, to)
 
-    async def close(self, handoff: str, by: str, outcome: Outcome, note: str = "", choice: str | None = None) -> Handoff:
-        """End one; raises Conflict if it has ended, or for a choice that was not offered."""
-        found = self._open(handoff)
-        if choice is not None and choice not in found.choices:
-            raise Conflict(f"{choice!r} is not among the choices", choices=found.choices)
-        ends = {"status": "closed", "outcome": outcome, "note": note, "choice": choice, "closed_by": by, "closed_at": self._now()}
-        return await self._change(found, **ends)
+    async def close(self, handoff: str, by: str, outcome: Outcome) -> Handoff:
+        """End one; raises Conflict if it has ended."""
+        return await self._end(self._open(handoff), by, outcome=outcome)
+
+    async def answer(self, answer: AnswerHandoff, by: str, where: Literal["view", "client"]) -> Handoff:
+        """End one as a person says; raises Conflict if it has ended, or for a choice or a field that was not offered."""
+        found = self._open(answer.id)
+        if answer.choice is not None and answer.choice not in found.choices:
+            raise Conflict(f"{answer.choice!r} is not among the choices", choices=found.choices)
+        asked = {field.name for field in found.fields if not field.secret}
+        if unknown := sorted(answer.values.keys() - asked):
+            raise Conflict(f"{unknown[0]!r} is not among the fields that come back", fields=sorted(asked))
+        return await self._end(found, by, answered_in=where, **answer.model_dump(exclude={"id"}))
+
+    async def _end(self, found: Handoff, by: str, **how: Any) -> Handoff:
+        return await self._change(found, status="closed", closed_by=by, closed_at=self._now(), **how)
 
     async def closed(self, handoff: str, seconds: float) -> Handoff:
         """Wait until one has ended, or so long; how it is then."""
@@ -131,6 +144,10 @@ class Desk:
         if found.status == "closed":
             raise Conflict(f"this has ended: {found.outcome}", outcome=found.outcome)
         return found
+
+    async def _claimed(self, found: Handoff, name: str) -> Handoff:
+        at = found.claimed_at if found.claimed_by == name else self._now()
+        return await self._change(found, status="claimed", claimed_by=name, claimed_at=at)
 
     async def _change(self, found: Handoff, **values: Any) -> Handoff:
         changed = found.model_copy(update=values)

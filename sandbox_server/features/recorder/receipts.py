@@ -128,9 +128,8 @@ class Receipts:
     def _hear(self, entry: dict[str, Any]) -> None:
         if entry["kind"] == "control":
             self._changed(entry)
-            return
         turn = self._turn
-        if turn is None or entry["actor"] != {"type": "person", "name": turn.person} or self._is_private(turn):
+        if turn is None or self._is_private(turn) or entry["actor"] != {"type": "person", "name": turn.person}:
             return
         if entry["kind"] == "command" and "session" in entry:
             turn.commands.append(entry["command"])
@@ -138,8 +137,10 @@ class Receipts:
             turn.inputs.update(entry["counts"])
 
     def _is_private(self, turn: _Turn) -> bool:
-        turn.private |= self._journal.private()
-        return turn.private
+        """Whether nothing is to be told of what is done now; that it was so once is told."""
+        private = self._journal.private()
+        turn.private |= private
+        return private
 
     async def _finish(self, turn: _Turn, ended: str, note: str) -> None:
         await asyncio.sleep(SETTLE_SECONDS)
@@ -150,9 +151,8 @@ class Receipts:
         self._made(receipt)
 
     async def _receipt(self, turn: _Turn, ended: str, note: str) -> Receipt:
-        private = self._is_private(turn)
         before, after, files = await asyncio.gather(turn.before, self._look(f"{turn.id}-after"), self._files(turn.began_at))
-        private |= self._is_private(turn)
+        hidden = self._is_private(turn)
         made = Receipt(
             id=turn.id,
             person=turn.person,
@@ -160,10 +160,10 @@ class Receipts:
             ended_at=time.time(),
             ended=ended,
             note=note,
-            private=private,
+            private=turn.private,
             files=files,
         )
-        if private:
+        if hidden:
             return short(made)
         opened, closed = _windows(before.windows, after.windows)
         return short(

@@ -2,6 +2,7 @@
 
 import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
+import { Peer } from "./peer.js";
 import { say } from "./wire.js";
 
 const STYLE = `
@@ -10,6 +11,8 @@ const STYLE = `
   canvas { position: absolute; inset: 0; width: 100%; height: 100% }
   img { position: absolute; pointer-events: none }
   textarea { position: absolute; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; border: 0; padding: 0; resize: none }
+  .cover { position: absolute; inset: 0; display: grid; place-items: center; background: #262a30; color: #ebeef2; font: 600 1.1rem/1.5 system-ui }
+  .cover[hidden] { display: none }
   pre { position: absolute; left: 0; top: 0; margin: 0; padding: .5em .75em; background: #000a; color: #fff; font: 12px/1.5 monospace; pointer-events: none }
 `;
 
@@ -22,6 +25,8 @@ export class TandemView extends HTMLElement {
   static observedAttributes = ["watch", "statistics", "codec-map"];
   /** @type {Worker | undefined} */
   #worker;
+  /** @type {Peer | undefined} */
+  #peer;
   #size = { width: 1, height: 1 };
   #control = false;
   #driving = false;
@@ -48,7 +53,11 @@ export class TandemView extends HTMLElement {
     this.pointer.alt = "";
     this.pointer.hidden = true;
     this.screen.append(this.canvas, this.field, this.pointer);
-    root.append(style, this.screen, this.shown);
+    this.cover = document.createElement("div");
+    this.cover.className = "cover";
+    this.cover.textContent = "Private";
+    this.cover.hidden = true;
+    root.append(style, this.screen, this.cover, this.shown);
     this.shown.hidden = true;
   }
 
@@ -58,6 +67,7 @@ export class TandemView extends HTMLElement {
     address.protocol = address.protocol.replace("http", "ws");
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#heard(data);
+    this.#peer = new Peer(this.#worker);
     const canvas = this.canvas.transferControlToOffscreen();
     this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
     this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
@@ -70,6 +80,7 @@ export class TandemView extends HTMLElement {
   }
 
   disconnectedCallback() {
+    this.#peer?.close();
     this.#worker?.terminate();
     this.#worker = undefined;
     this.resized?.disconnect();
@@ -133,6 +144,7 @@ export class TandemView extends HTMLElement {
       case "rights":
         this.#control = message.control;
         this.#driving = message.driving;
+        this.cover.hidden = !message.hidden;
         this.#allow();
         break;
       case "cursor":
@@ -140,6 +152,8 @@ export class TandemView extends HTMLElement {
       case "pointer":
         this.#follow(message);
         break;
+      case "peer":
+        return this.#beside(message);
       case "map":
         return this.#map?.show(message.rects);
       case "statistics":
@@ -158,6 +172,14 @@ export class TandemView extends HTMLElement {
     if (!this.#input) return;
     if (!this.control) this.#input.release();
     this.#input.enabled = this.control;
+  }
+
+  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer}} asked of the page, which alone has connections */
+  #beside({ do: what, text, lane, message }) {
+    if (what === "open") this.#peer?.open();
+    else if (what === "answer") this.#peer?.answer(text);
+    else if (what === "send") this.#peer?.send(lane, message);
+    else this.#peer?.close();
   }
 
   /** The whole picture, as large as there is room; never larger than it is. */
@@ -199,10 +221,10 @@ export class TandemView extends HTMLElement {
     this.#map = on ? new CodecMap(this.screen, this.#size) : undefined;
   }
 
-  /** @param {{frames: number, bytes: number, roundTrip: number, decoding: number}} counted in the last second */
-  #count({ frames, bytes, roundTrip, decoding }) {
+  /** @param {{frames: number, bytes: number, roundTrip: number, decoding: number, datagrams: boolean}} counted in the last second */
+  #count({ frames, bytes, roundTrip, decoding, datagrams }) {
     const [rate, trip, work] = [(bytes * 8) / 1000, roundTrip, decoding].map((value) => value.toFixed(value < 10 ? 1 : 0));
-    this.shown.textContent = `${frames} frames/s\n${rate} kbit/s\n${trip} ms there and back\n${work} ms to decode and draw`;
+    this.shown.textContent = `${frames} frames/s\n${rate} kbit/s\n${trip} ms there and back\n${work} ms to decode and draw\nover ${datagrams ? "UDP" : "a WebSocket"}`;
   }
 }
 

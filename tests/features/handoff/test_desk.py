@@ -11,7 +11,7 @@ from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, Permissi
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff import desk as module
 from sandbox_server.features.handoff.desk import Desk
-from sandbox_server.features.handoff.wire import AskPerson
+from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, FormField
 from tests.features.handoff.desks import Clock, desk
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ async def test_who_waits_is_told_the_outcome(tmp_path: Path) -> None:
         assert (await found.closed(asked.id, 0.01)).status == "open"
         waiting = asyncio.create_task(found.closed(asked.id, 30))
         await found.claim(asked.id, "ann")
-        await found.close(asked.id, "ann", "partly", "the second page failed")
+        await found.answer(AnswerHandoff(id=asked.id, outcome="partly", note="the second page failed"), "ann", "view")
         ended = await waiting
         assert (ended.outcome, ended.note, ended.claimed_by, ended.closed_by) == ("partly", "the second page failed", "ann", "ann")
 
@@ -55,6 +55,18 @@ async def test_one_person_does_it_at_a_time(tmp_path: Path) -> None:
         assert (await found.assign(asked.id, Caller("bob", frozenset(), person=True), "ann")).claimed_by == "ann"
 
 
+async def test_since_when_a_person_does_it_is_told(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock) as found:
+        asked = await found.ask(LOGIN, AGENT)
+        assert asked.claimed_at is None
+        clock.now = 1007.0
+        await found.claim(asked.id, "ann")
+        clock.now = 1009.0
+        assert (await found.claim(asked.id, "ann")).claimed_at == 1007.0
+        assert (await found.assign(asked.id, ADMIN, "bob")).claimed_at == 1009.0
+
+
 async def test_what_has_ended_does_not_end_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as found:
         asked = await found.ask(LOGIN, AGENT)
@@ -69,9 +81,19 @@ async def test_what_has_ended_does_not_end_again(tmp_path: Path) -> None:
 async def test_a_choice_is_one_of_those_offered(tmp_path: Path) -> None:
     async with opened(tmp_path) as found:
         asked = await found.ask(AskPerson(kind="choice", reason="which?", choices=["red", "blue"]), AGENT)
-        with pytest.raises(Conflict, match="not among"):
-            await found.close(asked.id, "ann", "done", choice="green")
-        assert (await found.close(asked.id, "ann", "done", choice="blue")).choice == "blue"
+        with pytest.raises(Conflict, match="not among the choices"):
+            await found.answer(AnswerHandoff(id=asked.id, outcome="done", choice="green"), "ann", "view")
+        assert (await found.answer(AnswerHandoff(id=asked.id, outcome="done", choice="blue"), "ann", "view")).choice == "blue"
+
+
+async def test_what_is_filled_in_comes_back_for_the_fields_that_were_asked_for(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(AskPerson(reason="where to?", fields=[FormField(name="city", label="City")]), AGENT)
+        with pytest.raises(Conflict, match="'street' is not among the fields"):
+            await found.answer(AnswerHandoff(id=asked.id, outcome="done", values={"street": "x"}), "ann", "view")
+        ended = await found.answer(AnswerHandoff(id=asked.id, outcome="done", values={"city": "Ulm"}), "ann", "view")
+
+    assert (ended.values, ended.answered_in, ended.closed_by) == ({"city": "Ulm"}, "view", "ann")
 
 
 async def test_what_was_asked_outlives_the_process_and_its_deadline_holds(tmp_path: Path) -> None:

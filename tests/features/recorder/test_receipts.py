@@ -108,16 +108,28 @@ async def test_a_receipt_tells_what_is_other_than_before_and_what_was_done(kept:
     assert entry["receipt"] == made.model_dump(mode="json")
 
 
-async def test_what_became_private_is_not_told_and_has_no_pictures(kept: Kept) -> None:
+async def test_of_what_is_done_in_private_nothing_is_told_but_what_there_is_after(kept: Kept) -> None:
     await begun(kept)
+    kept.eyes.changed("Name")
     kept.journal.private = lambda: True
     kept.eyes.changed("Card")
+    kept.journal.record("command", "person", "ann", session="s", command="ls")
     kept.journal.private = lambda: False
     kept.drives(None, "released")
 
     made = await kept.receipt()
-    assert (made.private, made.tabs, made.fields, made.before, made.after) == (True, [], [], None, None)
-    assert made.files, "what is in the agent's files is the agent's to see"
+    assert (made.private, made.fields, made.commands) == (True, ["Name"], [])
+    assert [tab.now for tab in made.tabs] == ["https://a.example/in?session=…", None, "https://c.example/"]
+
+
+async def test_while_it_is_private_only_the_agents_own_files_are_told(kept: Kept) -> None:
+    await begun(kept)
+    kept.journal.private = lambda: True
+    made = await kept.receipts.of("ann", time.time() - 60, time.time())
+
+    assert made
+    assert (made.private, made.tabs, made.before, made.after) == (True, [], None, None)
+    assert made.files
 
 
 async def test_without_a_desktop_a_receipt_tells_the_rest(kept: Kept) -> None:
