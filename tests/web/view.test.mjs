@@ -51,6 +51,8 @@ test("what a viewer says has its golden bytes", () => {
     Ping: say.ping(7),
     Visible: say.visible(false),
     Whole: say.whole(),
+    Listens: say.listens(true),
+    Clip: say.clip({ "text/html": new TextEncoder().encode("<b>bold</b>"), "text/plain": new TextEncoder().encode("bold") }),
   };
   assert.deepEqual(Object.fromEntries(Object.entries(said).map(([name, message]) => [name, hex(message)])), vectors.said);
 });

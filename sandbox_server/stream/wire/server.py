@@ -1,6 +1,9 @@
 """What the server says: each of these makes one message."""
 
 import struct
+from collections.abc import Mapping
+
+from sandbox_server.stream.wire.clips import packed
 
 VERSION = 1
 MAY_ACT = 1
@@ -9,6 +12,8 @@ DRIVES = 2
 """Another: they count now."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP = range(1, 10)
+SOUND = 10
+CLIP = 12
 LAST = 1
 """Flag of the part that ends a frame."""
 
@@ -51,6 +56,16 @@ def rights(held: int) -> bytes:
 def clipboard(text: str) -> bytes:
     """What was copied on the desktop."""
     return bytes([CLIPBOARD]) + text.encode()
+
+
+def sound(number: int, packet: bytes) -> bytes:
+    """The next 20 milliseconds of what the desktop plays, in Opus; `number` counts them."""
+    return struct.pack("<BI", SOUND, number) + packet
+
+
+def clip(forms: Mapping[str, bytes]) -> bytes:
+    """What was copied on the desktop, where it is more than a text: see `clips`."""
+    return bytes([CLIP]) + packed(forms)
 
 
 def desktop(*, running: bool) -> bytes:

@@ -21,7 +21,9 @@ const KEY_FRAME = 1;
  *   | {kind: "pong", number: number}
  *   | {kind: "rights", rights: number}
  *   | {kind: "clipboard", text: string}
- *   | {kind: "desktop", running: boolean}} Message
+ *   | {kind: "desktop", running: boolean}
+ *   | {kind: "sound", number: number, packet: Uint8Array}
+ *   | {kind: "clip", forms: Record<string, Uint8Array>}} Message
  */
 
 /** What arrived is no message. */
@@ -72,7 +74,10 @@ class Reader {
   }
 }
 
-/** @type {((reader: Reader) => Message)[]} by number, from 1 */
+/** What a clipboard holds, by number, from 1. */
+const FORMS = ["text/plain", "text/html", "image/png"];
+
+/** @type {(((reader: Reader) => Message) | undefined)[]} by number, from 1 */
 const MESSAGES = [
   (r) => ({ kind: "hello", version: r.u8(), rights: r.u8(), session: r.u32(), width: r.u16(), height: r.u16() }),
   (r) => ({ kind: "size", width: r.u16(), height: r.u16() }),
@@ -83,6 +88,9 @@ const MESSAGES = [
   (r) => ({ kind: "rights", rights: r.u8() }),
   (r) => ({ kind: "clipboard", text: new TextDecoder("utf-8", { fatal: true }).decode(r.bytes(r.left)) }),
   (r) => ({ kind: "desktop", running: r.u8() === 1 }),
+  (r) => ({ kind: "sound", number: r.u32(), packet: r.bytes(r.left) }),
+  undefined,
+  (r) => ({ kind: "clip", forms: forms(r) }),
 ];
 
 /** @type {((reader: Reader) => Operation)[]} by number, from 1 */
@@ -106,9 +114,21 @@ function part(reader) {
   return { kind: "part", frame, last, operations };
 }
 
+/** @param {Reader} reader */
+function forms(reader) {
+  /** @type {Record<string, Uint8Array>} */
+  const found = {};
+  while (reader.left) {
+    const form = FORMS[reader.u8() - 1];
+    if (!form) throw new BadMessage("there is no such form of a clipboard");
+    found[form] = reader.bytes(reader.u32());
+  }
+  return found;
+}
+
 /**
  * @template T
- * @param {((reader: Reader) => T)[]} known
+ * @param {(((reader: Reader) => T) | undefined)[]} known
  * @param {Reader} reader
  * @param {string} what
  */
@@ -160,6 +180,22 @@ function worded(number, text) {
   return message.buffer;
 }
 
+/** @param {Record<string, Uint8Array>} forms */
+function clipped(forms) {
+  const known = FORMS.filter((form) => forms[form]);
+  const message = new Uint8Array(1 + known.reduce((sum, form) => sum + 5 + forms[form].length, 0));
+  const view = new DataView(message.buffer);
+  message[0] = 13;
+  let at = 1;
+  for (const form of known) {
+    view.setUint8(at, FORMS.indexOf(form) + 1);
+    view.setUint32(at + 1, forms[form].length, true);
+    message.set(forms[form], at + 5);
+    at += 5 + forms[form].length;
+  }
+  return message.buffer;
+}
+
 /** What a viewer says: each gives the bytes of one message. */
 export const say = {
   /** @param {boolean} films whether it can show them */
@@ -181,4 +217,8 @@ export const say = {
   /** @param {boolean} visible */
   visible: (visible) => built(9, [8, visible ? 1 : 0]),
   whole: () => built(10),
+  /** @param {boolean} listens whether it wants to hear what the desktop plays */
+  listens: (listens) => built(12, [8, listens ? 1 : 0]),
+  /** @param {Record<string, Uint8Array>} forms for the desktop's clipboard: any of text/plain, text/html and image/png */
+  clip: (forms) => clipped(forms),
 };
