@@ -24,6 +24,8 @@ class Paths:
     custom_tools: str = "/opt/tandem/custom_tools"
     proxy: str = "/run/sandbox-proxy"
     """What the forward proxy and control share; the proxy's configuration, with an upstream's password, is in it."""
+    recorder: str = "/run/sandbox-recorder"
+    """What the flight recorder keeps, 0700 of the control user; the box has no such directory. A volume may be mounted there."""
     spool: str = "/var/tmp"
     """Where output of commands is kept, in files without a name."""
     browser_policies: str = "/etc/chromium/policies/managed/tandem.json"

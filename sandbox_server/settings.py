@@ -21,6 +21,7 @@ from sandbox_server.network_settings import Fetching
 from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.proxy_settings import Proxy
+from sandbox_server.recorder_settings import Recorder
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,
@@ -32,6 +33,7 @@ from sandbox_server.variables import (
     TIMEZONE,
     USER_ID,
     Kind,
+    Secret,
     Variable,
     account_name,
     address,
@@ -296,6 +298,7 @@ class Settings:
     display: Display = field(default_factory=Display)
     control: Control = field(default_factory=Control)
     handoff: Handoff = field(default_factory=Handoff)
+    recorder: Recorder = field(default_factory=Recorder)
     hooks: Hooks = field(default_factory=Hooks)
     logs: Logs = field(default_factory=Logs)
     box: Box = field(default_factory=Box)
@@ -339,6 +342,15 @@ def variables() -> Iterator[tuple[str, Variable]]:
         kind = cast("type", section.type)
         for _, known in declared(kind):
             yield (kind.__doc__ or "").strip(), known
+
+
+def secrets_in(settings: Settings) -> Iterator[str]:
+    """Every secret that the settings hold."""
+    for section in fields(Settings):
+        values = getattr(settings, section.name)
+        for name, _ in declared(cast("type", section.type)):
+            if isinstance(value := getattr(values, name), Secret):
+                yield value.reveal()
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,11 @@ from sandbox_server.features.control.lease import Times
 
 
 class FreeControl:
-    """Everybody's input counts."""
+    """Everybody's input counts, and is noted."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[str, str, int]] = []
+        self.lines: list[tuple[str, str, str]] = []
 
     def drives(self, caller: Caller, reach: Reach) -> bool:
         return True
@@ -24,6 +28,12 @@ class FreeControl:
 
     async def changed(self) -> None:
         await asyncio.get_running_loop().create_future()  # nobody ever loses it
+
+    def note(self, caller: Caller, what: str, count: int) -> None:
+        self.noted.append((caller.name, what, count))
+
+    def entered(self, caller: Caller, session: str, line: str) -> None:
+        self.lines.append((caller.name, session, line))
 
     @contextmanager
     def watching(self, caller: Caller) -> Iterator[None]:

@@ -108,6 +108,7 @@ def test_what_may_refuse_a_call_is_there_from_the_start_and_comes_first() -> Non
 
     assert names[: len(first)] == [
         "Audit",
+        "RecorderGuard",
         "require_scope",
         "require_tool",
         "ControlGuard",

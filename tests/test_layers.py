@@ -21,6 +21,7 @@ SETTINGS = tuple(
         "network_settings",
         "paths",
         "proxy_settings",
+        "recorder_settings",
         "variables",
     )
 )

@@ -1,6 +1,6 @@
 """Watches a viewer as a person sees it: a Chromium on an X server of its own, whose pixels are read from memory.
 
-Runs in a container beside the product. Reads commands as JSON lines, answers each with one: open, close, click, follow, picture.
+Runs in a container beside the product. Reads commands as JSON lines, answers each with one: open, take, close, click, follow, picture.
 """
 
 import itertools
@@ -81,17 +81,15 @@ class Watch:
                 return {"error": "the desktop is not seen"}
             time.sleep(0.1)
         self.at = found
-        seconds = time.monotonic() - start
-        self._take_control()
-        return {"at": found, "seconds": seconds}
+        return {"at": found, "seconds": time.monotonic() - start}
 
-    def _take_control(self) -> None:
-        """A person's first click takes control: until then the viewer only watches."""
+    def take(self) -> dict[str, Any]:
+        """Click, and so take control: until then the viewer only watches."""
         xtest.fake_input(self.screen.display, 6, x=self.at[0] + 640, y=self.at[1] + 900)
         for kind in (4, 5):
             xtest.fake_input(self.screen.display, kind, 1)
         self.screen.display.sync()
-        time.sleep(1)
+        return {}
 
     def close(self) -> dict[str, Any]:
         """Close the page."""

@@ -21,6 +21,7 @@ def prepare(settings: Settings) -> None:
     own(paths.boot, 0o700, (os.geteuid(), os.getegid()))
     own(paths.run, 0o700, control)
     own(f"{paths.run}/nginx", 0o700, control)
+    own(paths.recorder, 0o700, control)
     own(paths.agent_run, 0o750, root)
     own(paths.shells, 0o700, agent)
     own(paths.kernels, 0o700, agent)

@@ -114,6 +114,7 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
         yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
     yield Route("/browser", answered(inside.status))
     yield Route("/browser/tabs", answered(inside.tabs))
+    yield Route("/browser/pages", answered(inside.pages))
     yield Route("/browser/page-size", answered(inside.page_size))
     yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
     yield Route("/browser/proxy", answered(inside.use_proxy), methods=["PUT"])

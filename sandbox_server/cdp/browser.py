@@ -62,7 +62,7 @@ class Browser:
     ) -> None:
         self._rules = rules or Rules()
         self._launcher = launcher
-        self._tabs = tabs
+        self.tabs = tabs
         self._prepare = prepare
         self._thaw = thaw
         self._eager = eager
@@ -183,10 +183,10 @@ class Browser:
 
     async def _open_tabs(self, link: Link) -> None:
         """Open what was open before; a browser that keeps dying of it starts with the first page alone."""
-        self._tabs.forget()
+        self.tabs.forget()
         await link.command("Target.setDiscoverTargets", discover=True)
         found = await link.command("Target.getBrowserContexts")
-        self._tabs.context = found.get("defaultBrowserContextId")
+        self.tabs.context = found.get("defaultBrowserContextId")
         urls = self._restore if self._early_ends < EARLY_ENDS - 1 else []
         for url in urls or [self._homepage]:
             try:
@@ -197,7 +197,7 @@ class Browser:
     def _stop_serving(self, reason: str) -> None:
         link, self._link = self._link, None
         if link:
-            self._restore = self._tabs.urls
+            self._restore = self.tabs.urls
             link.close(reason)
 
     def _judge(self, end: Exit | None, lived: float) -> None:
@@ -212,9 +212,9 @@ class Browser:
         self._changed.clear()
 
     def _on_notice(self, notice: Notice) -> None:
-        if not self._tabs.take(notice.method, notice.params) or self._link is None:
+        if not self.tabs.take(notice.method, notice.params) or self._link is None:
             return
-        if self._tabs.empty:
+        if self.tabs.empty:
             self._tasks.start(self._leave_a_tab(self._link), name="last tab")
         self._save_soon()
 
@@ -228,7 +228,7 @@ class Browser:
 
     async def _save(self) -> None:
         await asyncio.sleep(SAVE_DELAY)
-        await asyncio.to_thread(self._tabs.save, self._tabs.urls)
+        await asyncio.to_thread(self.tabs.save, self.tabs.urls)
 
 
 async def _feel_pulse(link: Link, process: Process) -> None:

@@ -17,6 +17,9 @@ from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
 from sandbox_server.drivers.chromium import Chromium
 
+NEWS_SECONDS = 300.0
+"""How long somebody waits for another state of the tabs before the same is told again."""
+
 
 class RestartRequest(Model):
     """Fields that are left out stay as they are."""
@@ -51,6 +54,12 @@ class Inside:
     async def tabs(self, _: Request) -> Response:
         """The tab strip."""
         return JSONResponse([asdict(tab) for tab in await self._strip.tabs(await self._browser.link())])
+
+    async def pages(self, request: Request) -> Response:
+        """The pages by their ids, at once, or when they are not as in the `state` that is named; asking starts no browser."""
+        tabs = self._browser.tabs
+        await tabs.until_not(request.query_params.get("state", ""), NEWS_SECONDS)
+        return JSONResponse({"state": tabs.state, "pages": tabs.pages})
 
     async def page_size(self, _: Request) -> Response:
         """The size of the page in front, in CSS pixels."""

@@ -1,5 +1,8 @@
 """The tabs that a person sees, as Chromium tells of them: what to open again after it died."""
 
+import asyncio
+import secrets
+from contextlib import suppress
 from typing import Any
 
 from sandbox_server.drivers.json_file import JsonFile
@@ -16,6 +19,8 @@ class Tabs:
     def __init__(self, path: str) -> None:
         self._file = JsonFile(path)
         self._pages: dict[str, str] = {}
+        self._number, self._life = 0, secrets.token_hex(4)
+        self._changed = asyncio.Event()
         self.context: str | None = None
         """The default context; pages of others, such as a client's private one, are not a person's tabs."""
 
@@ -26,12 +31,35 @@ class Tabs:
         return ["about:blank" if url.startswith(_LOST_WITH_THE_PROCESS) else url for url in shown]
 
     @property
+    def pages(self) -> dict[str, str]:
+        """The address of each page, by its target id."""
+        return dict(self._pages)
+
+    @property
+    def state(self) -> str:
+        """A word that is another whenever the tabs are."""
+        return f"{self._life}-{self._number}"
+
+    async def until_not(self, state: str, seconds: float) -> None:
+        """Wait until the tabs are not as they were in that state, or so long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.state == state:
+                    await self._changed.wait()
+
+    @property
     def empty(self) -> bool:
         """Whether there is no tab."""
         return not self._pages
 
     def take(self, method: str, params: dict[str, Any]) -> bool:
         """Follow an event of the Target domain; true when a tab was opened, closed or moved elsewhere."""
+        taken = self._take(method, params)
+        if taken:
+            self._tell()
+        return taken
+
+    def _take(self, method: str, params: dict[str, Any]) -> bool:
         if method == "Target.targetDestroyed":
             return self._pages.pop(params["targetId"], None) is not None
         if method not in ("Target.targetCreated", "Target.targetInfoChanged"):
@@ -45,6 +73,12 @@ class Tabs:
     def forget(self) -> None:
         """The browser is gone, and its tabs with it."""
         self._pages.clear()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._number += 1
+        self._changed.set()
+        self._changed.clear()
 
     def save(self, urls: list[str]) -> None:
         """Write down what to open again, should this process die with the browser."""

@@ -76,5 +76,11 @@ class Control(Protocol):
     async def changed(self) -> None:
         """Wait until somebody else may act."""
 
+    def note(self, caller: Caller, what: str, count: int) -> None:
+        """Tell that the caller put in so many keys, clicks and the like: how many, never which."""
+
+    def entered(self, caller: Caller, session: str, line: str) -> None:
+        """Tell that the caller entered a line at the prompt of a shell session."""
+
     def watching(self, caller: Caller) -> AbstractContextManager[None]:
         """While it is open the caller has a viewer: a person's lease ends a while after the last one is closed."""

@@ -51,6 +51,8 @@ class Spec:
     """Whether a request may destroy more than its caller means; None: none does."""
     acts: Reach | None = None
     """What a call moves that a person may hold; None: nothing."""
+    ends_with_client: bool = False
+    """Whether a call is cancelled when its client hangs up; else it goes on, and its result is lost."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -99,6 +101,7 @@ def operation(
     destructive: bool = False,
     risky: Callable[[Any], bool] | None = None,
     acts: Reach | None = None,
+    ends_with_client: bool = False,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
@@ -107,6 +110,7 @@ def operation(
     that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
     `form` is the model of a multipart body. `message` is the envelope's message on success.
     `acts` names what it moves, which a person may hold: then it is refused, or waits.
+    `ends_with_client` is for work that is of use to nobody once its client has hung up: it is cancelled then.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """
@@ -132,6 +136,7 @@ def operation(
             destructive=destructive,
             risky=risky,
             acts=acts,
+            ends_with_client=ends_with_client,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)

@@ -32,6 +32,7 @@ class Hand:
         self._asked = self._told = 0
         self._answered = asyncio.Event()
         self._touched = 0.0
+        self._inputs = 0
         self._tasks = Tasks()
         self.drives = False
         """Whether the input counts now."""
@@ -50,6 +51,7 @@ class Hand:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await self._connected.wait()
+        self._inputs += 1
         now = asyncio.get_running_loop().time()
         if self._connection and (not self.drives or now - self._touched > TOUCH_SECONDS):
             self._touched = now
@@ -62,7 +64,8 @@ class Hand:
         self._asked += 1
         with suppress(TimeoutError, ConnectionClosed):
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._connection.send(json.dumps({"act": self._asked}))
+                inputs, self._inputs = self._inputs, 0
+                await self._connection.send(json.dumps({"act": self._asked, "inputs": inputs}))
                 while waits and self._told < self._asked:  # the answer to an earlier input may come before
                     self._answered.clear()
                     await self._answered.wait()

@@ -61,6 +61,7 @@ class Hand:
                 writer.write(message.body)
             elif await self._counts(message):
                 self._rights.note(message)
+                self._tell(message)
                 writer.write(message.body)
 
     async def let_go(self, writer: asyncio.StreamWriter) -> None:
@@ -69,6 +70,12 @@ class Hand:
             await self._control.changed()
             if self._rights.pressing and not self._control.drives(self._caller, "gui"):
                 writer.write(self._rights.let_go())
+
+    def _tell(self, message: Message) -> None:
+        if means_to_act(message):
+            self._control.note(self._caller, "keys" if message.kind == "key" else "clicks", 1)
+        elif message.kind == "clipboard":
+            self._control.note(self._caller, "pastes", 1)
 
     async def _counts(self, message: Message) -> bool:
         """Whether an input goes on; what only passes by does not take control."""

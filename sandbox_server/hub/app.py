@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp_types import NotificationParams, SetLevelRequestParams
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -24,9 +25,12 @@ from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.process import Processes
+from sandbox_server.hub.askers import Askers
 from sandbox_server.hub.built_in import built_in, recorded
 from sandbox_server.hub.connection import connecting
 from sandbox_server.hub.inside import Inside
+from sandbox_server.hub.log_levels import LogLevels
+from sandbox_server.hub.prompts import HubPrompts
 from sandbox_server.hub.resources import HubResources
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.sources import Sources
@@ -49,15 +53,25 @@ class Hub:
     servers: Servers
 
 
-def build_server(api: Api, servers: Servers, version: str) -> Server[Any]:
+class HubServer(Server[Any]):
+    """A server whose lists change."""
+
+    def create_initialization_options(self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any) -> Any:
+        """What a session is told of it when it is opened."""
+        changing = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+        return super().create_initialization_options(notification_options or changing, *more, **named)
+
+
+def build_server(api: Api, servers: Servers, askers: Askers, version: str) -> HubServer:
     """The protocol's side of it."""
-    tools, resources = Tools(Operations(api), servers), HubResources(Resources(api), servers)
+    tools, resources = Tools(Operations(api), servers, askers), HubResources(Resources(api), servers)
+    prompts, levels = HubPrompts(servers, askers), askers.levels
 
     def input_schema(name: str) -> Mapping[str, Any] | None:
         catalog = api.known_catalog()
         return catalog.input_schema(name) if catalog else None
 
-    return Server(
+    server = HubServer(
         NAME,
         version=version,
         title="Tandem",
@@ -68,7 +82,16 @@ def build_server(api: Api, servers: Servers, version: str) -> Server[Any]:
         on_list_resources=resources.list_resources,
         on_list_resource_templates=resources.list_templates,
         on_read_resource=resources.read,
+        on_subscribe_resource=resources.subscribe,
+        on_unsubscribe_resource=resources.unsubscribe,
+        on_subscriptions_listen=resources.listen,
+        on_list_prompts=prompts.list_prompts,
+        on_get_prompt=prompts.get,
+        on_completion=prompts.complete,
     )
+    server.add_request_handler("logging/setLevel", SetLevelRequestParams, levels.set)
+    server.add_notification_handler("notifications/initialized", NotificationParams, servers.changes.joined)
+    return server
 
 
 class _Endpoint:
@@ -90,7 +113,9 @@ def create_mcp_app(api_socket: str, hub: Hub, version: str) -> Starlette:
         async with AsyncExitStack() as stack:
             api = await stack.enter_async_context(Api.connect(api_socket))
             servers = await stack.enter_async_context(hub.servers.open())
-            endpoint.transport = Transport(build_server(api, servers, version))
+            askers = Askers(LogLevels())
+            stack.push_async_callback(askers.close)
+            endpoint.transport = Transport(build_server(api, servers, askers, version))
             app.router.routes += Inside(Operations(api), servers, hub.sources).routes()
             await stack.enter_async_context(endpoint.transport.run())
             yield

@@ -3,14 +3,26 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 from mcp import Client
+from mcp.client.session import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import Implementation
+from mcp_types import (
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    ElicitRequest,
+    ElicitRequestParams,
+    Implementation,
+    InputRequest,
+    LoggingMessageNotificationParams,
+    SamplingCapability,
+    SamplingToolsCapability,
+)
 
 from sandbox_server.drivers.process import Processes
+from sandbox_server.hub.asking import Answer
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.streams import Said, standard_streams
 
@@ -18,9 +30,24 @@ CONNECT_SECONDS = 10.0
 CALL_SECONDS = 24 * 3600.0
 """For an answer over HTTP; what a call may take is the caller's and the configuration's to say."""
 
-type Notice = Callable[[Any], None]
-"""Is told what a server notifies of."""
-type Connect = Callable[[ServerConfig, asyncio.Event, Said, Notice], AbstractAsyncContextManager[Client]]
+
+class Ear(Protocol):
+    """Who hears what a server says by itself."""
+
+    def notice(self, message: Any) -> None:
+        """It notifies of something."""
+        ...
+
+    async def asked(self, request: InputRequest) -> Answer:
+        """It asks whoever called."""
+        ...
+
+    async def logged(self, entry: LoggingMessageNotificationParams) -> None:
+        """It logs."""
+        ...
+
+
+type Connect = Callable[[ServerConfig, asyncio.Event, Said, Ear], AbstractAsyncContextManager[Client]]
 
 
 type Wake = Callable[[], Awaitable[None]]
@@ -31,26 +58,46 @@ async def awake() -> None:
     """Do nothing: nothing ever stands still."""
 
 
+def heard_by(ear: Ear) -> dict[str, Any]:
+    """The options of an SDK client by which everything that a server says is heard.
+
+    The client says with that that it can be asked. Roots are not among it: those of a client are folders of another machine.
+    """
+
+    async def on_message(message: Any) -> None:
+        ear.notice(message)
+
+    async def on_sampling(_: ClientRequestContext, params: CreateMessageRequestParams) -> Any:
+        return await ear.asked(CreateMessageRequest(params=params))
+
+    async def on_elicitation(_: ClientRequestContext, params: ElicitRequestParams) -> Any:
+        return await ear.asked(ElicitRequest(params=params))
+
+    return {
+        "message_handler": on_message,
+        "sampling_callback": on_sampling,
+        "sampling_capabilities": SamplingCapability(tools=SamplingToolsCapability()),
+        "elicitation_callback": on_elicitation,
+        "logging_callback": ear.logged,
+        "cache": None,
+    }
+
+
 def connecting(processes: Processes, version: str) -> Connect:
     """How servers are connected to: their programs are started as the agent, in its box; URLs are reached from here."""
     about = Implementation(name="tandem", version=version)
 
     @asynccontextmanager
-    async def connect(config: ServerConfig, ended: asyncio.Event, said: Said, notice: Notice) -> AsyncIterator[Client]:
-        async def on_message(message: Any) -> None:
-            notice(message)
-
+    async def connect(config: ServerConfig, ended: asyncio.Event, said: Said, ear: Ear) -> AsyncIterator[Client]:
         if config.kind == "stdio":
             transport = standard_streams(processes, config, ended, said)
-            async with Client(transport, mode="legacy", client_info=about, message_handler=on_message, cache=None) as client:
+            async with Client(transport, mode="legacy", client_info=about, **heard_by(ear)) as client:
                 yield client
             return
         timeout = httpx2.Timeout(CALL_SECONDS, connect=CONNECT_SECONDS)
         async with (
             httpx2.AsyncClient(headers=config.headers, timeout=timeout) as http,
-            Client(
-                streamable_http_client(str(config.url), http_client=http), client_info=about, message_handler=on_message, cache=None
-            ) as client,
+            Client(streamable_http_client(str(config.url), http_client=http), client_info=about, **heard_by(ear)) as client,
         ):
             yield client
 

@@ -9,11 +9,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from sandbox_server.core.errors import Failure, NotFound
+from sandbox_server.core.http.hung_up import while_connected
 from sandbox_server.core.mcp import operations
 from sandbox_server.core.mcp.catalog import SERVERS
 from sandbox_server.core.mcp.operations import Operations
 from sandbox_server.core.mcp.results import failed
 from sandbox_server.core.mcp.view import View, view_of
+from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.servers import Foreign, Servers, foreigners
 from sandbox_server.hub.sources import Sources
 from sandbox_server.hub.tools import call_foreign
@@ -58,10 +60,11 @@ class Inside:
         return {"tools": [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in found]}
 
     async def call(self, request: Request) -> Any:
-        """Call a tool, by the name that its server or the hub gives it."""
+        """Call a tool, by the name that its server or the hub gives it; the call ends when whoever asked is gone."""
         name, tool, view = request.path_params["name"], request.path_params["tool"], view_of(request)
         arguments = await request.json()
-        result = await (self._call_own if name in SERVERS else self._call_foreign)(request, name, tool, arguments, view)
+        calling = (self._call_own if name in SERVERS else self._call_foreign)(request, name, tool, arguments, view)
+        result = await while_connected(request, calling)
         return result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     async def add(self, request: Request) -> Any:
@@ -85,7 +88,7 @@ class Inside:
         for foreign in await self._foreign(server, view):
             if tool in (foreign.tool.name, foreign.name) and view.allows(foreign):
                 try:
-                    return await call_foreign(request, foreign, arguments, None)
+                    return await call_foreign(request, foreign, arguments, NobodyToAsk())
                 except MCPError as error:
                     return failed(error.message)
         raise NotFound(f"the MCP server {server!r} has no tool {tool!r}")

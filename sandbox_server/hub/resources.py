@@ -1,16 +1,23 @@
 """Resources of the hub: the sandbox's own and those of the servers behind it, under the addresses that their servers give them."""
 
 import re
+from contextlib import AsyncExitStack
 
+from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    EmptyResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
 )
 
 from sandbox_server.core.errors import Failure
@@ -25,7 +32,7 @@ _VARIABLE = re.compile(r"\\\{[^}]*\\\}")
 
 
 class HubResources:
-    """Answers `resources/list`, `resources/templates/list` and `resources/read`.
+    """Answers everything of `resources/`, and `subscriptions/listen`.
 
     A caller whose token names its tools gets none: resources are not among what it was given.
     """
@@ -33,6 +40,7 @@ class HubResources:
     def __init__(self, own: Resources, servers: Servers) -> None:
         self._own = own
         self._servers = servers
+        self._listen = ListenHandler(servers.changes.bus)
 
     async def list_resources(self, context: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
         """List what there is to read."""
@@ -64,6 +72,46 @@ class HubResources:
         if own is None:
             raise MCPError(INVALID_PARAMS, f"Unknown resource: {uri}")
         return own
+
+    async def subscribe(self, context: Context, params: SubscribeRequestParams) -> EmptyResult:
+        """Have the session told when a resource of a server changes."""
+        followed, upstream = self._servers.changes.followed(context), await self._followable(context, params.uri)
+        if params.uri not in followed:
+            await upstream.follow(params.uri)
+            followed.add(params.uri)
+            context.session._connection.exit_stack.push_async_callback(self._unfollow, followed, upstream, params.uri)
+        return EmptyResult()
+
+    async def unsubscribe(self, context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
+        """Have it told no more."""
+        followed, upstream = self._servers.changes.followed(context), await self._followable(context, params.uri)
+        await self._unfollow(followed, upstream, params.uri)
+        return EmptyResult()
+
+    async def listen(self, context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """Tell on this request's stream what changes, for as long as the client reads it."""
+        addresses = params.notifications.resource_subscriptions or []
+        async with AsyncExitStack() as stack:
+            stack.enter_context(self._servers.changes.listening())
+            for uri in dict.fromkeys(addresses):
+                upstream = await self._followable(context, uri)
+                await upstream.follow(uri)
+                stack.callback(self._servers.later, upstream, uri)
+            return await self._listen(context, params)
+
+    async def _unfollow(self, followed: set[str], upstream: Upstream, uri: str) -> None:
+        if uri in followed:
+            followed.discard(uri)
+            await upstream.unfollow(uri)
+
+    async def _followable(self, context: Context, uri: str) -> Upstream:
+        try:
+            upstream = await self._owner(uri, view_of(request_of(context)))
+        except Failure as failure:
+            raise MCPError(INTERNAL_ERROR, failure_text(failure)) from failure
+        if upstream is None:
+            raise MCPError(INVALID_PARAMS, f"no server tells when this resource changes: {uri}")
+        return upstream
 
     async def _owner(self, uri: str, view: View) -> Upstream | None:
         if view.allowed is not None:

@@ -12,10 +12,13 @@ from mcp_types import Tool
 from sandbox_server.core.errors import Failure, NotFound
 from sandbox_server.core.mcp.view import View
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.hub.changes import EVERY_LIST, Changes
 from sandbox_server.hub.connection import Connect, Wake, awake
 from sandbox_server.hub.sources import Source, Sources
 from sandbox_server.hub.upstream import Upstream
 
+WATCH_SECONDS = 2.0
+"""How soon a client that is there hears of a changed file."""
 LIST_SECONDS = 10.0
 """How long a list waits for servers that are just starting; what comes later is in the next list."""
 
@@ -58,38 +61,57 @@ class Servers:
         idle_seconds: float,
         known: Mapping[str, list[Tool]] | None = None,
         wake: Wake = awake,
+        changes: Changes | None = None,
     ) -> None:
         self._sources = sources
         self._connect = connect
         self._idle_seconds = idle_seconds
         self._known = known or {}
         self._wake = wake
+        self.changes = changes or Changes()
+        """Who is told when there are others, or when one of them has others to give."""
         self._running: dict[str, Upstream] = {}
+        self._seen = False
         self._tasks = Tasks()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["Servers"]:
         """End every server with the context."""
+        self._tasks.start(self._watch(), name="look for changed MCP servers")
         try:
             yield self
         finally:
+            await self.changes.close()
             await asyncio.gather(*(upstream.close() for upstream in self._running.values()))
             await self._tasks.close()
 
     def all(self) -> dict[str, Upstream]:
         """Every server, after those that are no longer wanted, or wanted otherwise, were told to end."""
         wanted = self._sources.wanted()
-        for name, upstream in list(self._running.items()):
-            if name not in wanted or wanted[name].config != upstream.config:
-                del self._running[name]
-                self._tasks.start(upstream.close(), name=f"end of MCP server {name}")
-        for name, source in wanted.items():
-            if name not in self._running:
-                self._running[name] = self._made(name, source)
+        gone = [name for name, upstream in self._running.items() if name not in wanted or wanted[name].config != upstream.config]
+        for name in gone:
+            self._tasks.start(self._running.pop(name).close(), name=f"end of MCP server {name}")
+        came = [name for name in wanted if name not in self._running]
+        for name in came:
+            self._running[name] = self._made(name, wanted[name])
+        if self._seen and (gone or came):
+            self.changes.tell(*EVERY_LIST)
+        self._seen = True
         return {name: self._running[name] for name in wanted}
 
+    def later(self, upstream: Upstream, uri: str) -> None:
+        """Follow a resource no more, in the background, for a request that was cancelled can wait for nothing."""
+        self._tasks.start(upstream.unfollow(uri), name=f"unfollow a resource of {upstream.name}")
+
+    async def _watch(self) -> None:
+        """Look for what has changed in the files while there is somebody to tell; each request looks by itself."""
+        while True:
+            await self.changes.somebody.wait()
+            self.all()
+            await asyncio.sleep(WATCH_SECONDS)
+
     def _made(self, name: str, source: Source) -> Upstream:
-        upstream = Upstream(name, source.config, self._connect, self._idle_seconds, self._wake)
+        upstream = Upstream(name, source.config, self._connect, self._idle_seconds, self._wake, self.changes.tell)
         if source.origin == "built-in" and name in self._known:
             upstream.remember(self._known[name])
         return upstream
@@ -107,7 +129,11 @@ class Servers:
 
     async def listed(self, view: View) -> list[Foreign]:
         """The tools of all servers that a view shows."""
-        found = await self.each(self.in_view(view), Upstream.tools)
+        asked = self.in_view(view)
+        found = await self.each(asked, Upstream.tools)
+        for upstream in asked:
+            if upstream.known_tools is None:
+                upstream.missed()
         return [foreign for upstream, tools in found for foreign in foreigners(upstream, tools) if view.shows(foreign)]
 
     async def find(self, name: str, view: View) -> Foreign | None:

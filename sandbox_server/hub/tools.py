@@ -4,18 +4,29 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, Tool
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    InputRequiredResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Tool,
+)
 from starlette.requests import Request
 
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.mcp import operations
 from sandbox_server.core.mcp.operations import Context, Operations, heartbeat, request_of
 from sandbox_server.core.mcp.results import failed, failure_text
-from sandbox_server.core.mcp.view import View, view_of
+from sandbox_server.core.mcp.view import view_of
+from sandbox_server.hub.askers import Askers
+from sandbox_server.hub.asking import Asker
 from sandbox_server.hub.servers import Foreign, Servers
 
 _log = logging.getLogger("sandbox.audit")
@@ -24,9 +35,10 @@ _log = logging.getLogger("sandbox.audit")
 class Tools:
     """Answers `tools/list` and `tools/call`."""
 
-    def __init__(self, own: Operations, servers: Servers) -> None:
+    def __init__(self, own: Operations, servers: Servers, askers: Askers) -> None:
         self._own = own
         self._servers = servers
+        self._askers = askers
 
     async def list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         """List the tools that the caller may use; all fit on one page. Where two have one name, the first is listed."""
@@ -40,23 +52,23 @@ class Tools:
             found.setdefault(tool.name, tool)
         return ListToolsResult(tools=list(found.values()))
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """Call one; whatever goes wrong with it is a result that the agent can read."""
         request = request_of(context)
         try:
-            return await self._call(context, request, params.name, params.arguments or {}, view_of(request))
+            return await self._askers.serve(context, params, partial(self._call, request, params.name, params.arguments or {}))
         except Failure as failure:
             return failed(failure_text(failure))
 
-    async def _call(self, context: Context, request: Request, name: str, arguments: dict[str, Any], view: View) -> CallToolResult:
+    async def _call(self, request: Request, name: str, arguments: dict[str, Any], asker: Asker) -> CallToolResult:
+        view = view_of(request)
         if tool := await self._own.find(name, view):
-            async with heartbeat(context):
+            async with heartbeat(asker.report):
                 return await self._own.call(request, tool, arguments)
         foreign = await self._servers.find(name, view)
         if foreign is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
-        progress = context.session.report_progress if "progress_token" in (context.meta or {}) else None
-        return await call_foreign(request, foreign, arguments, progress)
+        return await call_foreign(request, foreign, arguments, asker)
 
 
 def renamed(foreign: Foreign) -> Tool:
@@ -64,11 +76,11 @@ def renamed(foreign: Foreign) -> Tool:
     return foreign.tool.model_copy(update={"name": foreign.name})
 
 
-async def call_foreign(request: Request, foreign: Foreign, arguments: Mapping[str, Any], progress: ProgressFnT | None) -> CallToolResult:
+async def call_foreign(request: Request, foreign: Foreign, arguments: Mapping[str, Any], asker: Asker) -> CallToolResult:
     """Call a tool of a server behind the hub, and leave a line in the log of who called what. Raises MCPError and Failure as it fails."""
     started, outcome = time.monotonic(), "failed"
     try:
-        result = await foreign.upstream.call(foreign.tool.name, dict(arguments), progress)
+        result = await foreign.upstream.call(foreign.tool.name, dict(arguments), asker)
         outcome = "error" if result.is_error else "ok"
         return result
     except asyncio.CancelledError:

@@ -1,46 +1,66 @@
-"""One server behind the hub: started when it is needed, stopped when it is idle, started again when it died."""
+"""One server behind the hub: what is asked of it, and what it asks and tells."""
 
 import asyncio
-import logging
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
 
 from mcp import Client
-from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
 from mcp_types import (
     CONNECTION_CLOSED,
+    METHOD_NOT_FOUND,
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
+    CompleteRequest,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    EmptyResult,
+    ErrorData,
+    GetPromptRequest,
+    GetPromptRequestParams,
+    GetPromptResult,
+    InputRequest,
+    InputRequiredResult,
+    InputResponse,
+    InputResponses,
+    LoggingMessageNotificationParams,
+    Prompt,
+    PromptListChangedNotification,
     ReadResourceResult,
     Resource,
+    ResourceListChangedNotification,
     ResourceTemplate,
+    ResourceUpdatedNotification,
+    SubscribeRequest,
+    SubscribeRequestParams,
     Tool,
     ToolListChangedNotification,
+    UnsubscribeRequest,
+    UnsubscribeRequestParams,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, TypeAdapter
 
 from sandbox_server.core.errors import Conflict, Failure, Unavailable
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.hub.asking import Answer, Asker
+from sandbox_server.hub.calls import Calls
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import Connect, Wake, awake
-from sandbox_server.hub.streams import Said
+from sandbox_server.hub.upkeep import State, Upkeep
 
-START_SECONDS = 60.0
-"""How long a server may take until it answers; `npx` and `uvx` fetch it first."""
 ANSWER_SECONDS = 30.0
 """For a list."""
-STEADY_SECONDS = 30.0
-"""A server that lived this long was not failing: it is started again at once."""
-MAX_PAUSE = 60.0
 MAX_PAGES = 100
+MAX_ROUNDS = 20
+"""How often one call may be asked for more; each time it is a client that answers."""
 
-type State = Literal["stopped", "starting", "running", "failed"]
-
-_SAID = "; it said: "
-_log = logging.getLogger(__name__)
+_CALLED: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
+_PROMPTED: TypeAdapter[GetPromptResult | InputRequiredResult] = TypeAdapter(GetPromptResult | InputRequiredResult)
 
 
 class Upstream:
@@ -49,30 +69,34 @@ class Upstream:
     Its tools are asked for once, and again when it says that they have changed or when it had to be started anew.
     """
 
-    def __init__(self, name: str, config: ServerConfig, connect: Connect, idle_seconds: float, wake: Wake = awake) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: ServerConfig,
+        connect: Connect,
+        idle_seconds: float,
+        wake: Wake = awake,
+        tell: Callable[[ServerEvent], None] = lambda _: None,
+    ) -> None:
         self.name = name
         self.config = config
-        self.reason = ""
-        """Why it does not work, where it does not."""
-        self._connect = connect
-        self._idle_seconds = idle_seconds
-        self._wake = wake
-        self._tasks = Tasks()
-        self._opened: asyncio.Future[Client] | None = None
-        self._done = asyncio.Event()
-        self._uses = 0
-        self._used_at = 0.0
-        self._failures = 0
-        self._not_before = 0.0
+        self._upkeep = Upkeep(name, config, connect, idle_seconds, wake, self)
+        self._tell = tell
+        self._calls = Calls()
+        self._followed: Counter[str] = Counter()
         self._tools: list[Tool] | None = None
+        self._missed = False
         self._listing = asyncio.Lock()
 
     @property
     def state(self) -> State:
         """What it does."""
-        if self._opened is not None:
-            return "running" if self._opened.done() else "starting"
-        return "failed" if self.reason else "stopped"
+        return self._upkeep.state
+
+    @property
+    def reason(self) -> str:
+        """Why it does not work, where it does not."""
+        return self._upkeep.reason
 
     @property
     def known_tools(self) -> list[Tool] | None:
@@ -88,7 +112,18 @@ class Upstream:
         async with self._listing:
             if self._tools is None:
                 self._tools = await self._answer("tools", lambda client, cursor: client.list_tools(cursor=cursor))
+                if self._missed:
+                    self._missed = False
+                    self._tell(ToolsListChanged())
             return self._tools
+
+    def missed(self) -> None:
+        """Note that a list was made without what it has: who got that list is told when it is there."""
+        self._missed = True
+
+    async def prompts(self) -> list[Prompt]:
+        """Its prompts, none where it has none to give. Raises Unavailable."""
+        return await self._optional("prompts", lambda client, cursor: client.list_prompts(cursor=cursor))
 
     async def resources(self) -> list[Resource]:
         """Its resources, none where it has none to give. Raises Unavailable."""
@@ -96,38 +131,102 @@ class Upstream:
 
     async def templates(self) -> list[ResourceTemplate]:
         """Its resource templates. Raises Unavailable."""
-        return await self._optional("resource_templates", lambda client, cursor: client.list_resource_templates(cursor=cursor))
+        return await self._optional("resource_templates", lambda client, cursor: client.list_resource_templates(cursor=cursor), "resources")
 
     async def read(self, uri: str) -> ReadResourceResult:
         """Read one of its resources. Raises MCPError as it says, and Unavailable."""
-        async with self._client() as client:
+        async with self._upkeep.client() as client:
             return await client.read_resource(uri)
 
-    async def call(self, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None) -> CallToolResult:
-        """Call a tool; cancelling this cancels the call there.
+    async def follow(self, uri: str) -> None:
+        """Have it tell when a resource changes, until `unfollow` was called as often.
+
+        Raises MCPError where it does not do that, and Unavailable.
+        """
+        async with self._upkeep.client() as client:
+            able = client.server_capabilities.resources
+            if able is None or not able.subscribe or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                raise MCPError(METHOD_NOT_FOUND, f"the MCP server {self.name!r} does not tell when its resources change")
+            self._followed[uri] += 1
+            if self._followed[uri] == 1:
+                await _subscribe(client, uri)
+
+    async def unfollow(self, uri: str) -> None:
+        """Have it tell no more, when nobody else follows. What it says to that is of no account."""
+        self._followed -= Counter({uri: 1})
+        if not self._followed[uri] and self.state == "running":
+            with suppress(MCPError, Failure):
+                async with self._upkeep.client() as client:
+                    await client.session.send_request(UnsubscribeRequest(params=UnsubscribeRequestParams(uri=uri)), EmptyResult)
+
+    async def complete(self, params: CompleteRequestParams) -> CompleteResult:
+        """Complete an argument of a prompt or an address; nothing where it does not do that. Raises MCPError and Unavailable."""
+        async with self._upkeep.client() as client:
+            if client.server_capabilities.completions is None:
+                return CompleteResult(completion=Completion(values=[]))
+            asked = params.model_copy(update={"meta": None})  # what stands there is of the other connection
+            return await client.session.send_request(CompleteRequest(params=asked), CompleteResult)
+
+    async def prompt(self, name: str, arguments: dict[str, str] | None, asker: Asker) -> GetPromptResult:
+        """Make one of its prompts. Raises as `call` does."""
+
+        def request(answers: InputResponses | None, state: str | None) -> GetPromptRequest:
+            given = GetPromptRequestParams(name=name, arguments=arguments, input_responses=answers, request_state=state)
+            return GetPromptRequest(params=given)
+
+        return await self._ask(name, request, _PROMPTED, asker)
+
+    async def call(self, tool: str, arguments: dict[str, Any], asker: Asker) -> CallToolResult:
+        """Call a tool; cancelling this cancels the call there. What the server asks meanwhile, and its progress, go to `asker`.
 
         Raises Unavailable where nothing was done, Conflict where the server went away meanwhile, and MCPError as it says.
         """
-        async with self._client() as client:
-            request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
-            try:
-                return await client.session.send_request(
-                    request, CallToolResult, request_read_timeout_seconds=self.config.timeout, progress_callback=progress
-                )
-            except MCPError as error:
-                if error.code != CONNECTION_CLOSED:
-                    raise
-                self._done.set()
-                raise Conflict(f"the MCP server {self.name!r} went away while {tool} ran: {error.message}", name=self.name) from error
+
+        def request(answers: InputResponses | None, state: str | None) -> CallToolRequest:
+            given = CallToolRequestParams(name=tool, arguments=arguments, input_responses=answers, request_state=state)
+            return CallToolRequest(params=given)
+
+        return await self._ask(tool, request, _CALLED, asker)
+
+    async def _ask[R: BaseModel](
+        self,
+        what: str,
+        request: Callable[[InputResponses | None, str | None], CallToolRequest | GetPromptRequest],
+        result: TypeAdapter[R | InputRequiredResult],
+        asker: Asker,
+    ) -> R:
+        """Send a request, and again with what its server asks for, until there is a result."""
+        async with self._upkeep.client() as client, self._calls.running(asker):
+            answers: InputResponses | None = None
+            state: str | None = None
+            for _ in range(MAX_ROUNDS):
+                found = await self._sent(client, what, request(answers, state), result, asker)
+                if not isinstance(found, InputRequiredResult):
+                    return found
+                answers = {key: await _answered(asker, asked) for key, asked in (found.input_requests or {}).items()}
+                state = found.request_state
+            raise Conflict(f"the MCP server {self.name!r} asked {MAX_ROUNDS} times for {what} and had no result", name=self.name)
+
+    async def _sent[R: BaseModel](
+        self, client: Client, what: str, request: Any, result: TypeAdapter[R | InputRequiredResult], asker: Asker
+    ) -> R | InputRequiredResult:
+        try:
+            return await client.session.send_request(
+                request, result, request_read_timeout_seconds=self.config.timeout, progress_callback=asker.report
+            )
+        except MCPError as error:
+            if error.code != CONNECTION_CLOSED:
+                raise
+            self._upkeep.hang_up()
+            raise Conflict(f"the MCP server {self.name!r} went away while {what} ran: {error.message}", name=self.name) from error
 
     async def close(self) -> None:
         """End it."""
-        self._done.set()
-        await self._tasks.close()
+        await self._upkeep.close()
 
-    async def _optional(self, kind: str, ask: Callable[[Client, str | None], Awaitable[Any]]) -> list[Any]:
-        async with self._client() as client:
-            if client.server_capabilities.resources is None:
+    async def _optional(self, kind: str, ask: Callable[[Client, str | None], Awaitable[Any]], capability: str = "") -> list[Any]:
+        async with self._upkeep.client() as client:
+            if getattr(client.server_capabilities, capability or kind) is None:
                 return []
         return await self._answer(kind, ask)
 
@@ -136,7 +235,7 @@ class Upstream:
         found: list[Any] = []
         cursor: str | None = None
         try:
-            async with self._client() as client, asyncio.timeout(ANSWER_SECONDS):
+            async with self._upkeep.client() as client, asyncio.timeout(ANSWER_SECONDS):
                 for _ in range(MAX_PAGES):
                     page = await ask(client, cursor)
                     found += getattr(page, kind)
@@ -147,83 +246,50 @@ class Upstream:
             raise Unavailable(f"the MCP server {self.name!r} does not list its {kind}: {error}", name=self.name) from error
         return found
 
-    @asynccontextmanager
-    async def _client(self) -> AsyncIterator[Client]:
-        """The live connection, opened where there is none; while it is held the server is not idle."""
-        self._uses += 1
-        try:
-            if self.config.kind == "stdio":
-                await self._wake()
-            if self._opened is None:
-                self._start()
-            assert self._opened
-            yield await asyncio.shield(self._opened)
-        finally:
-            self._uses -= 1
-            self._used_at = time.monotonic()
+    def notice(self, message: Any) -> None:
+        """Pass on what changes here."""
+        match message:
+            case ToolListChangedNotification():
+                self._tools = None
+                self._tell(ToolsListChanged())
+            case PromptListChangedNotification():
+                self._tell(PromptsListChanged())
+            case ResourceListChangedNotification():
+                self._tell(ResourcesListChanged())
+            case ResourceUpdatedNotification(params=params) if params.uri in self._followed:
+                self._tell(ResourceUpdated(params.uri))
 
-    def _start(self) -> None:
-        pause = self._not_before - time.monotonic()
-        if pause > 0:
-            raise Unavailable(f"the MCP server {self.name!r} does not work: {self.reason}", retry_after=pause, name=self.name)
-        self._done = asyncio.Event()
-        self._opened = asyncio.get_running_loop().create_future()
-        self._tasks.start(self._live(self._opened, self._done), name=f"MCP server {self.name}")
+    def needs_it(self) -> bool:
+        """Who follows a resource waits for what it tells."""
+        return bool(self._followed)
 
-    async def _live(self, opened: asyncio.Future[Client], done: asyncio.Event) -> None:
-        """Keep one connection, from its opening to its end."""
-        said, started = Said(), time.monotonic()
-        reason = "it was stopped"
-        try:
-            async with AsyncExitStack() as stack:
-                async with asyncio.timeout(START_SECONDS):
-                    client = await stack.enter_async_context(self._connect(self.config, done, said, self._on_notice))
-                self.reason = ""
-                opened.set_result(client)
-                if await self._outlived(done):
-                    reason = _with("it ended", said)
-        except TimeoutError:
-            reason = _with(f"it did not answer within {START_SECONDS:g} s", said)
-        except Exception as error:
-            reason = _with(_innermost(error), said)
-        finally:
-            self._ended(opened, reason, time.monotonic() - started)
+    async def came(self, client: Client) -> None:
+        """Have it tell what is followed."""
+        for uri in list(self._followed):
+            with suppress(MCPError):  # it has that one no more
+                await _subscribe(client, uri)
 
-    async def _outlived(self, done: asyncio.Event) -> bool:
-        """Wait for the end of the connection; False where it is idle for too long."""
-        while True:
-            left = self._used_at + self._idle_seconds - time.monotonic() if self._idle_seconds else None
-            if left is not None and left <= 0 and not self._uses:
-                return False
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._idle_seconds if left is not None and left <= 0 else left):
-                    await done.wait()
-                    return True
+    def failed(self) -> None:
+        """Know its tools no more: it may be started as another version."""
+        if self._tools:
+            self._tell(ToolsListChanged())
+        self._tools = None
 
-    def _ended(self, opened: asyncio.Future[Client], reason: str, lived: float) -> None:
-        failed = not opened.done() or reason != "it was stopped"
-        self._opened = None
-        self._failures = self._failures + 1 if failed and lived < STEADY_SECONDS else 0
-        self._not_before = time.monotonic() + min(MAX_PAUSE, 2.0 ** (self._failures - 2) if self._failures > 1 else 0.0)
-        if not failed:
-            return
-        self.reason, self._tools = reason, None
-        _log.warning("the MCP server %s does not work: %s", self.name, reason.partition(_SAID)[0])  # what it said itself may hold a key
-        if not opened.done():
-            opened.set_exception(Unavailable(f"the MCP server {self.name!r} did not start: {reason}", name=self.name))
-            opened.exception()  # whoever waits gets it too; nobody may
+    async def asked(self, request: InputRequest) -> Answer:
+        """Ask whoever called."""
+        return await self._calls.ask(request)
 
-    def _on_notice(self, message: Any) -> None:
-        if isinstance(message, ToolListChangedNotification):
-            self._tools = None
+    async def logged(self, entry: LoggingMessageNotificationParams) -> None:
+        """Pass it on to whoever called."""
+        await self._calls.log(entry)
 
 
-def _with(reason: str, said: Said) -> str:
-    return f"{reason}{_SAID}{said}" if str(said) else reason
+async def _answered(asker: Asker, request: InputRequest) -> InputResponse:
+    answer = await asker.ask(request)
+    if isinstance(answer, ErrorData):
+        raise MCPError.from_error_data(answer)
+    return answer
 
 
-def _innermost(error: BaseException) -> str:
-    """What went wrong, without the groups that tasks put around it."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error.message if isinstance(error, Failure) else str(error) or type(error).__name__
+async def _subscribe(client: Client, uri: str) -> None:
+    await client.session.send_request(SubscribeRequest(params=SubscribeRequestParams(uri=uri)), EmptyResult)

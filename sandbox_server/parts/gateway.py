@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox_server.core.dispatch import require_scope, require_tool
+from sandbox_server.core.operation import Feature
 from sandbox_server.drivers import system
 from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
@@ -13,6 +14,7 @@ from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.features.auth import Auth, Credentials
 from sandbox_server.features.health import Health
+from sandbox_server.parts import recorder
 from sandbox_server.parts.shared import Part, Shared
 from sandbox_server.settings import Settings
 
@@ -20,7 +22,9 @@ from sandbox_server.settings import Settings
 def part(shared: Shared) -> Part:
     """Who may come in, what they may do, and what is written down of it."""
     health = Health(Components(component_sockets(shared.settings, shared.found)), shared.audit)
-    return Part((authentication(shared), health), guards=(shared.audit, require_scope, require_tool))
+    recording = recorder.first(shared)
+    features: tuple[Feature, ...] = (authentication(shared), health, *recording.features)
+    return Part(features, recording.opened, (shared.audit, *recording.guards, require_scope, require_tool))
 
 
 def authentication(shared: Shared) -> Auth:

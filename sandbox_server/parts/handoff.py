@@ -11,6 +11,7 @@ from sandbox_server.features.handoff.feature import Handoffs
 from sandbox_server.features.handoff.notices import Link, Notices
 from sandbox_server.features.handoff.store import HandoffStore
 from sandbox_server.features.handoff.wire import Handoff
+from sandbox_server.features.recorder.entries import HandoffEntries
 from sandbox_server.parts.shared import Part, Shared
 from sandbox_server.settings import Settings
 
@@ -22,6 +23,7 @@ def part(shared: Shared) -> Part:
     settings, handoff = shared.settings, shared.settings.handoff
     store = HandoffStore(handoff.file or f"{settings.paths.run}/handoffs.db")
     desk = Desk(store)
+    desk.kept = HandoffEntries(shared.journal).kept
     if not handoff.webhook:
         return Part((Handoffs(desk),), (store, desk))
     secret = handoff.secret.reveal() if handoff.secret else None

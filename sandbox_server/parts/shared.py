@@ -19,6 +19,8 @@ from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
+from sandbox_server.drivers.recorder.journal import Journal
+from sandbox_server.drivers.recorder.log import Log
 from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.features.control.parts import control_of
 from sandbox_server.settings import Settings
@@ -72,6 +74,7 @@ class Shared:
         self.new = new
         self.found = isolation.read(settings.paths.isolation)
         self.audit = Audit()
+        self.journal = Journal(Log(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on)
         self.activity = Activity()
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
         self.files = Files(self.processes, home=settings.agent.home)

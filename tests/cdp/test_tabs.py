@@ -1,5 +1,6 @@
 """The tabs that a person sees."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +73,22 @@ def test_a_list_that_cannot_be_read_is_an_empty_one(tabs: Tabs, tmp_path: Path, 
     if content is not None:
         (tmp_path / "tabs.json").write_text(content)
     assert tabs.saved() == []
+
+
+@pytest.mark.anyio
+async def test_who_waits_for_another_state_of_the_tabs_is_told_of_every_change(tabs: Tabs) -> None:
+    before = tabs.state
+    waiting = asyncio.create_task(tabs.until_not(before, 30))
+    await asyncio.sleep(0)
+    tabs.take("Target.targetCreated", info("1", "https://a.example/"))
+    async with asyncio.timeout(30):
+        await waiting
+        await tabs.until_not("another life", 30)
+    assert tabs.state != before
+    assert tabs.pages == {"1": "https://a.example/"}
+    now = tabs.state
+    tabs.take("Target.targetInfoChanged", info("1", "https://a.example/"))
+    assert tabs.state == now, "nothing has changed"
+    await tabs.until_not(now, 0.01)
+    tabs.forget()
+    assert (tabs.pages, tabs.state != now) == ({}, True)

@@ -14,7 +14,7 @@ from sandbox_server.core.mcp.api import Api
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.hub.app import Hub
 from sandbox_server.hub.configuration import ServerConfig
-from sandbox_server.hub.connection import Connect, Notice
+from sandbox_server.hub.connection import Connect, Ear, heard_by
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.sources import Sources
 from sandbox_server.hub.streams import Said
@@ -37,7 +37,7 @@ class Line:
         self.ended = asyncio.Event()
 
     @asynccontextmanager
-    async def connect(self, config: ServerConfig, ended: asyncio.Event, said: Said, notice: Notice) -> AsyncIterator[Client]:
+    async def connect(self, config: ServerConfig, ended: asyncio.Event, said: Said, ear: Ear) -> AsyncIterator[Client]:
         """Connect, or fail as it is told to."""
         self.opened += 1
         self.ended = ended
@@ -45,10 +45,7 @@ class Line:
             said.take(b"no such thing\n")
             raise self.fails.pop(0)
 
-        async def on_message(message: Any) -> None:
-            notice(message)
-
-        async with Client(server, mode="legacy", message_handler=on_message, cache=None) as client:
+        async with Client(server, mode="legacy", **heard_by(ear)) as client:
             yield client
         self.closed += 1
 

@@ -12,6 +12,7 @@ from pydantic import HttpUrl
 
 from sandbox_server.core import Failure, Unavailable
 from sandbox_server.drivers.process import Processes
+from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import connecting
 from sandbox_server.hub.upstream import Upstream
@@ -49,7 +50,7 @@ async def test_a_url_is_reached_with_its_headers(port: int, spawner) -> None:  #
         upstream = Upstream("remote", config, connecting(Processes(spawner.socket), "1"), 0)
         try:
             assert "echo" in [tool.name for tool in await upstream.tools()]
-            assert (await upstream.call("echo", {"text": "far"}, None)).structured_content == {"result": "far"}
+            assert (await upstream.call("echo", {"text": "far"}, NobodyToAsk())).structured_content == {"result": "far"}
             assert [str(resource.uri) for resource in await upstream.resources()] == ["sample://note"]
         finally:
             await upstream.close()
@@ -59,9 +60,9 @@ async def test_a_server_over_http_that_was_away_is_reached_again(port: int, spaw
     upstream = Upstream("remote", ServerConfig(url=HttpUrl(f"http://127.0.0.1:{port}/mcp")), connecting(Processes(spawner.socket), "1"), 0)
     try:
         with served(port):
-            assert (await upstream.call("echo", {"text": "one"}, None)).structured_content == {"result": "one"}
+            assert (await upstream.call("echo", {"text": "one"}, NobodyToAsk())).structured_content == {"result": "one"}
         with pytest.raises((Failure, MCPError)):
-            await upstream.call("echo", {"text": "two"}, None)
+            await upstream.call("echo", {"text": "two"}, NobodyToAsk())
         with served(port):
             await eventually(lambda: answers(upstream), within=30)
     finally:
@@ -70,7 +71,7 @@ async def test_a_server_over_http_that_was_away_is_reached_again(port: int, spaw
 
 async def answers(upstream: Upstream) -> bool:
     try:
-        return not (await upstream.call("echo", {"text": "x"}, None)).is_error
+        return not (await upstream.call("echo", {"text": "x"}, NobodyToAsk())).is_error
     except (Failure, MCPError):
         return False
 
@@ -88,9 +89,9 @@ async def test_a_program_that_died_is_started_again(spawner) -> None:  # type: i
     upstream = Upstream("sample", ServerConfig(**program()), connecting(Processes(spawner.socket), "1"), 0)
     try:
         with pytest.raises(Exception, match="went away while die ran"):
-            await upstream.call("die", {}, None)
+            await upstream.call("die", {}, NobodyToAsk())
         await eventually(lambda: upstream.state == "failed", within=30)
-        assert (await upstream.call("echo", {"text": "again"}, None)).structured_content == {"result": "again"}
+        assert (await upstream.call("echo", {"text": "again"}, NobodyToAsk())).structured_content == {"result": "again"}
     finally:
         await upstream.close()
 

@@ -1,5 +1,6 @@
 """What the API asks of the hub, over a socket, with the driver that the API asks with."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -15,7 +16,9 @@ from sandbox_server.hub import app
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.sources import Sources
+from tests.hub import sample_server
 from tests.hub.conftest import Line
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -116,3 +119,11 @@ async def test_a_hub_that_is_not_there_can_be_asked_again(tmp_path: Path) -> Non
         await Hub(str(tmp_path / "none.sock")).names(CODE, hidden=False)
 
     assert refused.value.retry_after
+
+
+async def test_a_call_that_nobody_waits_for_any_more_is_cancelled(hub: Hub) -> None:
+    call = asyncio.create_task(hub.call("sample", "wait", {"mark": "inside"}, CODE))
+    await eventually(lambda: "inside" in sample_server.waiting)
+    call.cancel()
+
+    await eventually(lambda: "inside" in sample_server.cancelled)

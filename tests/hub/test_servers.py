@@ -1,15 +1,22 @@
 import asyncio
+import json
+from pathlib import Path
 
 import pytest
+from mcp.shared.subscriptions import ServerEvent, ToolsListChanged
 
 from sandbox_server.core import NotFound, Unavailable
 from sandbox_server.core.mcp.view import View
+from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.hub import servers as module
+from sandbox_server.hub.changes import EVERY_LIST, Changes
 from sandbox_server.hub.configuration import ServerConfig
-from sandbox_server.hub.connection import Notice
+from sandbox_server.hub.connection import Ear
 from sandbox_server.hub.servers import Servers
+from sandbox_server.hub.sources import Sources
 from sandbox_server.hub.streams import Said
 from tests.hub.conftest import Line, servers_of
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +55,7 @@ async def test_a_slow_server_does_not_hold_up_the_list(line: Line, monkeypatch: 
     monkeypatch.setattr(module, "LIST_SECONDS", 0.01)
     started = asyncio.Event()
 
-    def connect(config: ServerConfig, ended: asyncio.Event, said: Said, notice: Notice):  # type: ignore[no-untyped-def]
+    def connect(config: ServerConfig, ended: asyncio.Event, said: Said, ear: Ear):  # type: ignore[no-untyped-def]
         class Never:
             async def __aenter__(self) -> None:
                 started.set()
@@ -56,7 +63,7 @@ async def test_a_slow_server_does_not_hold_up_the_list(line: Line, monkeypatch: 
 
             async def __aexit__(self, *_: object) -> None: ...
 
-        return Never() if config.command == "slow" else line.connect(config, ended, said, notice)
+        return Never() if config.command == "slow" else line.connect(config, ended, said, ear)
 
     _, servers = servers_of(connect, slow={"command": "slow"})
     async with servers.open():
@@ -73,7 +80,7 @@ async def test_a_view_shows_what_its_caller_may_use(line: Line) -> None:
         assert await names(servers, View(browser, read_only=True)) == ["sample_echo"]
         assert await names(servers, View(browser, tags=frozenset({"web"}), names=frozenset({"sample_echo"}))) == ["sample_echo"]
         assert await names(servers, View(browser, tags=frozenset({"shell"}))) == []
-        assert len(await names(servers, View(browser, search="sample"))) == 5
+        assert len(await names(servers, View(browser, search="sample"))) == 9
         assert await names(servers, View(browser, allowed=("sample_e*",))) == ["sample_echo"]
         assert await servers.find("sample_fail", View(browser, allowed=("sample_e*",))) is None
 
@@ -120,5 +127,24 @@ async def test_the_status_tells_without_starting_anything(line: Line) -> None:
         [after] = servers.status(CODE)
 
     assert (before["state"], before["tools"]) == ("stopped", None)
-    assert (after["state"], after["tools"], after["origin"]) == ("running", 5, "built-in")
+    assert (after["state"], after["tools"], after["origin"]) == ("running", 9, "built-in")
     assert servers.status(View(frozenset())) == []
+
+
+async def test_clients_hear_that_servers_came_and_went_and_that_one_came_too_late_for_a_list(line: Line, tmp_path: Path) -> None:
+    told: list[ServerEvent] = []
+    changes = Changes()
+    changes.bus.subscribe(told.append)
+    sources = Sources({}, str(tmp_path / "servers.json"), None, JsonFile(str(tmp_path / "added.json")))
+    servers = Servers(sources, line.connect, idle_seconds=0, changes=changes)
+    async with servers.open():
+        with changes.listening():
+            servers.all()
+            assert told == []
+            (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"sample": {"command": "x"}}}))
+            await eventually(lambda: set(told) == set(EVERY_LIST))
+        told.clear()
+        line.fails = [OSError("not yet")]
+        assert await names(servers) == []
+        assert "sample_echo" in await names(servers)
+        await eventually(lambda: told == [ToolsListChanged()])

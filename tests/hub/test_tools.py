@@ -11,10 +11,19 @@ from starlette.requests import Request
 from sandbox_server.core.mcp.api import Api
 from sandbox_server.core.mcp.operations import Operations
 from sandbox_server.hub.app import build_server
+from sandbox_server.hub.askers import Askers
+from sandbox_server.hub.log_levels import LogLevels
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.tools import Tools
 
 pytestmark = pytest.mark.anyio
+
+
+class Quiet:
+    """A session whose client asked for no progress."""
+
+    async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell nobody."""
 
 
 class Asking:
@@ -25,11 +34,13 @@ class Asking:
         raw = [(name.encode(), value.encode()) for name, value in named.items()]
         self.request = Request({"type": "http", "method": "POST", "headers": raw, "query_string": query.encode(), "path": "/mcp"})
         self.meta: dict[str, Any] = {}
+        self.protocol_version = "2025-11-25"
+        self.session = Quiet()
 
 
 @pytest.fixture
 def tools(api: Api, no_servers: Servers) -> Tools:
-    return Tools(Operations(api), no_servers)
+    return Tools(Operations(api), no_servers, Askers(LogLevels()))
 
 
 async def listed(tools: Tools, **asking: str) -> list[str]:
@@ -42,7 +53,9 @@ async def _tools(tools: Tools, **asking: str) -> list[Tool]:
 
 async def called(tools: Tools, name: str, asking: Asking | None = None, /, **arguments: Any) -> CallToolResult:
     params = CallToolRequestParams(name=name, arguments=arguments)
-    return await tools.call_tool(asking or Asking(), params)  # type: ignore[arg-type]
+    result = await tools.call_tool(asking or Asking(), params)  # type: ignore[arg-type]
+    assert isinstance(result, CallToolResult)
+    return result
 
 
 def text(result: CallToolResult) -> str:
@@ -190,7 +203,7 @@ async def test_a_defect_of_ours_is_named_by_its_id_only(tools: Tools) -> None:
 
 
 async def test_the_protocol_side_knows_the_schemas_once_they_were_read(api: Api, tools: Tools, no_servers: Servers) -> None:
-    server = build_server(api, no_servers, "1")
+    server = build_server(api, no_servers, Askers(LogLevels()), "1")
     assert server.get_tool_input_schema is not None
     before = server.get_tool_input_schema("sample_add")
     await listed(tools)

@@ -1,15 +1,36 @@
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
+from mcp import Client
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import Tool, ToolListChangedNotification
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequestParams,
+    CompletionArgument,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+    PromptReference,
+    TextContent,
+    Tool,
+    ToolListChangedNotification,
+)
 
-from sandbox_server.core import Conflict, Unavailable
-from sandbox_server.hub import upstream as module
+from sandbox_server.core import Conflict
+from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.configuration import ServerConfig
+from sandbox_server.hub.connection import Ear, heard_by
+from sandbox_server.hub.streams import Said
 from sandbox_server.hub.upstream import Upstream
 from tests.hub import sample_server
+from tests.hub.askers import FakeClient
 from tests.hub.conftest import Line
 from tests.waiting import eventually
 
@@ -29,83 +50,34 @@ async def test_it_is_started_when_it_is_needed_and_once(upstream: Upstream, line
 
     names = await asyncio.gather(*(upstream.tools() for _ in range(3)))
 
-    assert {tool.name for tool in names[0]} == {"echo", "sample_sum", "fail", "die", "wait"}
+    assert {tool.name for tool in names[0]} == {"echo", "sample_sum", "fail", "die", "wait", "ask", "think", "log", "change"}
     assert (upstream.state, line.opened) == ("running", 1)
 
 
 async def test_what_a_tool_gives_is_passed_on(upstream: Upstream) -> None:
-    assert (await upstream.call("echo", {"text": "hello"}, None)).structured_content == {"result": "hello"}
-    failed = await upstream.call("fail", {}, None)
+    assert (await upstream.call("echo", {"text": "hello"}, NobodyToAsk())).structured_content == {"result": "hello"}
+    failed = await upstream.call("fail", {}, NobodyToAsk())
     assert failed.is_error
     assert "fail" in str(failed.content)
 
 
 async def test_progress_comes_through_and_cancelling_reaches_the_tool(upstream: Upstream) -> None:
-    told: list[tuple[float, float | None, str | None]] = []
-
-    async def report(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, total, message))
-
-    call = asyncio.create_task(upstream.call("wait", {"mark": "unit"}, report))
-    await eventually(lambda: told)
+    client = FakeClient()
+    call = asyncio.create_task(upstream.call("wait", {"mark": "unit"}, client))
+    await eventually(lambda: client.told)
     call.cancel()
 
     with pytest.raises(asyncio.CancelledError):
         await call
     await eventually(lambda: "unit" in sample_server.cancelled)
-    assert told == [(1, 3, "one of three")]
-
-
-async def test_it_is_started_again_after_it_ended(upstream: Upstream, line: Line) -> None:
-    await upstream.tools()
-    line.ended.set()
-    await eventually(lambda: upstream.state == "failed")
-
-    assert (await upstream.call("echo", {"text": "again"}, None)).structured_content == {"result": "again"}
-    assert (line.opened, upstream.state) == (2, "running")
-
-
-async def test_one_that_does_not_start_is_tried_again_at_once_and_then_after_a_pause(
-    upstream: Upstream, line: Line, caplog: pytest.LogCaptureFixture
-) -> None:
-    line.fails = [OSError("no way"), OSError("no way"), OSError("no way")]
-
-    for _ in range(2):
-        with pytest.raises(Unavailable, match="no way; it said: no such thing"):
-            await upstream.tools()
-    with pytest.raises(Unavailable, match="does not work: no way") as paused:
-        await upstream.tools()
-
-    assert line.opened == 2
-    assert "no way" in caplog.text
-    assert "no such thing" not in caplog.text, "what a server says may hold a key"
-    assert paused.value.retry_after
-    assert upstream.state == "failed"
-
-
-async def test_one_that_takes_too_long_is_given_up(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "START_SECONDS", 0.0)
-
-    with pytest.raises(Unavailable, match="did not answer within"):
-        await upstream.tools()
-
-
-async def test_an_idle_one_is_stopped_and_its_tools_are_remembered(line: Line) -> None:
-    upstream = Upstream("sample", ServerConfig(command="sample"), line.connect, 0.01)
-    await upstream.tools()
-    await eventually(lambda: line.closed)
-
-    assert upstream.state == "stopped"
-    assert upstream.known_tools
-    assert (await upstream.call("echo", {"text": "back"}, None)).structured_content == {"result": "back"}
-    await upstream.close()
+    assert client.told == [(1, 3, "one of three")]
 
 
 async def test_tools_that_changed_are_asked_for_again(upstream: Upstream) -> None:
     upstream.remember([Tool(name="old", input_schema={"type": "object"})])
     assert [tool.name for tool in await upstream.tools()] == ["old"]
 
-    upstream._on_notice(ToolListChangedNotification())
+    upstream.notice(ToolListChangedNotification())
 
     assert "echo" in [tool.name for tool in await upstream.tools()]
 
@@ -123,7 +95,7 @@ async def test_a_refusal_of_the_server_is_passed_on(upstream: Upstream) -> None:
 
 async def test_a_server_that_goes_away_during_a_call_is_no_invitation_to_repeat_it(line: Line) -> None:
     upstream = Upstream("sample", ServerConfig(command="sample"), line.connect, 0)
-    call = asyncio.create_task(upstream.call("wait", {"mark": "gone"}, None))
+    call = asyncio.create_task(upstream.call("wait", {"mark": "gone"}, NobodyToAsk()))
     await eventually(lambda: upstream.state == "running")
     line.ended.set()
 
@@ -132,15 +104,81 @@ async def test_a_server_that_goes_away_during_a_call_is_no_invitation_to_repeat_
     await upstream.close()
 
 
-async def test_the_box_goes_on_before_a_program_in_it_is_used(line: Line) -> None:
-    woken: list[bool] = []
+async def test_what_a_server_asks_goes_to_who_called_and_what_it_logs_too(upstream: Upstream) -> None:
+    client = FakeClient(answer=ElicitResult(action="accept", content={"text": "blue"}))
+    assert (await upstream.call("ask", {"question": "which?"}, client)).structured_content == {"result": "blue"}
+    await upstream.call("log", {"level": "info", "text": "noted"}, client)
 
-    async def wake() -> None:
-        woken.append(True)
+    [request] = client.asked
+    assert isinstance(request, ElicitRequest)
+    assert request.params.message == "which?"
+    await eventually(lambda: client.logged == ["noted"])
 
-    upstream = Upstream("sample", ServerConfig(command="sample"), line.connect, 0, wake)
-    await upstream.tools()
-    await upstream.call("echo", {"text": "x"}, None)
 
-    assert len(woken) >= 2
+async def test_who_cannot_be_asked_is_told_so_by_the_tool(upstream: Upstream) -> None:
+    for tool, arguments in (("ask", {"question": "which?"}), ("think", {"about": "it"})):
+        with pytest.raises(MCPError, match="cannot be asked"):
+            await upstream.call(tool, arguments, NobodyToAsk())
+
+
+async def test_a_question_is_withdrawn_with_its_call(upstream: Upstream) -> None:
+    client = FakeClient()
+    call = asyncio.create_task(upstream.call("ask", {"question": "which?"}, client))
+    await eventually(lambda: client.asked)
+    call.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert client.withdrawn == 1
+
+
+async def test_prompts_are_listed_made_and_completed(upstream: Upstream) -> None:
+    assert [prompt.name for prompt in await upstream.prompts()] == ["greet"]
+    made = await upstream.prompt("greet", {"name": "ann"}, NobodyToAsk())
+    params = CompleteRequestParams(ref=PromptReference(name="greet"), argument=CompletionArgument(name="name", value="an"))
+
+    assert "hello to ann" in str(made.messages)
+    assert (await upstream.complete(params)).completion.values == ["ann", "anton"]
+
+
+async def test_what_changes_is_told_and_resources_where_they_are_followed(line: Line) -> None:
+    told: list[ServerEvent] = []
+    upstream = Upstream("sample", ServerConfig(command="sample"), line.connect, 0, tell=told.append)
+    await upstream.call("change", {"uri": "sample://note"}, NobodyToAsk())
+    await eventually(lambda: len(told) == 3)
+    await upstream.follow("sample://note")
+    await upstream.follow("sample://note")
+    assert sample_server.followed == ["sample://note"]
+    await upstream.call("change", {"uri": "sample://note"}, NobodyToAsk())
+    await eventually(lambda: len(told) == 7)
+    await upstream.unfollow("sample://note")
+    assert sample_server.followed == ["sample://note"]
+    await upstream.unfollow("sample://note")
+
+    assert sample_server.followed == []
+    assert set(told) == {ToolsListChanged(), PromptsListChanged(), ResourcesListChanged(), ResourceUpdated("sample://note")}
+    await upstream.close()
+
+
+async def test_a_server_that_is_asked_for_more_by_its_result_gets_it() -> None:
+    """One of protocol 2026-07-28, which asks so."""
+
+    async def call_tool(context: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        answer = (params.input_responses or {}).get("colour")
+        if isinstance(answer, ElicitResult):
+            return CallToolResult(content=[TextContent(text=f"{params.request_state}: {answer.action}")])
+        form = ElicitRequestFormParams(message="which?", requested_schema={"type": "object", "properties": {}})
+        return InputRequiredResult(input_requests={"colour": ElicitRequest(params=form)}, request_state="s1")
+
+    @asynccontextmanager
+    async def connect(_: ServerConfig, ended: asyncio.Event, said: Said, ear: Ear) -> AsyncIterator[Client]:
+        async with Client(Server("modern", on_call_tool=call_tool), **heard_by(ear)) as client:
+            yield client
+
+    upstream = Upstream("modern", ServerConfig(command="x"), connect, 0)
+    answer = await upstream.call("paint", {}, FakeClient(answer=ElicitResult(action="decline")))
+    with pytest.raises(MCPError, match="cannot be asked"):
+        await upstream.call("paint", {}, NobodyToAsk())
+
+    assert str(answer.content[0].text) == "s1: decline"  # type: ignore[union-attr]
     await upstream.close()

@@ -1,17 +1,23 @@
 """MCP servers behind `/mcp`: the one of the image, one in its file, one added while it runs, and one that never works."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ToolsListChanged
 
+from tests.hub.clients import ERAS, Person, client_of
 from tests.image.container import Sandbox, until
 from tests.image.test_mcp import session
+from tests.waiting import eventually
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
 
 SAMPLE = (Path(__file__).parent.parent / "hub" / "sample_server.py").read_text("utf-8")
 PROGRAM = {"command": "/opt/venv/bin/python", "args": ["-I", "/opt/sample_server.py"]}
@@ -104,6 +110,61 @@ async def test_resources_of_the_sandbox_and_of_servers_are_read(hub: Sandbox) ->
     assert screen.mime_type == "image/png"
     assert "seen" in terminal.text  # type: ignore[union-attr]
     assert note.text == "take note"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_server_asks_the_user_and_the_model_of_who_called(hub: Sandbox, era: str) -> None:
+    await ready(hub)
+    person = Person("green")
+    async with client_of(hub.base_url, era, hub.headers, **person.able) as client:
+        answer = await client.call_tool("sample_ask", {"question": "Which colour?"})
+        thought = await client.call_tool("sample_think", {"about": "colours"})
+        await client.call_tool("sample_log", {"level": "warning", "text": "noted"})
+        await eventually(lambda: person.logged == ["noted"], 30)
+        [prompt] = (await client.list_prompts()).prompts
+        greeting = await client.get_prompt(prompt.name, {"name": "ann"})
+
+    assert (answer.structured_content, thought.structured_content) == ({"result": "green"}, {"result": "thought of colours"})
+    assert person.asked == ["Which colour?"]
+    assert "hello to ann" in str(greeting.messages)
+    async with client_of(hub.base_url, era, hub.headers) as client:
+        with pytest.raises(MCPError, match="does not support elicitation"):
+            await client.call_tool("sample_ask", {"question": "?"})
+
+
+async def test_a_client_hears_that_a_server_came_and_what_it_follows(hub: Sandbox) -> None:
+    await ready(hub)
+    person = Person()
+    async with client_of(hub.base_url, "legacy", hub.headers, **person.deaf) as client:
+        await client.subscribe_resource("sample://note")
+
+        async def heard() -> bool:
+            await client.call_tool("sample_change", {"uri": "sample://note"})
+            return "notifications/resources/updated" in person.noticed
+
+        await eventually(heard, 30)
+        person.noticed.clear()
+        hub.request("PUT", "/v1/mcp/servers/come", json=PROGRAM)
+        hub.request("DELETE", "/v1/mcp/servers/come")
+        await eventually(lambda: "notifications/tools/list_changed" in person.noticed, 30)
+    async with (
+        client_of(hub.base_url, "2026-07-28", hub.headers) as client,
+        client.listen(tools_list_changed=True) as listening,
+    ):
+        hub.request("PUT", "/v1/mcp/servers/come", json=PROGRAM)
+        hub.request("DELETE", "/v1/mcp/servers/come")
+        async with asyncio.timeout(30):
+            assert await anext(aiter(listening)) == ToolsListChanged()
+
+
+async def test_hanging_up_ends_a_tool_that_was_called_over_plain_http(hub: Sandbox) -> None:
+    mark = "/tmp/hub-hung-up"
+    await ready(hub)
+    async with httpx2.AsyncClient(base_url=hub.base_url, headers=hub.headers, timeout=60) as http:
+        call = asyncio.create_task(http.post("/v1/mcp/sample/tools/wait", json={"mark": mark}))
+        await eventually(lambda: hub.run("test", "-e", f"{mark}.begun").code == 0, 30)
+        call.cancel()
+        await eventually(lambda: hub.run("test", "-e", mark).code == 0, 30)
 
 
 async def test_the_devtools_of_the_image_drive_its_browser(hub: Sandbox) -> None:

@@ -21,6 +21,7 @@ SUITE = "/opt/conformance"
 APPLIES = (
     "server-initialize",
     "ping",
+    "logging-set-level",
     "tools-list",
     "tools-call-simple-text",
     "tools-call-image",
@@ -32,12 +33,11 @@ APPLIES = (
 )
 
 DOES_NOT_APPLY = {
-    "logging-set-level": "we have no logging capability, which the protocol gives up in 2026-07-28",
-    "tools-call-with-logging": "we have no logging capability, which the protocol gives up in 2026-07-28",
-    "completion-complete": "we have no prompts, and complete no addresses of resources",
+    "tools-call-with-logging": "no operation logs to its caller; what servers behind the hub log is in test_hub.py",
+    "completion-complete": "it wants prompts of names that are its own; those of servers behind the hub are in test_hub.py",
     "tools-call-mixed-content": "an operation has one result, so that a tool gives one kind of content beside its text",
-    "tools-call-sampling": "no operation asks the client's model",
-    "tools-call-elicitation": "no operation asks the client's user; that is what a handoff will be",
+    "tools-call-sampling": "no operation asks the client's model; servers behind the hub do in test_hub.py",
+    "tools-call-elicitation": "it wants a tool of a name that is its own; ours that asks the user is in test_handoff.py",
     "elicitation-sep1034-defaults": "no operation asks the client's user",
     "elicitation-sep1330-enums": "no operation asks the client's user",
     "json-schema-2020-12": "we put what a reference means in its place, because many clients do not follow references",
@@ -46,13 +46,13 @@ DOES_NOT_APPLY = {
     "resources-read-text": "it wants resources of names that are its own; ours are in test_hub.py",
     "resources-read-binary": "it wants resources of names that are its own; ours are in test_hub.py",
     "resources-templates-read": "it wants resources of names that are its own; ours are in test_hub.py",
-    "resources-subscribe": "we have no subscriptions",
-    "resources-unsubscribe": "we have no subscriptions",
-    "prompts-list": "we have no prompts",
-    "prompts-get-simple": "we have no prompts",
-    "prompts-get-with-args": "we have no prompts",
-    "prompts-get-embedded-resource": "we have no prompts",
-    "prompts-get-with-image": "we have no prompts",
+    "resources-subscribe": "it wants resources of names that are its own; those of servers behind the hub are in test_hub.py",
+    "resources-unsubscribe": "it wants resources of names that are its own; those of servers behind the hub are in test_hub.py",
+    "prompts-list": "we have no prompts but those of servers behind the hub, which are in test_hub.py",
+    "prompts-get-simple": "we have no prompts but those of servers behind the hub",
+    "prompts-get-with-args": "we have no prompts but those of servers behind the hub",
+    "prompts-get-embedded-resource": "we have no prompts but those of servers behind the hub",
+    "prompts-get-with-image": "we have no prompts but those of servers behind the hub",
     "dns-rebinding-protection": "it is for servers without authentication, on localhost",
 }
 

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { Picture } from "../../sandbox_server/web/view/picture.js";
+import { Rhythm } from "../../sandbox_server/web/view/rhythm.js";
 import { parse, say } from "../../sandbox_server/web/view/wire.js";
 
 const { decompress } = await import(process.env.FZSTD);
@@ -72,4 +73,50 @@ test("messages that were damaged or cut off are refused or drawn within the pict
     }
     assert.equal(picture.pixels.length, vectors.size[0] * vectors.size[1]);
   }
+});
+
+/** When pictures that arrive at these times are seen on a screen that shows 60 a second. @param {number[]} arrivals */
+function seen(arrivals) {
+  const rhythm = new Rhythm();
+  const waiting = [];
+  const shown = [];
+  for (let refresh = 1, next = 0; next < arrivals.length || waiting.length; refresh++) {
+    const now = (refresh * 1000) / 60;
+    for (; arrivals[next] <= now; next++) {
+      rhythm.arrived(arrivals[next]);
+      waiting.push(arrivals[next]);
+    }
+    rhythm.refreshed(now);
+    while (waiting.length && rhythm.isDue(now, waiting[0])) {
+      rhythm.shown(now, waiting[0]);
+      shown.push({ now, held: now - waiting.shift() });
+    }
+  }
+  return shown;
+}
+
+/** @param {number} rate @param {(index: number) => number} late milliseconds */
+const arrivals = (rate, late, count = 600) => Array.from({ length: count }, (_, index) => 1000 + (index * 1000) / rate + late(index)).sort((a, b) => a - b);
+/** @param {{now: number}[]} shown */
+const gaps = (shown) => shown.slice(1).map(({ now }, index) => now - shown[index].now);
+
+test("a film that arrives unevenly is seen in its rhythm", () => {
+  let seed = 7;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  for (const rate of [24, 25, 30]) {
+    const shown = seen(arrivals(rate, () => random() * 30));
+    const late = gaps(shown.slice(60)).filter((gap) => gap > 1500 / rate + 1).length;
+    assert.ok(late < 6, `${late} late at ${rate} a second`);
+  }
+});
+
+test("what a film waits for is no more than was needed of late", () => {
+  const shown = seen(arrivals(30, (index) => (index > 60 && index < 120 ? (index % 7) * 12 : 0), 900));
+  assert.ok(shown.every(({ held }) => held < 150));
+  assert.ok(shown.slice(-30).every(({ held }) => held < 3 * 17), String(shown.at(-1)?.held));
+});
+
+test("what has no rhythm is seen at once", () => {
+  const shown = seen(arrivals(5, () => 0, 50));
+  assert.ok(shown.every(({ held }) => held < 17));
 });

@@ -21,6 +21,7 @@ from sandbox_server.core.http.content import content_response
 from sandbox_server.core.http.decode import body_of, fields_of, query_of
 from sandbox_server.core.http.drain import Drain
 from sandbox_server.core.http.encode import error_response, json_response, result_response
+from sandbox_server.core.http.hung_up import while_connected
 from sandbox_server.core.http.multipart import MultipartUpload
 from sandbox_server.core.http.sockets import AcceptedSocket
 from sandbox_server.core.http.sse import event_stream
@@ -96,7 +97,9 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Endpoint:
             fields = await fields_of(request, spec)
             if spec.streams or (operation.stream and _wants_events(request)):
                 return event_stream(await dispatcher.stream(operation, fields, call))
-            return _response(await dispatcher.call(operation, fields, call, _injected(operation, request)), request, spec)
+            calling = dispatcher.call(operation, fields, call, _injected(operation, request))
+            result = await (while_connected(request, calling) if spec.ends_with_client else calling)
+            return _response(result, request, spec)
         except Exception as error:  # the top of a call: a defect is answered and logged under an id
             return error_response(error, spec)
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, CallToolResult, ToolAnnotations
 from mcp_types import Tool as ListedTool
@@ -80,19 +81,16 @@ def listed(tool: Tool) -> ListedTool:
 
 
 @asynccontextmanager
-async def heartbeat(context: Context) -> AsyncIterator[None]:
-    """Report elapsed seconds while the body runs, to a caller that gave a progress token."""
-    if "progress_token" not in (context.meta or {}):
-        yield
-        return
+async def heartbeat(report: ProgressFnT) -> AsyncIterator[None]:
+    """Report elapsed seconds while the body runs; `report` reaches a caller that gave a progress token."""
     async with Tasks() as tasks:
-        tasks.start(_report(context), name="progress")
+        tasks.start(_report(report), name="progress")
         yield
 
 
-async def _report(context: Context) -> None:
+async def _report(report: ProgressFnT) -> None:
     started = time.monotonic()
     while True:
         await asyncio.sleep(PROGRESS_SECONDS)
         elapsed = round(time.monotonic() - started, 1)
-        await context.session.report_progress(elapsed, message=f"running for {elapsed:.0f} s")
+        await report(elapsed, None, f"running for {elapsed:.0f} s")

@@ -23,6 +23,7 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 """A call's arguments may be this large; larger files are uploaded over HTTP."""
 MAX_SESSIONS = 1000
 _BOTH = "application/json, text/event-stream"
+_READS_EVENTS = "sandbox.reads_events"
 
 
 class Transport:
@@ -50,10 +51,14 @@ class Transport:
             await _error("events belong to a session; start one with initialize", 405, {"Allow": "POST, DELETE"})(scope, receive, send)
             return
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))  # a session is its caller's alone
-        if not _reads_events(request) and request.method == "POST":
+        body = _Body(receive)
+        scope[_READS_EVENTS] = "text/event-stream" in request.headers.get("accept", "")
+        if not reads_events(request) and request.method == "POST":
+            if b'"subscriptions/listen"' in await body.peek() and _method(await body.peek()) == "subscriptions/listen":
+                await _error("what is listened to comes as events: accept text/event-stream", 406)(scope, body, send)
+                return
             send = _AnswerOnly(send)
         MutableHeaders(scope=scope)["accept"] = _BOTH
-        body = _Body(receive)
         manager = self._sessions if await self._in_session(request, body) else self._single
         await manager.handle_request(scope, body, send)
 
@@ -113,8 +118,9 @@ class _AnswerOnly:
             await self._send({"type": "http.response.body", "body": body})
 
 
-def _reads_events(request: Request) -> bool:
-    return "text/event-stream" in request.headers.get("accept", "")
+def reads_events(request: Request | None) -> bool:
+    """Whether the client of a request that came this way said that it takes events."""
+    return request is not None and bool(request.scope.get(_READS_EVENTS))
 
 
 def _is_events(start: Message) -> bool:

@@ -15,6 +15,8 @@ HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
 """Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""
 ANSWER_SECONDS = 25.0
 """For one answer; a browser that is started lazily takes some of them."""
+NEWS_SECONDS = 330.0
+"""For an answer that comes when there is news."""
 BLANK = "data:text/html,"
 RETRY_AFTER = 1.0
 
@@ -32,7 +34,7 @@ class Tab:
 
 
 class Owner:
-    """A client of the owning process's socket. Every call but `messages` starts a browser that is not running yet."""
+    """A client of the owning process's socket. Every call but `messages` and `pages` starts a browser that is not running yet."""
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
@@ -42,6 +44,14 @@ class Owner:
         return [
             Tab(each["page"], each["url"], each["title"], each["active"]) for each in orjson.loads(await self._ask("GET", "/browser/tabs"))
         ]
+
+    async def pages(self, state: str) -> tuple[str, dict[str, str]]:
+        """Wait until the pages are not as in a state that was told before; the state they are in, and their addresses by id.
+
+        Empty is no state. Waits for minutes, and then tells the same again. Starts no browser; raises Unavailable.
+        """
+        found = orjson.loads(await self._ask("GET", f"/browser/pages?state={state}", seconds=NEWS_SECONDS))
+        return str(found["state"]), {str(page): str(url) for page, url in found["pages"].items()}
 
     async def open(self, url: str) -> str:
         """Open a tab on an address, in front, and return the target id of its page."""
@@ -115,9 +125,9 @@ class Owner:
         except (OSError, TimeoutError, WebSocketException) as error:
             raise Unavailable(f"the page does not answer {method}", retry_after=RETRY_AFTER) from error
 
-    async def _ask(self, verb: str, path: str, content: bytes = b"") -> bytes:
+    async def _ask(self, verb: str, path: str, content: bytes = b"", seconds: float = ANSWER_SECONDS) -> bytes:
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(seconds):
                 status, body = await exchange(self.socket, verb, path, content, HEADERS)
         except TimeoutError:
             raise Unavailable("the browser does not answer", retry_after=RETRY_AFTER) from None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Literal, Self
 
-from sandbox_server.core import Caller, Failure, Tasks
+from sandbox_server.core import Caller, Failure, Tasks, Unavailable
 from sandbox_server.core.control import Holding, Reach
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.features.control import lease as machine
@@ -26,6 +26,8 @@ type Policy = Literal["implicit", "click", "ask"]
 type Fence = Callable[[Holding], Awaitable[None]]
 """Makes something keep to a new holding; it may fail with a Failure, and is then left to try again by itself."""
 type Clock = Callable[[], float]
+type Noted = Callable[[Caller, str, int], None]
+type Lines = Callable[[Caller, str, str], None]
 type Step = Callable[[Lease, float], Lease]
 
 log = logging.getLogger("sandbox.control")
@@ -39,6 +41,13 @@ class News:
     kind: str
     by: str
     lease: Lease
+    person: bool = False
+    """Whether it was a person who did it."""
+
+    @property
+    def holding(self) -> Holding:
+        """Who may act after it."""
+        return self.lease.holding
 
 
 class Driving:
@@ -60,9 +69,13 @@ class Driving:
         self._fencing = asyncio.Lock()
         self._warned = 0.0
         self._tasks = Tasks()
+        self.noted: Noted = lambda caller, what, count: None
+        """Is told how much callers put in."""
+        self.lines: Lines = lambda caller, session, line: None
+        """Is told what lines callers entered in which session."""
 
     async def __aenter__(self) -> Self:
-        self._tasks.start(self._pass_fences(), name="control at start")
+        self._tasks.start(self._pass_fences(starting=True), name="control at start")
         self._tasks.start(self._watch_clock(), name="control by the clock")
         return self
 
@@ -99,6 +112,14 @@ class Driving:
         self.touch(caller)
         return True
 
+    def note(self, caller: Caller, what: str, count: int) -> None:
+        """Tell that the caller put in so many keys, clicks and the like."""
+        self.noted(caller, what, count)
+
+    def entered(self, caller: Caller, session: str, line: str) -> None:
+        """Tell that the caller entered a line at the prompt of a shell session."""
+        self.lines(caller, session, line)
+
     async def _take_by_input(self, actor: Actor, reach: Reach) -> None:
         wanted, holds = _with(reach), self.holding.holder == actor.name
         if self.policy == "implicit" or (holds and self.policy == "ask"):
@@ -120,7 +141,7 @@ class Driving:
                 await self._pass_fences()
         finally:
             if _shows(self._lease, before):
-                self._tell(kind, actor.name)
+                self._tell(kind, actor.name, person=actor.person)
         return self._lease
 
     def remaining(self, lease: Lease) -> tuple[float, machine.Ending] | None:
@@ -158,14 +179,14 @@ class Driving:
             return
         self._viewers[caller.name] += 1
         self._people[caller.name] = caller
-        self._set("came", caller.name, machine.came(self._lease, caller.name), always=self._viewers[caller.name] == 1)
+        self._set("came", caller.name, machine.came(self._lease, caller.name), person=True, always=self._viewers[caller.name] == 1)
         try:
             yield
         finally:
             self._viewers[caller.name] -= 1
             if not self._viewers[caller.name]:
                 del self._viewers[caller.name], self._people[caller.name]
-                self._set("left", caller.name, machine.went(self._lease, caller.name, self._clock()), always=True)
+                self._set("left", caller.name, machine.went(self._lease, caller.name, self._clock()), person=True, always=True)
 
     async def changed(self) -> None:
         """Wait until somebody else may act."""
@@ -205,17 +226,17 @@ class Driving:
         warned = self._is_warned()
         self._lease = machine.touch(self._lease, caller.name, self._clock())
         if warned and not self._is_warned():
-            self._tell("renewed", caller.name)
+            self._tell("renewed", caller.name, person=True)
 
     def _is_warned(self) -> bool:
         left = self.remaining(self._lease)
         return left is not None and left[0] <= self._times.countdown
 
-    def _set(self, kind: str, by: str, lease: Lease, *, always: bool = False) -> None:
+    def _set(self, kind: str, by: str, lease: Lease, *, person: bool = False, always: bool = False) -> None:
         before = self._lease
         self._keep(lease)
         if always or _shows(lease, before):
-            self._tell(kind, by)
+            self._tell(kind, by, person=person)
 
     def _keep(self, lease: Lease) -> None:
         before, self._lease = self._lease, lease
@@ -223,14 +244,14 @@ class Driving:
             self._changed.set()
             self._changed.clear()
 
-    def _tell(self, kind: str, by: str) -> None:
+    def _tell(self, kind: str, by: str, *, person: bool = False) -> None:
         self._number += 1
-        self._news.append(News(self._id(), kind, by, self._lease))
+        self._news.append(News(self._id(), kind, by, self._lease, person))
         self._told.set()
         self._told.clear()
 
-    async def _pass_fences(self) -> None:
-        """Make everything keep to what holds now, in the order of changes."""
+    async def _pass_fences(self, *, starting: bool = False) -> None:
+        """Make everything keep to what holds now, in the order of changes; what is not there yet when this starts is told when it comes."""
         async with self._fencing:
             await asyncio.to_thread(self._write)
             for fence in self._fences:
@@ -238,7 +259,9 @@ class Driving:
                     async with asyncio.timeout(FENCE_SECONDS):
                         await fence(self.holding)
                 except (Failure, OSError, TimeoutError) as failure:
-                    log.warning("control changed although not everything followed: %s", failure or "too slow")
+                    expected = starting and isinstance(failure, Unavailable)
+                    level = logging.DEBUG if expected else logging.WARNING
+                    log.log(level, "control changed although not everything followed: %s", failure or "too slow")
 
     def _write(self) -> None:
         since = time.time() - (self._clock() - self._lease.since)

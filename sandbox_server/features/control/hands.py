@@ -43,12 +43,12 @@ class _Hand:
             case {"seen": int(epoch)}:
                 self._seen = max(self._seen, epoch)
                 self._wake()
-            case {"act": int(number)}:
-                if self._caller.may("control"):
-                    await self._driving.drive(self._caller, "gui")
+            case {"act": int(number), "inputs": int(inputs)}:
+                if self._caller.may("control") and await self._driving.drive(self._caller, "gui"):
+                    self._driving.note(self._caller, "inputs", inputs)
                 await self.tell(act=number)
             case _:
-                raise InvalidArgument("a message is {seen: epoch} or {act: number}")
+                raise InvalidArgument("a message is {seen: epoch} or {act: number, inputs: how many}")
 
     def end(self) -> None:
         """Nobody waits for it any more."""

@@ -5,11 +5,11 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import AskPerson, Handoff, Outcome
+from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, Handoff, Outcome
 
 MAX_OPEN = 100
 
@@ -27,6 +27,8 @@ class Desk:
         self._number = 0
         self._tasks = Tasks()
         self.asked: Asked = lambda _: None
+        self.kept: Asked = lambda _: None
+        """Is told of each as it is kept."""
 
     async def __aenter__(self) -> Self:
         self._handoffs = {each.id: each for each in await self._store.all()}
@@ -76,13 +78,22 @@ class Desk:
             raise PermissionDenied(f"{found.claimed_by} does this: only that person passes it on, or an admin")
         return await self._change(found, status="claimed", claimed_by=to)
 
-    async def close(self, handoff: str, by: str, outcome: Outcome, note: str = "", choice: str | None = None) -> Handoff:
-        """End one; raises Conflict if it has ended, or for a choice that was not offered."""
-        found = self._open(handoff)
-        if choice is not None and choice not in found.choices:
-            raise Conflict(f"{choice!r} is not among the choices", choices=found.choices)
-        ends = {"status": "closed", "outcome": outcome, "note": note, "choice": choice, "closed_by": by, "closed_at": self._now()}
-        return await self._change(found, **ends)
+    async def close(self, handoff: str, by: str, outcome: Outcome) -> Handoff:
+        """End one; raises Conflict if it has ended."""
+        return await self._end(self._open(handoff), by, outcome=outcome)
+
+    async def answer(self, answer: AnswerHandoff, by: str, where: Literal["view", "client"]) -> Handoff:
+        """End one as a person says; raises Conflict if it has ended, or for a choice or a field that was not offered."""
+        found = self._open(answer.id)
+        if answer.choice is not None and answer.choice not in found.choices:
+            raise Conflict(f"{answer.choice!r} is not among the choices", choices=found.choices)
+        asked = {field.name for field in found.fields if not field.secret}
+        if unknown := sorted(answer.values.keys() - asked):
+            raise Conflict(f"{unknown[0]!r} is not among the fields that come back", fields=sorted(asked))
+        return await self._end(found, by, answered_in=where, **answer.model_dump(exclude={"id"}))
+
+    async def _end(self, found: Handoff, by: str, **how: Any) -> Handoff:
+        return await self._change(found, status="closed", closed_by=by, closed_at=self._now(), **how)
 
     async def closed(self, handoff: str, seconds: float) -> Handoff:
         """Wait until one has ended, or so long; how it is then."""
@@ -106,6 +117,7 @@ class Desk:
         """Write one down, and tell everybody who waits."""
         await self._store.put(handoff)
         self._handoffs[handoff.id] = handoff
+        self.kept(handoff)
         self._number += 1
         self._changed.set()
         self._changed.clear()

@@ -66,7 +66,17 @@ class Handoffs:
         """Say what came of it, as a person; who has not claimed it claims it by that."""
         _check_person(call)
         await self._desk.claim(request.id, call.caller.name)
-        return await self._desk.close(request.id, call.caller.name, request.outcome, request.note, request.choice)
+        return await self._desk.answer(request, call.caller.name, "view")
+
+    @operation("POST /v1/handoffs/{id}/reply", scope="view")
+    async def reply_handoff(self, request: AnswerHandoff, call: Call) -> Handoff:
+        """Pass on what the user of the client that asked answered there; the MCP process does it.
+
+        It is as good as that client's word: `answered_in` says where the answer was given.
+        """
+        if call.surface != "mcp" or call.caller.name != self._desk.get(request.id).asked_by:
+            raise PermissionDenied("the MCP client that asked passes on what its user answers")
+        return await self._desk.answer(request, call.caller.name, "client")
 
     @operation("DELETE /v1/handoffs/{id}", scope="view")
     async def cancel_handoff(self, request: HandoffRef, call: Call) -> Handoff:

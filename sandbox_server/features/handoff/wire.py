@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from sandbox_server.core import Model
 
@@ -11,6 +11,7 @@ type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancel
 type Text = Annotated[str, Field(max_length=4000)]
 MAX_SECONDS = 86400.0
 WAIT_SECONDS = 3600.0
+MAX_FIELDS = 12
 
 
 class Region(Model):
@@ -19,6 +20,19 @@ class Region(Model):
     y: Annotated[int, Field(ge=0)]
     width: Annotated[int, Field(gt=0)]
     height: Annotated[int, Field(gt=0)]
+
+
+class FormField(Model):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")]
+    """Under which its value comes back in `values`."""
+    label: Annotated[str, Field(min_length=1, max_length=200)]
+    """What the person reads beside it."""
+    secret: bool = False
+    """Its value is for the page alone and never comes back."""
+    ref: Annotated[str, Field(max_length=100)] | None = None
+    """The element of the page that it belongs to, as a snapshot names it."""
+    selector: Annotated[str, Field(max_length=1000)] | None = None
+    """The same as a CSS selector."""
 
 
 class AskPerson(Model):
@@ -34,12 +48,24 @@ class AskPerson(Model):
     """The part of the screen that it is about."""
     choices: Annotated[list[Annotated[str, Field(min_length=1, max_length=400)]], Field(max_length=12)] = Field(default_factory=list)
     """What to choose from; one of them comes back as `choice`."""
+    fields: Annotated[list[FormField], Field(max_length=MAX_FIELDS)] = Field(default_factory=list)
+    """What the person is to fill in; it comes back as `values`, by name."""
     deadline: Annotated[float, Field(gt=0, le=MAX_SECONDS)] = 3600.0
     """Seconds after which nobody is expected to answer any more."""
     on_timeout: Literal["give_up", "continue"] = "give_up"
     """What you mean to do then; people see it."""
     wait: Annotated[float, Field(ge=0, le=WAIT_SECONDS)] = 0.0
     """Seconds to wait for the outcome at once; 0 answers when the request is made."""
+
+    @field_validator("fields")
+    @classmethod
+    def _are_distinct_and_none_is_secret(cls, fields: list[FormField]) -> list[FormField]:
+        names = [field.name for field in fields]
+        if len(set(names)) < len(names):
+            raise ValueError("two fields have one name")
+        if any(field.secret for field in fields):
+            raise ValueError("secret fields cannot be asked for yet: have the person type what is secret into the page itself")
+        return fields
 
 
 class HandoffRef(Model):
@@ -66,6 +92,8 @@ class AnswerHandoff(HandoffRef):
     """What was done, why it was not, or what was done instead."""
     choice: Annotated[str, Field(max_length=400)] | None = None
     """Which of the choices."""
+    values: Annotated[dict[str, Text], Field(max_length=MAX_FIELDS)] = Field(default_factory=dict)
+    """What was filled in, by the names of the fields."""
 
 
 class Delivery(Model):
@@ -84,6 +112,7 @@ class Handoff(Model):
     url: str | None
     region: Region | None
     choices: list[str]
+    fields: list[FormField] = Field(default_factory=list)
     on_timeout: Literal["give_up", "continue"]
     asked_by: str
     created_at: float
@@ -96,7 +125,11 @@ class Handoff(Model):
     """`done`, `cannot`, `partly`, `instead` with a note, `timeout`, `cancelled`; null while it is open."""
     note: str = ""
     choice: str | None = None
+    values: dict[str, str] = Field(default_factory=dict)
+    """What was filled in, by the names of the fields; nothing secret."""
     closed_by: str | None = None
+    answered_in: Literal["view", "client"] | None = None
+    """Where the answer was given: on `/view`, or to the client of the agent that asked, by its own user."""
     closed_at: float | None = None
     deliveries: list[Delivery] = Field(default_factory=list)
     """How the webhook was told."""

@@ -90,9 +90,9 @@ class McpServers:
         """List the tools of one server, as it describes them."""
         return cast("ListToolsResult", await self._hub.tools(request.server_name, call.headers))
 
-    @operation("POST /v1/mcp/{server_name}/tools/{tool_name}", scope="any", whole_body="arguments")
+    @operation("POST /v1/mcp/{server_name}/tools/{tool_name}", scope="any", whole_body="arguments", ends_with_client=True)
     async def execute_mcp_tool(self, request: ToolCall, call: Call) -> CallToolResult:
-        """Call a tool. A tool that fails is an answer too: `isError` says so."""
+        """Call a tool. A tool that fails is an answer too: `isError` says so. Hanging up cancels it."""
         result = await self._hub.call(request.server_name, request.tool_name, request.arguments, call.headers)
         return cast("CallToolResult", result)
 

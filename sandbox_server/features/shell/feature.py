@@ -17,6 +17,7 @@ from sandbox_server.features.shell.follow import Position, follow
 from sandbox_server.features.shell.session import Profile, Session
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.shell.terminal import Terminal
+from sandbox_server.features.shell.typist import Typist
 from sandbox_server.features.shell.view import follow_terminal, screen_text
 from sandbox_server.features.shell.wire import (
     ActiveShellSessionsResult,
@@ -243,13 +244,15 @@ class Shell:
 
         With `session_id` the session is attached with what its screen shows and what has scrolled away above.
         """
-        terminal = Terminal(socket, lambda: self._control.drive(call.caller, "shell"))
+        typist = Typist(call.caller, self._control)
+        terminal = Terminal(socket, typist.may_type, typist.typed)
         try:
             existing = await self._existing(request.session_id)
             session = existing or await self._create(request.session_id, self._start_in(None), personal=True)
         except (NotFound, InvalidArgument, Unavailable) as failure:
             await terminal.refuse(failure.message)
             return
+        typist.session = session
         with suppress(ConnectionError), self._control.watching(call.caller):
             await terminal.show(session)
 

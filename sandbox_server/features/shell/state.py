@@ -48,6 +48,8 @@ class ShellState:
         """How the shell ended, when it has."""
         self.ps1 = ""
         """The prompt, its last line."""
+        self.entered: Callable[[str], None] = lambda line: None
+        """Is told every line that was typed at the prompt, as it was to be seen."""
         self._took_leave = False
         self.log = Ring(REPLAY)
         self.viewers: set[Viewer] = set()
@@ -75,6 +77,8 @@ class ShellState:
         mine = command is not None and command.token == mark.token
         match mark.kind:
             case "line":
+                if command is None:
+                    self._tell_line()
                 self.ready, self.typed, self.foreign = False, False, command is None
             case "start" if command and mine:
                 command.begin()
@@ -94,6 +98,11 @@ class ShellState:
                 self.ps1 = plain(bytes(self._prompt)).rpartition("\n")[2]
                 self.ready = True
         self.turn_over()
+
+    def _tell_line(self) -> None:
+        shown = plain(bytes(self._prompt))
+        if line := shown[shown.rfind(self.ps1) + len(self.ps1) :].strip():
+            self.entered(line)
 
     def ended(self, observed: Exit) -> None:
         """Take the end of the shell, and of the command in it."""

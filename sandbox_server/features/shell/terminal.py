@@ -31,11 +31,12 @@ _UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[\]P][^\x07\x1b]{0,64}\x1b?)?\
 
 
 class Terminal:
-    """One connection (`Viewer`). `may_type` tells whether what is typed counts."""
+    """One connection (`Viewer`). `may_type` tells whether what is typed counts, `typed` is told how much that was."""
 
-    def __init__(self, socket: Socket, may_type: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(self, socket: Socket, may_type: Callable[[], Awaitable[bool]], typed: Callable[[int], None] = lambda _: None) -> None:
         self._socket = socket
         self._may_type = may_type
+        self._typed = typed
         self._refused = False
         self._loop = asyncio.get_running_loop()
         self._waiting = bytearray()
@@ -115,6 +116,7 @@ class Terminal:
                 await self._send("error", "Somebody else has control: what you type goes nowhere")
             return
         session.touch()
+        self._typed(len(text))
         if session.state.over and ("\r" in text or "\n" in text):
             await session.reopen()
         elif not session.state.over:

@@ -1,19 +1,14 @@
 // The viewer's engine, off the page's thread: the socket, the decoders and the canvas.
 
 import { decompress } from "/static/vendor/fzstd.mjs";
-import { Film, showsFilms } from "./decoders/film.js";
-import { decodeJpeg, pixelsOf } from "./decoders/jpeg.js";
-import { Picture } from "./picture.js";
+import { showsFilms } from "./decoders/film.js";
+import { Show } from "./show.js";
 import { DRIVES, MAY_ACT, VERSION, parse, say } from "./wire.js";
-
-/** @typedef {import("./wire.js").Area} Area */
-/** @typedef {import("./wire.js").Operation} Operation */
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 4000;
 const COUNT_MS = 1000;
 const PING_EVERY = 5;
-const MAX_CHANGED = 24;
 const LITTLE_BYTES = 1024;
 const HOLD_MS = 300;
 
@@ -23,13 +18,7 @@ const tell = (message, moved = []) => postMessage(message, { transfer: moved });
 class Engine {
   /** @type {WebSocket | undefined} */
   #socket;
-  #picture = new Picture(1, 1);
-  /** @type {ImageData} */
-  #image = new ImageData(1, 1);
-  /** @type {Map<number, Film>} */
-  #films = new Map();
   #delay = FIRST_DELAY_MS;
-  #order = Promise.resolve();
   #showsFilms = false;
   /** Whether the picture has been seen since it was connected. */
   #shows = false;
@@ -38,18 +27,14 @@ class Engine {
   #pings = new Map();
   #ping = 0;
   #measured = 0;
-  #mapped = false;
-  /** @type {{kind: string, area: Area}[]} */
-  #map = [];
 
   /**
    * @param {OffscreenCanvas} canvas
    * @param {string} address
    */
   constructor(canvas, address) {
-    this.canvas = canvas;
+    this.show = new Show(canvas);
     this.address = address;
-    this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false, desynchronized: true }));
     this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0 };
     setInterval(() => this.#measure(), COUNT_MS);
   }
@@ -64,9 +49,10 @@ class Engine {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(message);
   }
 
-  /** @param {boolean} mapped whether to tell the page what was sent how */
-  set mapped(mapped) {
-    this.#mapped = mapped;
+  /** @param {ArrayBuffer} message what a person does */
+  act(message) {
+    this.show.acted();
+    this.send(message);
   }
 
   #connect() {
@@ -86,7 +72,6 @@ class Engine {
    */
   #closed(socket, code, reason) {
     if (socket !== this.#socket) return;
-    this.#endFilms();
     tell({ kind: "state", state: "lost", code, reason });
     setTimeout(() => this.#connect(), this.#delay);
     this.#delay = Math.min(LONGEST_DELAY_MS, this.#delay * 2);
@@ -103,9 +88,9 @@ class Engine {
     this.#unacknowledged += data.byteLength;
     const message = parse(data);
     if (message.kind !== "part") return this.#other(socket, message);
-    const begun = message.operations.map((operation) => (operation.kind === "jpeg" ? decodeJpeg(operation.body) : undefined));
-    this.#order = this.#order
-      .then(() => this.#part(socket, message, begun, arrived))
+    this.show
+      .take(message)
+      .then((map) => socket === this.#socket && message.last && this.#shown(message.frame, arrived, map))
       .catch((error) => {
         tell({ kind: "error", reason: String(error) });
         socket.close();
@@ -121,12 +106,12 @@ class Engine {
       case "hello":
         if (message.version !== VERSION) return socket.close();
         this.#delay = FIRST_DELAY_MS;
-        this.#order = this.#order.then(() => this.#resize(message.width, message.height));
+        this.#resize(message.width, message.height);
         this.#shows = false;
         tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
         break;
       case "size":
-        this.#order = this.#order.then(() => this.#resize(message.width, message.height));
+        this.#resize(message.width, message.height);
         break;
       case "cursor":
         tell({ ...message, packed: undefined, pixels: decompress(message.packed) });
@@ -147,34 +132,22 @@ class Engine {
    * @param {number} width
    * @param {number} height
    */
-  #resize(width, height) {
-    this.#endFilms();
-    if (this.#picture.width === width && this.#picture.height === height) return;
-    this.#picture = new Picture(width, height);
-    this.#image = new ImageData(new Uint8ClampedArray(this.#picture.pixels.buffer), width, height);
-    this.canvas.width = width;
-    this.canvas.height = height;
-    tell({ kind: "size", width, height });
+  async #resize(width, height) {
+    if (await this.show.resize(width, height)) tell({ kind: "size", width, height });
   }
 
   /**
-   * @param {WebSocket} socket
-   * @param {{frame: number, last: boolean, operations: Operation[]}} part
-   * @param {(Promise<ImageBitmap> | undefined)[]} begun
+   * @param {number} frame
    * @param {number} arrived
+   * @param {object[]} map what was sent how
    */
-  async #part(socket, { frame, last, operations }, begun, arrived) {
-    if (socket !== this.#socket) return;
-    for (const [index, operation] of operations.entries()) await this.#do(operation, begun[index]);
-    if (!last) return;
-    this.#draw();
+  #shown(frame, arrived, map) {
     this.#acknowledge(frame, arrived);
     if (!this.#shows) tell({ kind: "state", state: "connected" }); // now there is something to click on
     this.#shows = true;
     this.statistics.frames++;
     this.statistics.decoding = performance.now() - arrived;
-    if (this.#mapped) tell({ kind: "map", rects: this.#map });
-    this.#map = [];
+    if (map.length) tell({ kind: "map", rects: map });
   }
 
   /**
@@ -193,66 +166,6 @@ class Engine {
     else this.#held = setTimeout(now, HOLD_MS);
   }
 
-  /**
-   * @param {Operation} operation
-   * @param {Promise<ImageBitmap> | undefined} bitmap
-   */
-  async #do(operation, bitmap) {
-    switch (operation.kind) {
-      case "exact":
-        this.#note("exact", this.#picture.exact(decompress(operation.packed, new Uint8Array(operation.length))));
-        break;
-      case "moves":
-        this.#note("moves", this.#picture.move(operation.moves));
-        break;
-      case "jpeg":
-        this.#picture.paste(operation.area, pixelsOf(await /** @type {Promise<ImageBitmap>} */ (bitmap), operation.area));
-        this.#note("jpeg", [operation.area]);
-        break;
-      case "film":
-        await this.#film(operation.number).next(operation);
-        this.#note("film", [operation.area]);
-        break;
-      case "film ends":
-        this.#endFilm(operation.number);
-    }
-  }
-
-  /** @param {number} number */
-  #film(number) {
-    const film = this.#films.get(number) ?? new Film();
-    this.#films.set(number, film);
-    return film;
-  }
-
-  /** @param {number} number of a film; the picture is seen again where it was */
-  #endFilm(number) {
-    const film = this.#films.get(number);
-    if (film?.area.width) this.#picture.changed.push(film.area);
-    film?.close();
-    this.#films.delete(number);
-  }
-
-  #endFilms() {
-    for (const number of [...this.#films.keys()]) this.#endFilm(number);
-  }
-
-  /**
-   * @param {string} kind
-   * @param {Area[]} areas
-   */
-  #note(kind, areas) {
-    if (this.#mapped) this.#map.push(...areas.map((area) => ({ kind, area })));
-  }
-
-  #draw() {
-    const changed = this.#picture.take();
-    for (const { x, y, width, height } of changed.length > MAX_CHANGED ? [around(changed)] : changed) {
-      this.context.putImageData(this.#image, 0, 0, x, y, width, height);
-    }
-    for (const film of this.#films.values()) film.draw(this.context);
-  }
-
   #measure() {
     if (this.#measured++ % PING_EVERY === 0) {
       this.#pings.clear();
@@ -264,24 +177,15 @@ class Engine {
   }
 }
 
-/** @param {Area[]} areas @returns {Area} the smallest that holds them all */
-function around(areas) {
-  const x = Math.min(...areas.map((area) => area.x));
-  const y = Math.min(...areas.map((area) => area.y));
-  const right = Math.max(...areas.map((area) => area.x + area.width));
-  const bottom = Math.max(...areas.map((area) => area.y + area.height));
-  return { x, y, width: right - x, height: bottom - y };
-}
-
 /** @type {Engine} */
 let engine;
 
 onmessage = ({ data }) => {
-  if (data instanceof ArrayBuffer) return engine.send(data);
+  if (data instanceof ArrayBuffer) return engine.act(data);
   if (data.kind === "start") {
     engine = new Engine(data.canvas, data.address);
     engine.start();
   } else if (data.kind === "map") {
-    engine.mapped = data.on;
+    engine.show.mapped = data.on;
   }
 };

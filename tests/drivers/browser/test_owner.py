@@ -28,6 +28,19 @@ async def test_tabs_are_opened_brought_to_the_front_and_closed(shared: Process, 
             pass
 
 
+async def test_the_pages_are_told_when_they_are_others(shared: Process) -> None:
+    owner = Owner(shared.socket)
+    state, before = await owner.pages("")
+    waiting = asyncio.create_task(owner.pages(state))
+    opened = await owner.open("about:blank")
+    async with asyncio.timeout(30):
+        later, pages = await waiting
+        while opened not in pages:
+            later, pages = await owner.pages(later)
+    assert opened not in before
+    await owner.close(opened)
+
+
 async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -> None:
     owner = Owner(shared.socket)
     page = (await owner.tabs())[0].page

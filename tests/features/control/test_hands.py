@@ -69,9 +69,12 @@ async def test_a_viewers_first_act_takes_control_and_the_process_is_told(found: 
     opened = asyncio.create_task(Hands(found).open_hand(process, Call(ANN, "1")))
     await process.hears(drives=False)
     assert [each.name for each in found.viewers] == ["ann"]
-    process.say({"act": 1})
+    noted: list[tuple[str, str, int]] = []
+    found.noted = lambda caller, what, count: noted.append((caller.name, what, count))
+    process.say({"act": 1, "inputs": 3})
     assert (await process.hears(act=True))["drives"]
     assert found.holding.holder == "ann"
+    assert noted == [("ann", "inputs", 3)]
     process.say(None)
     await opened
     assert found.lease.gone is not None
@@ -104,7 +107,7 @@ async def test_a_process_that_leaves_holds_nobody_up(found: Driving) -> None:
 async def test_who_may_only_look_takes_nothing(found: Driving) -> None:
     process = Process()
     opened = asyncio.create_task(Hands(found).open_hand(process, Call(GUEST, "1")))
-    process.say({"act": 1})
+    process.say({"act": 1, "inputs": 1})
     assert not (await process.hears(act=True))["drives"]
     assert found.holding.state == "agent"
     process.say(None)

@@ -10,7 +10,7 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted
 from sandbox_server.features.handoff import desk as module
 from sandbox_server.features.handoff.desk import Desk
-from sandbox_server.features.handoff.wire import AskPerson
+from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, FormField
 from tests.features.handoff.desks import Clock, desk
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +35,7 @@ async def test_who_waits_is_told_the_outcome(tmp_path: Path) -> None:
         assert (await found.closed(asked.id, 0.01)).status == "open"
         waiting = asyncio.create_task(found.closed(asked.id, 30))
         await found.claim(asked.id, "ann")
-        await found.close(asked.id, "ann", "partly", "the second page failed")
+        await found.answer(AnswerHandoff(id=asked.id, outcome="partly", note="the second page failed"), "ann", "view")
         ended = await waiting
         assert (ended.outcome, ended.note, ended.claimed_by, ended.closed_by) == ("partly", "the second page failed", "ann", "ann")
 
@@ -67,9 +67,19 @@ async def test_what_has_ended_does_not_end_again(tmp_path: Path) -> None:
 async def test_a_choice_is_one_of_those_offered(tmp_path: Path) -> None:
     async with opened(tmp_path) as found:
         asked = await found.ask(AskPerson(kind="choice", reason="which?", choices=["red", "blue"]), AGENT)
-        with pytest.raises(Conflict, match="not among"):
-            await found.close(asked.id, "ann", "done", choice="green")
-        assert (await found.close(asked.id, "ann", "done", choice="blue")).choice == "blue"
+        with pytest.raises(Conflict, match="not among the choices"):
+            await found.answer(AnswerHandoff(id=asked.id, outcome="done", choice="green"), "ann", "view")
+        assert (await found.answer(AnswerHandoff(id=asked.id, outcome="done", choice="blue"), "ann", "view")).choice == "blue"
+
+
+async def test_what_is_filled_in_comes_back_for_the_fields_that_were_asked_for(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(AskPerson(reason="where to?", fields=[FormField(name="city", label="City")]), AGENT)
+        with pytest.raises(Conflict, match="'street' is not among the fields"):
+            await found.answer(AnswerHandoff(id=asked.id, outcome="done", values={"street": "x"}), "ann", "view")
+        ended = await found.answer(AnswerHandoff(id=asked.id, outcome="done", values={"city": "Ulm"}), "ann", "view")
+
+    assert (ended.values, ended.answered_in, ended.closed_by) == ({"city": "Ulm"}, "view", "ann")
 
 
 async def test_what_was_asked_outlives_the_process_and_its_deadline_holds(tmp_path: Path) -> None:

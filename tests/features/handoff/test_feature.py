@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import ALL_SCOPES, Call, Caller, PermissionDenied, Reply
-from sandbox_server.core.dispatch import Dispatcher, require_scope
+from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
 from sandbox_server.features.handoff.desk import Desk
 from sandbox_server.features.handoff.feature import Handoffs
@@ -28,7 +28,10 @@ class Calls:
         self._dispatcher = Dispatcher([require_scope])
 
     async def ask(self, caller: Caller, name: str, **fields: object) -> Any:
-        answer = await self._dispatcher.call(self._operations[name], fields, Call(caller, "1"))
+        return await self.made(Call(caller, "1"), name, **fields)
+
+    async def made(self, call: Call, name: str, **fields: object) -> Any:
+        answer = await self._dispatcher.call(self._operations[name], fields, call)
         return answer.data if isinstance(answer, Reply) else answer
 
     async def follow(self, caller: Caller) -> AsyncIterator[Any]:
@@ -83,3 +86,26 @@ async def test_who_asks_without_waiting_waits_later(calls: Calls) -> None:
     await calls.ask(ANN, "assign_handoff", id=asked.id, to="ann")
     await calls.ask(ANN, "answer_handoff", id=asked.id, outcome="cannot")
     assert (await waiting).outcome == "cannot"
+
+
+async def test_the_user_of_the_client_that_asked_may_answer_there_and_nobody_else(calls: Calls) -> None:
+    asked = await calls.ask(AGENT, "request_human", reason="r")
+    for call in (Call(AGENT, "1"), Call(OTHER, "1", "mcp"), Call(ROOT, "1", "mcp")):
+        with pytest.raises(PermissionDenied):
+            await calls.made(call, "reply_handoff", id=asked.id, outcome="done")
+    ended = await calls.made(Call(AGENT, "1", "mcp"), "reply_handoff", id=asked.id, outcome="done", note="I did")
+
+    assert (ended.outcome, ended.note, ended.answered_in, ended.closed_by) == ("done", "I did", "client", "agent")
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ([{"name": "password", "label": "Password", "secret": True}], "secret fields cannot be asked for yet"),
+        ([{"name": "a", "label": "A"}, {"name": "a", "label": "B"}], "two fields have one name"),
+        ([{"name": "no good", "label": "A"}], "should match pattern"),
+    ],
+)
+async def test_fields_that_cannot_be_asked_for_are_refused(calls: Calls, fields: list[dict[str, object]], why: str) -> None:
+    with pytest.raises(InvalidFields, match=why):
+        await calls.ask(AGENT, "request_human", reason="r", fields=fields)

@@ -88,6 +88,28 @@ async def test_a_line_that_was_typed_makes_the_shell_busy_until_the_prompt(state
     assert (state.foreign, state.busy, state.directory) == (False, False, "/tmp")
 
 
+async def test_a_line_that_was_typed_is_told_as_it_was_to_be_seen(state: ShellState) -> None:
+    lines: list[str] = []
+    state.entered = lines.append
+    state.output(b"lz\b\x1b[Ks -l\r\n")
+    say(state, "line")
+    state.output(b"total 0\r\n")
+    say(state, "prompt", "0", "/home/gem")
+    state.output(b"gem $ ")
+    say(state, "ready")
+    state.output(b"\r\n")
+    say(state, "line")
+    assert lines == ["ls -l"]
+
+
+async def test_the_line_of_a_command_is_not_told(state: ShellState, command: Command) -> None:
+    lines: list[str] = []
+    state.entered = lines.append
+    state.output(b" __t\r\n")
+    say(state, "line")
+    assert lines == []
+
+
 async def test_the_line_of_a_command_is_not_a_persons(state: ShellState, command: Command) -> None:
     say(state, "line")
     assert not state.foreign

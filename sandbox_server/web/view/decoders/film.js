@@ -17,23 +17,36 @@ export class Film {
   #shown;
   /** @type {VideoDecoder | undefined} */
   #decoder;
-  /** @type {{area: Area, done: () => void}[]} */
+  #closed = false;
+  /** @type {((frame: VideoFrame | undefined) => void)[]} */
   #waiting = [];
-  /** @type {Area} */
+  /** @type {Area} where its latest picture is */
   area = { x: 0, y: 0, width: 0, height: 0 };
 
   /**
-   * Decode the next picture.
-   * @param {{area: Area, key: boolean, body: Uint8Array}} picture
-   * @returns {Promise<void>} when it can be drawn
+   * Begin to decode the next picture, while those before it are still to be shown.
+   * @param {{key: boolean, body: Uint8Array}} picture
+   * @returns {Promise<VideoFrame | undefined>} what `show` takes
    */
-  next({ area, key, body }) {
-    if (key || !this.#decoder) this.#open();
-    const decoder = /** @type {VideoDecoder} */ (this.#decoder);
+  decode({ key, body }) {
     return new Promise((done) => {
-      this.#waiting.push({ area, done });
+      if (!this.#decoder) this.#open();
+      const decoder = /** @type {VideoDecoder} */ (this.#decoder);
       decoder.decode(new EncodedVideoChunk({ type: key ? "key" : "delta", timestamp: performance.now() * MICROSECONDS, data: body }));
+      this.#waiting.push(done);
     });
+  }
+
+  /**
+   * Show a picture from now on.
+   * @param {VideoFrame | undefined} frame
+   * @param {Area} area
+   */
+  show(frame, area) {
+    if (!frame) return;
+    this.#shown?.close();
+    this.#shown = frame;
+    this.area = area;
   }
 
   /** @param {OffscreenCanvasRenderingContext2D} context */
@@ -43,26 +56,24 @@ export class Film {
   }
 
   close() {
+    this.#closed = true;
     this.#shown?.close();
     this.#shown = undefined;
     if (this.#decoder && this.#decoder.state !== "closed") this.#decoder.close();
     this.#decoder = undefined;
-    for (const { done } of this.#waiting.splice(0)) done();
+    for (const done of this.#waiting.splice(0)) done(undefined);
   }
 
   #open() {
-    if (this.#decoder?.state === "configured") return;
+    if (this.#closed) throw new Error("the film has ended");
     this.#decoder = new VideoDecoder({ output: (frame) => this.#arrived(frame), error: () => this.close() });
     this.#decoder.configure({ codec: CODEC, optimizeForLatency: true });
   }
 
   /** @param {VideoFrame} frame */
   #arrived(frame) {
-    const waiting = this.#waiting.shift();
-    if (!waiting) return frame.close();
-    this.#shown?.close();
-    this.#shown = frame;
-    this.area = waiting.area;
-    waiting.done();
+    const done = this.#waiting.shift();
+    if (done) done(frame);
+    else frame.close();
   }
 }

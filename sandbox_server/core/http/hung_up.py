@@ -1,0 +1,32 @@
+"""Work that is of use to nobody once whoever asked for it has hung up."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from starlette.requests import Request
+
+from sandbox_server.core.errors import Conflict
+
+
+async def while_connected[T](request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Do the work, and cancel it when the client is gone; the request's body has to be read by then.
+
+    Raises what the work raises; for a client that is gone, Conflict, which nobody reads.
+    """
+    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait([working, watching], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        watching.cancel()
+        if not working.done():
+            working.cancel()
+            await asyncio.wait([working])
+    if working.cancelled():
+        raise Conflict("whoever asked has hung up")
+    return working.result()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,1 @@
+"""The flight recorder: what happened, by whom, in a chain of hashes on disk; and what the screen showed."""

@@ -1,0 +1,1 @@
+"""The flight recorder: who did what, and what it looked like."""

@@ -1,0 +1,69 @@
+"""Every call is written down: what was asked, by whom, what came of it, and how long it took."""
+
+import time
+from collections.abc import Callable
+
+from pydantic import BaseModel
+
+from sandbox_server.core import Call, Caller, Failure
+from sandbox_server.core.dispatch import InvalidFields, Proceed
+from sandbox_server.core.operation import Operation
+from sandbox_server.drivers.recorder.journal import ActorType, Journal
+from sandbox_server.drivers.recorder.redaction import Redaction
+from sandbox_server.features.recorder.facts import facts_of, kind_of
+from sandbox_server.features.recorder.trace import Trace, new_trace, trace_of
+
+OWN_TAG = "recorder"
+
+type Span = Callable[[Trace, Operation, Call, str, float], None]
+"""Takes a span: the call, what came of it, and how many seconds it took until now."""
+
+
+def actor_of(caller: Caller) -> ActorType:
+    """What sort of actor a caller is."""
+    return "person" if caller.person else "agent"
+
+
+class RecorderGuard:
+    """Guard: writes down every call but those of the sandbox's own health, and looks at the record itself."""
+
+    def __init__(self, journal: Journal, redaction: Redaction) -> None:
+        self._journal = journal
+        self._redaction = redaction
+        self.span: Span | None = None
+        """Takes every call, whether it belongs to a trace or not; None: nobody does."""
+
+    async def __call__(self, called: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
+        if called.spec.scope == "public" or (called.tag == OWN_TAG and called.spec.read_only):
+            return await proceed()
+        started, outcome = time.perf_counter(), "internal"
+        try:
+            result = await proceed()
+            outcome = "ok"
+            return result
+        except Failure as failure:
+            outcome = failure.kind
+            raise
+        except InvalidFields:
+            outcome = "invalid_fields"
+            raise
+        finally:
+            self._record(called, request, call, outcome, time.perf_counter() - started)
+
+    def _record(self, called: Operation, request: BaseModel | None, call: Call, outcome: str, seconds: float) -> None:
+        trace = trace_of(call.headers) or (new_trace() if self.span else None)
+        hidden = call.caller.person and self._journal.private()
+        self._journal.record(
+            kind_of(called),
+            actor_of(call.caller),
+            call.caller.name,
+            None if request is None or hidden else lambda: {"request": facts_of(request, self._redaction)},
+            operation=called.name,
+            outcome=outcome,
+            ms=round(seconds * 1000, 2),
+            surface=call.surface,
+            request_id=call.request_id,
+            **({"trace": trace.trace, "span": trace.span, "parent": trace.parent} if trace else {}),
+        )
+        if self.span and trace:
+            self.span(trace, called, call, outcome, seconds)

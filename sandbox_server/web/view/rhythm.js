@@ -1,0 +1,70 @@
+// When to show the pictures of a film: in the rhythm in which they were made, although they arrive unevenly.
+//
+// A screen shows pictures at fixed instants. One that arrives just before such an instant, and the next just after it, are seen with a gap
+// that the film does not have, however small the difference. So a picture waits until the gap before it is over; one that was late shifts
+// all that follow, and so there is as much room for lateness as was needed of late. What is not needed is given back.
+
+const REMEMBERED = 90;
+const LEAST_REMEMBERED = 8;
+/** A film with fewer pictures than ten a second has no rhythm. */
+const LONGEST_GAP_MS = 110;
+/** A picture waits no longer than this, whatever the rhythm. */
+const MOST_HELD_MS = 120;
+/** Pictures in a row that all waited for longer than needed: then those that follow wait for less. */
+const SPARE_PICTURES = 90;
+const SPARE_MS = 6;
+const USUAL_REFRESH_MS = 1000 / 60;
+const SMOOTHING = 1 / 16;
+
+export class Rhythm {
+  /** @type {number[]} */
+  #arrivals = [];
+  #due = 0;
+  #refresh = USUAL_REFRESH_MS;
+  #refreshed = 0;
+  #least = Infinity;
+  #count = 0;
+
+  /** Milliseconds from one picture to the next; 0 where that is not known, or there is no rhythm. */
+  get gap() {
+    const [first, last] = [this.#arrivals[0], this.#arrivals[this.#arrivals.length - 1]];
+    const gap = this.#arrivals.length < LEAST_REMEMBERED ? 0 : (last - first) / (this.#arrivals.length - 1);
+    return gap > LONGEST_GAP_MS ? 0 : gap;
+  }
+
+  /** @param {number} now milliseconds: a picture has arrived */
+  arrived(now) {
+    const last = this.#arrivals[this.#arrivals.length - 1];
+    if (now - last > 5 * LONGEST_GAP_MS) this.#arrivals = [];
+    this.#arrivals.push(now);
+    if (this.#arrivals.length > REMEMBERED) this.#arrivals.shift();
+  }
+
+  /** @param {number} now the screen shows what is drawn until about now */
+  refreshed(now) {
+    const took = now - this.#refreshed;
+    if (took > 3 && took < 2 * USUAL_REFRESH_MS) this.#refresh += (took - this.#refresh) * SMOOTHING;
+    this.#refreshed = now;
+  }
+
+  /**
+   * @param {number} now
+   * @param {number} arrived when the picture that is to be shown did
+   */
+  isDue(now, arrived) {
+    return now >= this.#due - this.#refresh / 2 || now - arrived >= MOST_HELD_MS;
+  }
+
+  /**
+   * @param {number} now
+   * @param {number} arrived when the picture that is shown now did
+   */
+  shown(now, arrived) {
+    this.#due = (Math.abs(now - this.#due) > this.#refresh / 2 + 1 ? now : this.#due) + this.gap;
+    this.#least = Math.min(this.#least, now - arrived);
+    if (++this.#count < SPARE_PICTURES) return;
+    if (this.#least > this.#refresh + SPARE_MS) this.#due -= this.#refresh;
+    this.#least = Infinity;
+    this.#count = 0;
+  }
+}

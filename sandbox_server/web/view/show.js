@@ -1,0 +1,188 @@
+// What is seen: frames are decoded as they arrive, drawn in their order, and films in their rhythm.
+
+import { decompress } from "/static/vendor/fzstd.mjs";
+import { Film } from "./decoders/film.js";
+import { decodeJpeg, pixelsOf } from "./decoders/jpeg.js";
+import { Picture } from "./picture.js";
+import { Rhythm } from "./rhythm.js";
+
+/** @typedef {import("./wire.js").Area} Area */
+/** @typedef {import("./wire.js").Operation} Operation */
+/** @typedef {{operation: Operation, bitmap?: Promise<ImageBitmap>, film?: Film, frame?: Promise<VideoFrame | undefined>}} Begun */
+
+const MAX_CHANGED = 24;
+/** While a person acts, what is seen is not held for the rhythm of a film. */
+const ACTING_MS = 500;
+/** Where the browser shows nothing, it tells of no refresh. */
+const NO_REFRESH_MS = 50;
+
+export class Show {
+  #picture = new Picture(1, 1);
+  #image = new ImageData(1, 1);
+  /** @type {Map<number, Film>} those that are decoded */
+  #coming = new Map();
+  /** @type {Map<number, Film>} those that are seen */
+  #films = new Map();
+  #rhythm = new Rhythm();
+  #acted = -ACTING_MS;
+  /** @type {Promise<unknown>} */
+  #order = Promise.resolve();
+  /** @type {{kind: string, area: Area}[]} */
+  #map = [];
+  /** Whether to note what was sent how. */
+  mapped = false;
+
+  /** @param {OffscreenCanvas} canvas */
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false, desynchronized: true }));
+  }
+
+  /** The person does something, and waits for what comes of it. */
+  acted() {
+    this.#acted = performance.now();
+  }
+
+  /**
+   * Have a picture of that size; what there was of another size is gone.
+   * @param {number} width
+   * @param {number} height
+   * @returns {Promise<boolean>} whether it is another size, once it is
+   */
+  resize(width, height) {
+    this.#coming.clear();
+    return this.#then(() => {
+      this.#endFilms();
+      if (this.#picture.width === width && this.#picture.height === height) return false;
+      this.#picture = new Picture(width, height);
+      this.#image = new ImageData(/** @type {any} */ (new Uint8ClampedArray(this.#picture.pixels.buffer)), width, height);
+      this.canvas.width = width;
+      this.canvas.height = height;
+      return true;
+    });
+  }
+
+  /**
+   * Do a part of a frame, and show the frame where it is the last.
+   * @param {{last: boolean, operations: Operation[]}} part
+   * @returns {Promise<{kind: string, area: Area}[]>} what was sent how, once the frame is ready to be seen; rejected where it is none
+   */
+  take({ last, operations }) {
+    const arrived = performance.now();
+    const begun = operations.map((operation) => this.#begin(operation));
+    const moving = last && begun.some(({ film }) => film);
+    if (moving) this.#rhythm.arrived(arrived);
+    const done = this.#then(async () => {
+      for (const one of begun) await this.#do(one);
+      return last ? this.#map.splice(0) : [];
+    });
+    if (moving) this.#then(() => this.#beat(arrived));
+    if (last) this.#then(() => this.#draw());
+    return done;
+  }
+
+  /** @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
+  #then(work) {
+    const done = this.#order.then(work);
+    this.#order = done.catch(() => undefined);
+    return done;
+  }
+
+  /** @param {Operation} operation @returns {Begun} */
+  #begin(operation) {
+    if (operation.kind === "jpeg") return { operation, bitmap: begun(decodeJpeg(operation.body)) };
+    if (operation.kind === "film ends") this.#coming.delete(operation.number);
+    if (operation.kind !== "film") return { operation };
+    const film = this.#coming.get(operation.number) ?? new Film();
+    this.#coming.set(operation.number, film);
+    return { operation, film, frame: begun(film.decode(operation)) };
+  }
+
+  /** @param {Begun} begun */
+  async #do({ operation, bitmap, film, frame }) {
+    switch (operation.kind) {
+      case "exact":
+        this.#note("exact", this.#picture.exact(decompress(operation.packed, new Uint8Array(operation.length))));
+        break;
+      case "moves":
+        this.#note("moves", this.#picture.move(operation.moves));
+        break;
+      case "jpeg":
+        this.#picture.paste(operation.area, pixelsOf(await /** @type {Promise<ImageBitmap>} */ (bitmap), operation.area));
+        this.#note("jpeg", [operation.area]);
+        break;
+      case "film":
+        if (this.#films.get(operation.number) !== film) this.#endFilm(operation.number);
+        this.#films.set(operation.number, /** @type {Film} */ (film));
+        film?.show(await frame, operation.area);
+        this.#note("film", [operation.area]);
+        break;
+      case "film ends":
+        this.#endFilm(operation.number);
+    }
+  }
+
+  /** @param {number} arrived wait until a picture of a film that did then is to be seen */
+  async #beat(arrived) {
+    while (performance.now() - this.#acted > ACTING_MS) {
+      const now = await refresh();
+      this.#rhythm.refreshed(now);
+      if (this.#rhythm.isDue(now, arrived)) break;
+    }
+    this.#rhythm.shown(performance.now(), arrived);
+  }
+
+  /** @param {number} number of a film; the picture is seen again where it was */
+  #endFilm(number) {
+    const film = this.#films.get(number);
+    if (film?.area.width) this.#picture.changed.push(film.area);
+    film?.close();
+    this.#films.delete(number);
+  }
+
+  #endFilms() {
+    for (const number of [...this.#films.keys()]) this.#endFilm(number);
+  }
+
+  /**
+   * @param {string} kind
+   * @param {Area[]} areas
+   */
+  #note(kind, areas) {
+    if (this.mapped) this.#map.push(...areas.map((area) => ({ kind, area })));
+  }
+
+  #draw() {
+    const changed = this.#picture.take();
+    for (const { x, y, width, height } of changed.length > MAX_CHANGED ? [around(changed)] : changed) {
+      this.context.putImageData(this.#image, 0, 0, x, y, width, height);
+    }
+    for (const film of this.#films.values()) film.draw(this.context);
+  }
+}
+
+/** @template T @param {Promise<T>} work whose failure is met when its turn comes @returns {Promise<T>} */
+function begun(work) {
+  work.catch(() => undefined);
+  return work;
+}
+
+/** @returns {Promise<number>} when the screen is about to be refreshed */
+function refresh() {
+  return new Promise((done) => {
+    const patience = setTimeout(() => done(performance.now()), NO_REFRESH_MS);
+    requestAnimationFrame(() => {
+      clearTimeout(patience);
+      done(performance.now());
+    });
+  });
+}
+
+/** @param {Area[]} areas @returns {Area} the smallest that holds them all */
+function around(areas) {
+  const x = Math.min(...areas.map((area) => area.x));
+  const y = Math.min(...areas.map((area) => area.y));
+  const right = Math.max(...areas.map((area) => area.x + area.width));
+  const bottom = Math.max(...areas.map((area) => area.y + area.height));
+  return { x, y, width: right - x, height: bottom - y };
+}

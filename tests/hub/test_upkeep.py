@@ -1,0 +1,82 @@
+"""The life of a server behind the hub."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sandbox_server.core import Unavailable
+from sandbox_server.hub import upkeep as module
+from sandbox_server.hub.asking import NobodyToAsk
+from sandbox_server.hub.configuration import ServerConfig
+from sandbox_server.hub.upstream import Upstream
+from tests.hub.conftest import Line
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def upstream(line: Line) -> AsyncIterator[Upstream]:
+    """The sample behind the hub."""
+    made = Upstream("sample", ServerConfig(command="sample"), line.connect, 0)
+    yield made
+    await made.close()
+
+
+async def test_it_is_started_again_after_it_ended(upstream: Upstream, line: Line) -> None:
+    await upstream.tools()
+    line.ended.set()
+    await eventually(lambda: upstream.state == "failed")
+
+    assert (await upstream.call("echo", {"text": "again"}, NobodyToAsk())).structured_content == {"result": "again"}
+    assert (line.opened, upstream.state) == (2, "running")
+
+
+async def test_one_that_does_not_start_is_tried_again_at_once_and_then_after_a_pause(
+    upstream: Upstream, line: Line, caplog: pytest.LogCaptureFixture
+) -> None:
+    line.fails = [OSError("no way"), OSError("no way"), OSError("no way")]
+
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="no way; it said: no such thing"):
+            await upstream.tools()
+    with pytest.raises(Unavailable, match="does not work: no way") as paused:
+        await upstream.tools()
+
+    assert line.opened == 2
+    assert "no way" in caplog.text
+    assert "no such thing" not in caplog.text, "what a server says may hold a key"
+    assert paused.value.retry_after
+    assert upstream.state == "failed"
+
+
+async def test_one_that_takes_too_long_is_given_up(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "START_SECONDS", 0.0)
+
+    with pytest.raises(Unavailable, match="did not answer within"):
+        await upstream.tools()
+
+
+async def test_an_idle_one_is_stopped_and_its_tools_are_remembered(line: Line) -> None:
+    upstream = Upstream("sample", ServerConfig(command="sample"), line.connect, 0.01)
+    await upstream.tools()
+    await eventually(lambda: line.closed)
+
+    assert upstream.state == "stopped"
+    assert upstream.known_tools
+    assert (await upstream.call("echo", {"text": "back"}, NobodyToAsk())).structured_content == {"result": "back"}
+    await upstream.close()
+
+
+async def test_the_box_goes_on_before_a_program_in_it_is_used(line: Line) -> None:
+    woken: list[bool] = []
+
+    async def wake() -> None:
+        woken.append(True)
+
+    upstream = Upstream("sample", ServerConfig(command="sample"), line.connect, 0, wake)
+    await upstream.tools()
+    await upstream.call("echo", {"text": "x"}, NobodyToAsk())
+
+    assert len(woken) >= 2
+    await upstream.close()

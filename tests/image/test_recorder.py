@@ -1,0 +1,91 @@
+"""The flight recorder, from outside."""
+
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from tests.image.container import KEY, until
+from tests.image.test_control import Person
+
+if TYPE_CHECKING:
+    from tests.image.container import Sandbox
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+PASSWORD = "correct-horse-battery"
+
+
+def events(sandbox: "Sandbox", **query: str | int) -> list[dict[str, Any]]:
+    answer = sandbox.request("GET", "/v1/recorder/events", params=query)
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["data"]["events"]
+    return found
+
+
+def last(sandbox: "Sandbox") -> int:
+    return int(events(sandbox, limit=1)[-1]["n"])
+
+
+def test_what_an_agent_does_is_written_down_in_a_chain_and_no_secret_is(sandbox: "Sandbox") -> None:
+    before = last(sandbox)
+    sandbox.request(
+        "POST",
+        "/v1/shell/exec",
+        json={"command": f"echo --password {PASSWORD} {KEY}"},
+        headers={"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"},
+    )
+    sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/recorded.txt", "content": PASSWORD})
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"http://127.0.0.1:1/?key={PASSWORD}", "timeout": 5})
+    sandbox.request("POST", "/v1/browser/actions", json={"action_type": "TYPING", "text": PASSWORD})
+
+    found = {event["operation"]: event for event in events(sandbox, after=before, limit=1000) if "operation" in event}
+    assert found["shell.exec_command"]["kind"] == "command"
+    assert found["shell.exec_command"]["request"]["command"] == "echo --password *** ***"
+    assert found["shell.exec_command"]["trace"] == TRACE
+    assert (found["file.write_file"]["kind"], found["file.write_file"]["request"]["file"]) == ("file", "/home/gem/recorded.txt")
+    assert found["browser-page.navigate"]["request"]["url"] == "http://127.0.0.1:1/?key=…"
+    assert found["browser.execute_action"]["request"]["text_length"] == len(PASSWORD)
+    assert all(event["actor"]["type"] == "agent" for event in found.values())
+    kept = sandbox.exec("sh", "-c", "cat /run/sandbox-recorder/events/*").stdout
+    assert "recorded.txt" in kept
+    assert PASSWORD not in kept
+    assert KEY not in kept
+    verified = sandbox.request("GET", "/v1/recorder/verify").json()["data"]
+    assert verified["ok"], verified
+
+
+def test_what_a_person_does_is_told_apart_and_their_keys_are_counted(sandbox: "Sandbox") -> None:
+    before = last(sandbox)
+    person = Person(sandbox)
+    holder = person.control("take")["holder"]
+    person.control("release")
+
+    def lease() -> list[tuple[str, str, str]]:
+        found = events(sandbox, after=before, kind="control")
+        return [(event["event"], event["actor"]["type"], event["actor"]["name"]) for event in found]
+
+    until(lambda: ("released", "person", holder) in lease(), within=30)
+    assert ("taken", "person", holder) in lease()
+
+
+def test_who_follows_hears_of_what_happens(sandbox: "Sandbox") -> None:
+    before = last(sandbox)
+    headers = sandbox.headers | {"Accept": "text/event-stream", "Last-Event-ID": str(before)}
+    with sandbox.http.stream("GET", f"{sandbox.base_url}/v1/recorder/events?kind=command", headers=headers) as response:
+        sandbox.request("POST", "/v1/bash/exec", json={"command": "echo heard"})
+        assert any('"echo heard"' in line for line in response.iter_lines() if line.startswith("data: "))
+
+
+@pytest.mark.parametrize("path", ["/run/sandbox-recorder", "/run/sandbox-recorder/events"])
+@pytest.mark.parametrize("user", ["gem", "root"])
+def test_nothing_of_the_agents_reaches_the_record(sandbox: "Sandbox", path: str, user: str) -> None:
+    assert sandbox.run("ls", path, user=user).code != 0
+    assert sandbox.run("touch", f"{path}/forged", user=user).code != 0
+    assert sandbox.exec("ls", f"{path}/forged").code != 0
+
+
+def test_only_an_admin_reads_it(sandbox: "Sandbox") -> None:
+    watcher = Person(sandbox, "view", "control")
+    answer: httpx.Response = watcher.ask("GET", "/v1/recorder/events")
+    assert answer.status_code == 403
+    assert watcher.ask("GET", "/v1/recorder/verify").status_code == 403
