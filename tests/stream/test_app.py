@@ -17,7 +17,7 @@ CONTROL = {"x-sandbox-caller": "key", "x-sandbox-scopes": "view control"}
 
 @pytest.mark.parametrize(("headers", "status"), [({}, 401), ({"x-sandbox-caller": "key", "x-sandbox-scopes": "shell"}, 403)])
 def test_who_may_not_look_is_not_let_in(headers: dict[str, str], status: int) -> None:
-    with TestClient(create(":99", "/nonexistent")) as client, pytest.raises(WebSocketDenialResponse) as refused:
+    with TestClient(create(":99", "/nonexistent", "/nonexistent")) as client, pytest.raises(WebSocketDenialResponse) as refused:
         client.websocket_connect("/stream/socket", headers=headers).__enter__()
     assert refused.value.status_code == status
 
@@ -25,7 +25,10 @@ def test_who_may_not_look_is_not_let_in(headers: dict[str, str], status: int) ->
 @pytest.mark.parametrize(("headers", "rights"), [(VIEW, 0), (CONTROL, wire.MAY_ACT)])
 def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, headers: dict[str, str], rights: int) -> None:
     picture = ViewerPicture()
-    with TestClient(create(xserver.name, "/nonexistent")) as client, client.websocket_connect("/stream/socket", headers=headers) as socket:
+    with (
+        TestClient(create(xserver.name, "/nonexistent", "/nonexistent")) as client,
+        client.websocket_connect("/stream/socket", headers=headers) as socket,
+    ):
         socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
         while picture.take(socket.receive_bytes()) is None:
             continue
@@ -36,7 +39,7 @@ def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, head
 @pytest.mark.parametrize("message", [b"\xff", "text", wire.said(wire.Hello(99, films=False))])
 def test_what_is_no_message_closes_the_socket_and_says_why(xserver: XServer, message: bytes | str) -> None:
     with (
-        TestClient(create(xserver.name, "/nonexistent")) as client,
+        TestClient(create(xserver.name, "/nonexistent", "/nonexistent")) as client,
         client.websocket_connect("/stream/socket", headers=VIEW) as socket,
     ):
         socket.send({"type": "websocket.receive", "text" if isinstance(message, str) else "bytes": message})
@@ -46,5 +49,5 @@ def test_what_is_no_message_closes_the_socket_and_says_why(xserver: XServer, mes
 
 
 def test_the_process_is_healthy_without_a_desktop() -> None:
-    with TestClient(create(":98", "/nonexistent")) as client:
+    with TestClient(create(":98", "/nonexistent", "/nonexistent")) as client:
         assert client.get("/healthz").status_code == 200

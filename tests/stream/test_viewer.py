@@ -9,6 +9,7 @@ from PIL import Image
 
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
@@ -16,6 +17,7 @@ from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.sound import Broadcast
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.wire import BadMessage
 from tests.conftest import until
@@ -30,6 +32,7 @@ pytestmark = [
 ]
 
 PERSON = Caller("person", frozenset({"view", "control"}), person=True)
+QUIET = Broadcast(Sound("/nonexistent"))
 GUEST = Caller("guest", frozenset({"view"}), person=True)
 
 
@@ -91,7 +94,7 @@ async def watching(
     desktop: Desktop, name: str, seat: Seat, *, caller: Caller = PERSON, lease: Place | None = None
 ) -> AsyncIterator[asyncio.Task[None]]:
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
-        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, caller, lease or Place(drives=True), 1)
+        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, caller, lease or Place(drives=True), 1, QUIET)
         running = tasks.start(viewer.run())
         seat.say(wire.Hello(wire.VERSION, films=False))
         yield running
@@ -110,7 +113,7 @@ async def test_a_still_picture_is_the_screen_bit_for_bit(desktop: Desktop, paint
 async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     seat = Seat()
     async with Screen(xserver.name) as screen, Connection(xserver.name) as connection, Encoders() as encoders, Tasks() as tasks:
-        tasks.start(Viewer(seat, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
+        tasks.start(Viewer(seat, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1, QUIET).run())
         seat.say(wire.Ping(1))
         await seat.until(lambda: True)
         assert seat.picture.canvas.width == 0
@@ -225,7 +228,7 @@ async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painte
     name = xserver.name
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
         for each in (slow, quick):
-            tasks.start(Viewer(each, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
+            tasks.start(Viewer(each, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1, QUIET).run())
             each.say(wire.Hello(wire.VERSION, films=False))
             await each.begins()
         for number in range(5):

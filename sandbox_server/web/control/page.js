@@ -32,6 +32,7 @@ for (const [id, key] of /** @type {const} */ ([
   ["notify", "notify"],
   ["send", "send"],
   ["trackpad", "trackpad"],
+  ["sound", "sound"],
 ])) {
   find(`#${id}`).textContent = say(key);
 }
@@ -110,6 +111,7 @@ function pictured(state) {
   said.hidden = state === "connected";
   find("main").dataset.picture = state;
   if (state === "connected") setTimeout(point, 500); // the picture is fitted by then
+  find("#sound").hidden = shown.sound === undefined;
   said.textContent = say(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
 }
 
@@ -147,6 +149,10 @@ find("#notify").onclick = async () => {
 screen.addEventListener("pointerdown", clicked, { capture: true });
 addEventListener("keydown", shortcut, { capture: true });
 find("#keyboard").onclick = () => shown.keyboard() || typed.focus();
+find("#sound").onclick = () => {
+  shown.sound = !shown.sound;
+  find("#sound").setAttribute("aria-pressed", String(shown.sound));
+};
 find("#trackpad").onclick = () => trackpad(!shown.trackpad);
 typed.addEventListener("input", () => {
   shown.type(typed.value);

@@ -71,6 +71,15 @@ export class Picture {
     this.#source?.stream?.toggleAttribute("trackpad", on);
   }
 
+  /** Whether the desktop's sound is played; undefined where it cannot be. */
+  get sound() {
+    return globalThis.AudioDecoder && this.#source?.stream?.hasAttribute("sound");
+  }
+
+  set sound(on) {
+    this.#source?.stream?.toggleAttribute("sound", on);
+  }
+
   async #stream() {
     await import("/static/view/tandem-view.js");
     const view = /** @type {TandemView} */ (document.createElement("tandem-view"));

@@ -2,6 +2,7 @@
 
 import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
+import { Speaker, speaks } from "./speaker.js";
 import { say } from "./wire.js";
 
 const STYLE = `
@@ -19,7 +20,7 @@ const TYPED_AT_ONCE = 1000;
 const ADDRESS = "/stream/socket";
 
 export class TandemView extends HTMLElement {
-  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad"];
+  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound"];
   /** @type {Worker | undefined} */
   #worker;
   #size = { width: 1, height: 1 };
@@ -30,6 +31,8 @@ export class TandemView extends HTMLElement {
   #input;
   /** @type {CodecMap | undefined} */
   #map;
+  /** @type {Speaker | undefined} */
+  #speaker;
 
   constructor() {
     super();
@@ -72,6 +75,8 @@ export class TandemView extends HTMLElement {
   disconnectedCallback() {
     this.#worker?.terminate();
     this.#worker = undefined;
+    this.#speaker?.close();
+    this.#speaker = undefined;
     this.resized?.disconnect();
     document.removeEventListener("visibilitychange", this.#seen);
     this.canvas.replaceWith((this.canvas = document.createElement("canvas")));
@@ -80,6 +85,7 @@ export class TandemView extends HTMLElement {
   /** @param {string} name */
   attributeChangedCallback(name) {
     if (name === "watch" || name === "trackpad") this.#allow();
+    else if (name === "sound") this.#hear();
     else if (name === "statistics") this.shown.hidden = !this.hasAttribute("statistics");
     else this.#showMap();
   }
@@ -141,6 +147,8 @@ export class TandemView extends HTMLElement {
         if (this.#input) this.#input.place = { x: message.x, y: message.y };
         this.#follow(message);
         break;
+      case "sound":
+        return this.#speaker?.play(message.number, message.packet);
       case "clip":
         return this.#copied(message.forms);
       case "map":
@@ -149,7 +157,9 @@ export class TandemView extends HTMLElement {
         this.#count(message);
         break;
       case "state":
-        if (message.state === "connected") this.#seen();
+        if (message.state !== "connected") break;
+        this.#seen();
+        if (this.#speaker) this.#send(say.listens(true));
     }
     const { kind, ...detail } = message;
     this.dispatchEvent(new CustomEvent(kind, { detail }));
@@ -195,6 +205,21 @@ export class TandemView extends HTMLElement {
   #follow({ x, y }) {
     this.pointer.style.left = `${(x / this.#size.width) * 100}%`;
     this.pointer.style.top = `${(y / this.#size.height) * 100}%`;
+  }
+
+  /** Play the desktop's sound, or do not. */
+  #hear() {
+    const on = this.hasAttribute("sound") && speaks();
+    if (on === (this.#speaker !== undefined)) return;
+    this.#speaker?.close();
+    this.#speaker = on ? new Speaker() : undefined;
+    this.#speaker?.start();
+    this.#send(say.listens(on));
+  }
+
+  /** Packets of sound that were heard since it is on. */
+  get heard() {
+    return this.#speaker?.heard ?? 0;
   }
 
   /** @param {Record<string, Uint8Array<ArrayBuffer>>} forms more than a text */
