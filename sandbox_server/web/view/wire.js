@@ -23,7 +23,8 @@ const KEY_FRAME = 1;
  *   | {kind: "clipboard", text: string}
  *   | {kind: "desktop", running: boolean}
  *   | {kind: "sound", number: number, packet: Uint8Array}
- *   | {kind: "clip", forms: Record<string, Uint8Array>}} Message
+ *   | {kind: "clip", forms: Record<string, Uint8Array>}
+ *   | {kind: "signal", what: number, text: string}} Message
  */
 
 /** What arrived is no message. */
@@ -89,7 +90,7 @@ const MESSAGES = [
   (r) => ({ kind: "clipboard", text: new TextDecoder("utf-8", { fatal: true }).decode(r.bytes(r.left)) }),
   (r) => ({ kind: "desktop", running: r.u8() === 1 }),
   (r) => ({ kind: "sound", number: r.u32(), packet: r.bytes(r.left) }),
-  undefined,
+  (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
   (r) => ({ kind: "clip", forms: forms(r) }),
 ];
 
@@ -195,13 +196,15 @@ function clipped(forms) {
   }
   return message.buffer;
 }
+/** @param {number} milliseconds */
+const short = (milliseconds) => Math.max(0, Math.min(65535, Math.round(milliseconds)));
 
 /** What a viewer says: each gives the bytes of one message. */
 export const say = {
   /** @param {boolean} films whether it can show them */
   hello: (films) => built(1, [8, VERSION], [8, films ? 1 : 0]),
-  /** @param {number} frame @param {number} milliseconds from its last part to the screen */
-  ack: (frame, milliseconds) => built(2, [32, frame], [16, Math.min(65535, Math.round(milliseconds))]),
+  /** @param {number} frame @param {number} milliseconds from its last part to the screen @param {number} receiving from its first part to that */
+  ack: (frame, milliseconds, receiving) => built(2, [32, frame], [16, short(milliseconds)], [16, short(receiving)]),
   /** @param {number} x @param {number} y @param {number} buttons */
   point: (x, y, buttons) => built(3, [16, x], [16, y], [8, buttons]),
   /** @param {number} dx @param {number} dy in pixels */
@@ -221,4 +224,6 @@ export const say = {
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
   /** @param {Record<string, Uint8Array>} forms for the desktop's clipboard: any of text/plain, text/html and image/png */
   clip: (forms) => clipped(forms),
+  /** @param {string} text what the server needs to know to open a channel; nothing: it has ended */
+  signal: (text) => worded(11, text),
 };

@@ -19,6 +19,7 @@ from sandbox_server.stream.wire import (
     Listens,
     Ping,
     Point,
+    Signal,
     Text,
     Visible,
     Wheel,
@@ -29,7 +30,7 @@ from sandbox_server.stream.wire import (
 
 SAID: list[FromViewer] = [
     Hello(1, films=True),
-    Ack(4_000_000_000, 17),
+    Ack(4_000_000_000, 17, 9),
     Point(1279, 1023, 5),
     Wheel(-120, 240),
     Key(0x1000041, down=True),
@@ -40,6 +41,7 @@ SAID: list[FromViewer] = [
     Whole(),
     Listens(listens=True),
     Clip({"text/plain": b"bold", "text/html": b"<b>bold</b>"}),
+    Signal("an offer"),
 ]
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 
@@ -68,6 +70,7 @@ def test_every_message_has_its_golden_bytes() -> None:
         b"\x0d\x04\x00\x00\x00\x00",
         b"\x06" + bytes(wire.MAX_TYPED + 1),
         b"\x07" + bytes(wire.MAX_TEXT + 1),
+        b"\x0b" + bytes(wire.MAX_SIGNAL + 1),
         bytes(wire.MAX_UP + 1),
     ],
 )
