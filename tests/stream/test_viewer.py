@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 from PIL import Image
@@ -25,6 +26,7 @@ from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
+from tests.stream.test_sound import TONE, Played
 
 pytestmark = [
     pytest.mark.anyio,
@@ -42,6 +44,7 @@ class Place:
 
     def __init__(self, *, drives: bool) -> None:
         self.drives = drives
+        self.sees: bool | None = True
         self.asked = 0
         self.changed: Callable[[], None] = lambda: None
 
@@ -53,6 +56,10 @@ class Place:
         self.drives = drives
         self.changed()
 
+    def show(self, *, sees: bool) -> None:
+        self.sees = sees
+        self.changed()
+
 
 class Seat:
     """A viewer's end: what it says goes in, what it is sent is put together. `acks`: whether it acknowledges frames."""
@@ -61,12 +68,15 @@ class Seat:
         self.picture = ViewerPicture()
         self.said: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.frames = 0
+        self.pongs: list[int] = []
         self.heeded: Window | None = None
         self.signals: list[str] = []
         self._acks = acks
         self._changed = asyncio.Condition()
 
     async def send(self, message: bytes) -> None:
+        if message[0] == wire.PONG:
+            self.pongs.append(int.from_bytes(message[1:5], "little"))
         ended = self.picture.take(message)
         if ended is not None:
             self.frames += 1
@@ -100,10 +110,10 @@ class Seat:
 
 @asynccontextmanager
 async def watching(
-    desktop: Desktop, name: str, seat: Seat, *, caller: Caller = PERSON, lease: Place | None = None
+    desktop: Desktop, name: str, seat: Seat, *, caller: Caller = PERSON, lease: Place | None = None, sound: Broadcast = QUIET
 ) -> AsyncIterator[asyncio.Task[None]]:
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
-        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, caller, lease or Place(drives=True), 1, QUIET)
+        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, caller, lease or Place(drives=True), 1, sound)
         running = tasks.start(viewer.run())
         seat.say(wire.Hello(wire.VERSION, films=False))
         yield running
@@ -227,6 +237,32 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
 
 
+def _told(numbers: list[int], number: int) -> bool:
+    return number in numbers
+
+
+async def test_in_private_a_viewer_that_may_not_see_is_shown_nothing_until_it_ends(
+    desktop: Desktop, painter: Painter, xserver: XServer
+) -> None:
+    seat, lease = Seat(), Place(drives=False)
+    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=lease):
+        await seat.begins()
+        lease.show(sees=False)
+        await seat.until(lambda: seat.picture.rights == wire.HIDDEN)
+        frames = seat.frames
+        await desktop.pointer.move(123, 234)
+        await desktop.clipboard.write("hunter2")
+        painter.paint(Image.new("RGB", (64, 64), (255, 0, 0)))
+        for pongs in range(1, 4):
+            seat.say(wire.Ping(pongs))
+            await seat.until(partial(_told, seat.pongs, pongs))
+        assert (seat.frames, seat.picture.copied) == (frames, None)
+        lease.show(sees=True)
+        await seat.until(lambda: seat.picture.rights == 0)
+        await seat.shows(await shot(desktop.screen))
+        assert seat.picture.copied is None, "it was copied in private"
+
+
 async def test_who_watches_sees_the_pointer_move(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     seat = Seat()
     async with watching(desktop, xserver.name, seat, caller=GUEST, lease=Place(drives=False)):
@@ -243,6 +279,22 @@ async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, pai
         await desktop.clipboard.write("copied on the desktop")
         await seat.until(lambda: seat.picture.copied == "copied on the desktop")
         assert guest.picture.copied is None
+
+
+async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, xserver: XServer) -> None:
+    seat, kept_out, hidden = Seat(), Seat(), Place(drives=False)
+    hidden.show(sees=False)
+    played = Played(*[TONE] * 10)
+    async with (
+        Broadcast(played) as sound,
+        watching(desktop, xserver.name, kept_out, lease=hidden, sound=sound),
+        watching(desktop, xserver.name, seat, sound=sound),
+    ):
+        for each in (kept_out, seat):
+            each.say(wire.Listens(listens=True))
+        await seat.until(lambda: seat.picture.heard)
+        await seat.until(lambda: not played.left)
+        assert kept_out.picture.heard is None
 
 
 async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
