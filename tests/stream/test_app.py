@@ -1,7 +1,13 @@
 """Who is let in: whoever the gateway says may look; what they send counts if they may act."""
 
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse
+from websockets.sync.server import ServerConnection, unix_serve
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.app import UNSUPPORTED, create
@@ -22,11 +28,29 @@ def test_who_may_not_look_is_not_let_in(headers: dict[str, str], status: int) ->
     assert refused.value.status_code == status
 
 
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[str]:
+    """The socket of an API that lets every viewer see, and none drive."""
+
+    def tell(connection: ServerConnection) -> None:
+        connection.send(json.dumps({"epoch": 1, "drives": False, "sees": True}))
+        for _ in connection:
+            pass
+
+    path = str(tmp_path / "api.sock")
+    with unix_serve(tell, path) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield path
+        server.shutdown()
+        thread.join(30)
+
+
 @pytest.mark.parametrize(("headers", "rights"), [(VIEW, 0), (CONTROL, wire.MAY_ACT)])
-def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, headers: dict[str, str], rights: int) -> None:
+def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, api: str, headers: dict[str, str], rights: int) -> None:
     picture = ViewerPicture()
     with (
-        TestClient(create(xserver.name, "/nonexistent", "/nonexistent")) as client,
+        TestClient(create(xserver.name, api, "/nonexistent")) as client,
         client.websocket_connect("/stream/socket", headers=headers) as socket,
     ):
         socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
