@@ -21,7 +21,7 @@ RICH = "<title>-</title><div contenteditable style='position:fixed;inset:0;backg
 TOUCHED = """<title>-</title><body style='margin:0;height:9000px;background:rgb(34,102,170)' onclick='document.title%2B=" click"'
  oncontextmenu='event.preventDefault();document.title%2B=" menu"' onscroll='document.title%2B=" scrolled"'>"""
 TYPES = "async () => (await navigator.clipboard.read()).flatMap(({ types }) => types)"
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 PRESSED = """from Xlib.display import Display
 display = Display("unix/:99")
 print("button" if display.screen().root.query_pointer().mask & 0x1F00 else "", "key" if any(display.query_keymap()) else "")"""
