@@ -16,6 +16,8 @@ START_SECONDS = 60.0
 KNOCK_SECONDS = 0.1
 PROBE_SECONDS = 20.0
 SAID_BYTES = 1 << 16
+JUPYTER_PORT, CODE_SERVER_PORT = PORTS = 8888, 8200
+"""Where they listen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def jupyterlab(kernels: str, workspace: str, idle_seconds: float) -> Editor:
     options = {
         "ServerApp.base_url": "/jupyter/",
         "ServerApp.ip": "127.0.0.1",
-        "ServerApp.port": "8888",
+        "ServerApp.port": f"{JUPYTER_PORT}",
         "ServerApp.port_retries": "0",
         "ServerApp.root_dir": workspace,
         "ServerApp.open_browser": "False",
@@ -67,17 +69,23 @@ def jupyterlab(kernels: str, workspace: str, idle_seconds: float) -> Editor:
     }
     program = "/opt/jupyterlab/bin/python"
     argv = [program, "-I", "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
-    return Editor("jupyter", "JupyterLab", 8888, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1", "jupyter/")
+    return Editor("jupyter", "JupyterLab", JUPYTER_PORT, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1", "jupyter/")
 
 
 def code_server(workspace: str, idle_seconds: float) -> Editor:
     """code-server, which is VS Code."""
     script = "/opt/code-server/out/node/entry.js"
-    options = ["--bind-addr=127.0.0.1:8200", "--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
-    options += ["--trusted-origins=localhost:8200"]  # which is how a preview calls it
+    options = [
+        f"--bind-addr=127.0.0.1:{CODE_SERVER_PORT}",
+        "--auth=none",
+        "--disable-telemetry",
+        "--disable-update-check",
+        "--disable-workspace-trust",
+    ]
+    options += [f"--trusted-origins=localhost:{CODE_SERVER_PORT}"]  # which is how a preview calls it
     idle = f"--idle-timeout-seconds={max(60, idle_seconds):.0f}"
     argv = ["/opt/node/24/bin/node", script, *options, "--disable-getting-started-override", idle, workspace]
-    return Editor("code-server", "code-server", 8200, script, argv, "CODE_SERVER=1")
+    return Editor("code-server", "code-server", CODE_SERVER_PORT, script, argv, "CODE_SERVER=1")
 
 
 class Editors:

@@ -36,7 +36,7 @@ def authentication(shared: Shared) -> Auth:
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
     credentials = Credentials(keyring, tokens, tickets, shared.shares, api_key=key, session_ttl=auth.session_ttl)
-    return Auth(credentials, tickets, shared.ports, auth)
+    return Auth(credentials, tickets, shared.ports, auth, holding=lambda: shared.control.driving.holding)
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:
