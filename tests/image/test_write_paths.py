@@ -54,7 +54,7 @@ WRITES: dict[str, Write] = {
     "devtools, tab": lambda sandbox: sandbox.request("PUT", "/cdp/json/new?about:blank"),
     "tool, screen": tool("sandbox_browser_execute_action", action=MOVE),
     "tool, page": tool("browser_press_key", key="a"),
-    "tool, shell": tool("sandbox_shell_exec", command="true"),
+    "tool, shell": tool("sandbox_execute_bash", cmd="true"),
     "tool, code": tool("sandbox_execute_code", language="python", code="1"),
     "shell": post("/v1/shell/exec", id="paths", command="true"),
     "shell, keys": post("/v1/shell/write", id="paths", input="x", press_enter=False),
@@ -125,8 +125,8 @@ def test_what_a_program_has_open_carries_no_input(session: Sandbox, person: Pers
             hand.send(wire.said(message))
         until(lambda: wire.pong(9) == hand.recv(timeout=30), within=30)
         typing.send(json.dumps({"type": "input", "data": "touch /tmp/of-the-program\r"}))
-        typing.send(json.dumps({"type": "ping"}))
-        until(lambda: json.loads(typing.recv(timeout=30)).get("type") == "pong", within=30)
+        typing.send(json.dumps({"type": "the end"}))
+        until(lambda: "the end" in str(typing.recv(timeout=30)), within=30)
         assert pointer(session) == (200, 210)
         assert state_of(session)["state"] == "human"
         person.control("release")
