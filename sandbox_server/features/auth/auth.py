@@ -10,7 +10,6 @@ from typing import Literal
 
 from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
 from sandbox_server.core.allow_list import header_of
-from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import HeldByHuman
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.tickets import Tickets
@@ -21,7 +20,7 @@ from sandbox_server.features.auth.origin import is_own
 from sandbox_server.features.auth.original import Original
 from sandbox_server.features.auth.paths import OPEN, scope_for
 from sandbox_server.features.auth.previews import is_editor, own_address, shares_origin
-from sandbox_server.features.auth.turns import check_turn
+from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.settings import Auth as AuthSettings
 
 MAX_TICKET_SECONDS = 3600.0
@@ -48,7 +47,7 @@ class Ticket(Model):
 
 
 class Auth:
-    """Decides about every request before it is routed. `holding` tells who may act now."""
+    """Decides about every request before it is routed. `turns` keeps the editors to who may act."""
 
     tag = "auth"
 
@@ -59,14 +58,14 @@ class Auth:
         ports: Ports,
         settings: AuthSettings,
         now: Callable[[], float] = time.time,
-        holding: Callable[[], Holding] = Holding,
+        turns: EditorTurns | None = None,
     ) -> None:
         self._credentials = credentials
         self._tickets = tickets
         self._ports = ports
         self._settings = settings
         self._now = now
-        self._holding = holding
+        self._turns = turns
 
     @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
@@ -115,7 +114,8 @@ class Auth:
         """Answer for one request; raises Unauthenticated, PermissionDenied, HeldByHuman or InvalidArgument."""
         identity = await self._identify(original)
         _check_path(identity, original)
-        check_turn(self._holding(), identity, original)
+        if self._turns:
+            self._turns.check(identity, original)
         signs_in = identity.via == "ticket" or (identity.via == "query" and original.is_page)
         cookies_then = [*self._credentials.sessions(original), *([identity.grant] if signs_in else [])]
         if identity.via not in _OF_PROGRAMS and shares_origin(original, cookies_then):

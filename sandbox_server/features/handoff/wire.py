@@ -7,7 +7,10 @@ from pydantic import Field, field_validator
 from sandbox_server.core import Model
 
 type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "free"]
+PRIVATE_KINDS: frozenset[Kind] = frozenset({"login", "otp", "payment"})
+"""What nobody else is to see a person do."""
 type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancelled"]
+type Told = Literal["webhook", "slack", "telegram", "ntfy", "mail"]
 type Text = Annotated[str, Field(max_length=4000)]
 MAX_SECONDS = 86400.0
 WAIT_SECONDS = 3600.0
@@ -100,8 +103,9 @@ class Delivery(Model):
     at: float
     """Seconds since the epoch."""
     status: int | None
-    """What the webhook answered; null for nothing."""
+    """What was answered, in HTTP or SMTP; null for nothing."""
     error: str | None
+    to: Told = "webhook"
 
 
 class Handoff(Model):
@@ -134,4 +138,4 @@ class Handoff(Model):
     """Where the answer was given: on `/view`, or to the client of the agent that asked, by its own user."""
     closed_at: float | None = None
     deliveries: list[Delivery] = Field(default_factory=list)
-    """How the webhook was told."""
+    """Every try to tell people of it."""
