@@ -65,6 +65,7 @@ def part(shared: Shared) -> Part:
     devtools = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json"), hidden)
     recordings = PageRecordings(owner, files, hidden)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
+    shared.desktop, shared.downloads = desktop, downloads
     session = BrowserSession(owner, lambda: not shared.control.driving.holding.admits(A_PROGRAM, "cdp"))
     uploads, elements = Uploads(files, paths.spool), Elements()
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
