@@ -168,10 +168,13 @@ class Viewer:
             if self._may_look and self._has_news(begun):
                 with suppress(Unavailable):
                     await self._look()
+                    if self._view.is_behind:  # not all of it was sent
+                        self.wake()
 
     async def _look(self) -> None:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
-        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic()))
+        room, pointer = self._window.room, self._screen.pointer
+        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
         if self._lease.sees:
             await self._send(plan)
         else:
