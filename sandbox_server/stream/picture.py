@@ -19,6 +19,7 @@ from sandbox_server.stream.zstd import BadCompression, decompress
 MAX_UNPACKED = 16 << 20
 """Most that exact rects of one operation may have uncompressed."""
 _MOVE_BYTES = 12
+_KEPT_BYTES = 6
 
 
 class _Bytes:
@@ -86,6 +87,8 @@ class ViewerPicture:
             wire.JPEG: self._jpeg,
             wire.FILM: self._film,
             wire.FILM_ENDS: self._film_ends,
+            wire.KEEP: self._keep,
+            wire.KEPT: self._put,
         }
 
     def take(self, message: bytes) -> int | None:
@@ -147,6 +150,18 @@ class ViewerPicture:
         if not self.canvas.move(body.take(count * _MOVE_BYTES)):
             raise BadMessage("a move is not within the picture")
         return "moves"
+
+    def _keep(self, body: _Bytes) -> str:
+        [count] = body.fields("<H")
+        if not self.canvas.keep(body.take(count * _KEPT_BYTES)):
+            raise BadMessage("what is to be kept is not within the picture")
+        return "keep"
+
+    def _put(self, body: _Bytes) -> str:
+        [count] = body.fields("<H")
+        if not self.canvas.put(body.take(count * _KEPT_BYTES)):
+            raise BadMessage("nothing is kept there, or it does not lie within the picture")
+        return "kept"
 
     def _jpeg(self, body: _Bytes) -> str:
         area, packed = self._area(body)

@@ -26,6 +26,8 @@ class Plan:
     size: tuple[int, int] | None = None
     """The screen's, if it is a new one."""
     moves: bytes = b""
+    kept: tuple[tuple[bytes, bytes], ...] = ()
+    """What to keep, and what to put from what is kept, in turns."""
     exact: tuple[bytes, ...] = ()
     pictures: tuple[tuple[Area, bytearray], ...] = ()
     films: tuple[tuple[int, FilmWriter], ...] = ()
@@ -34,7 +36,7 @@ class Plan:
     """Films that have no more pictures."""
 
     def __bool__(self) -> bool:
-        return bool(self.size or self.moves or self.exact or self.pictures or self.films or self.ended)
+        return bool(self.size or self.moves or self.kept or self.exact or self.pictures or self.films or self.ended)
 
 
 @dataclass(slots=True)
@@ -93,13 +95,14 @@ class View:
         changed = self._motion.drawn(areas, now)
         ended = self._end_films(now, areas)
         films = tuple(self._next(place.number, frame) for place in changed if place.number not in ended)
-        moves = b"".join(self._shadow.moves(frame, area) for area in areas)
+        moved = [self._shadow.moves(frame, area) for area in areas]
+        kept = [self._shadow.kept(frame, area, skip=self._motion.skip) for area, moves in zip(areas, moved, strict=True) if not moves]
         exact: list[bytes] = []
         pictures: list[tuple[Area, bytearray]] = []
         for area in areas:
             self._change(frame, area, now, exact, pictures)
         films = tuple(film for film in films + self._begun(frame, now) if film[1] is self._writers.get(film[0]))
-        planned = Plan(size, moves, tuple(exact), tuple(pictures), films, ended + self._superseded())
+        planned = Plan(size, b"".join(moved), tuple(one for one in kept if any(one)), tuple(exact), tuple(pictures), films, ended + self._superseded())
         return planned or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else planned)
 
     def _change(self, frame: Frame, area: Area, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:

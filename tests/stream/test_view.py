@@ -13,6 +13,7 @@ WHOLE = (0, 0, *SIZE)
 def apply(plan: Plan, canvas: Canvas) -> None:
     """Do with a plan what a viewer does with its messages; photographs are drawn as they are."""
     assert canvas.move(plan.moves)
+    assert all(canvas.keep(keep) and canvas.put(put) for keep, put in plan.kept)
     assert all(canvas.unpack(piece) for piece in plan.exact)
     for area, pixels in plan.pictures:
         canvas.paste(area, bytes(pixels))
@@ -62,6 +63,20 @@ def test_what_moved_is_not_sent_again() -> None:
     apply(plan, canvas)
     assert plan.moves
     assert shown(canvas) == scrolled.tobytes()
+
+
+def test_a_menu_that_closes_is_not_sent_again() -> None:
+    view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
+    apply(view.plan(framed(image), 0.0), canvas)
+    opened = image.copy()
+    opened.paste(page((128, 128), seed=5), (64, 64))
+    for now, screen in ((0.1, opened), (0.2, image), (0.3, opened)):
+        view.drawn([(64, 64, 128, 128)])
+        plan = view.plan(framed(screen), now)
+        apply(plan, canvas)
+        assert shown(canvas) == screen.tobytes()
+    assert not plan.exact
+    assert [put for _, put in plan.kept if put]
 
 
 def test_a_screen_of_another_size_is_sent_whole() -> None:

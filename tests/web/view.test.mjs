@@ -28,6 +28,8 @@ function digest({ pixels }) {
 function draw(picture, operation) {
   if (operation.kind === "exact") picture.exact(decompress(operation.packed, new Uint8Array(operation.length)));
   else if (operation.kind === "moves") picture.move(operation.moves);
+  else if (operation.kind === "keep") picture.keep(operation.tiles);
+  else if (operation.kind === "kept") picture.put(operation.tiles);
 }
 
 test("the golden messages show the golden frames", () => {

@@ -7,12 +7,16 @@ from sandbox_server.stream.wire.operations import EXACT as EXACT
 from sandbox_server.stream.wire.operations import FILM as FILM
 from sandbox_server.stream.wire.operations import FILM_ENDS as FILM_ENDS
 from sandbox_server.stream.wire.operations import JPEG as JPEG
+from sandbox_server.stream.wire.operations import KEEP as KEEP
+from sandbox_server.stream.wire.operations import KEPT as KEPT
 from sandbox_server.stream.wire.operations import KEY_FRAME as KEY_FRAME
 from sandbox_server.stream.wire.operations import MOVES as MOVES
 from sandbox_server.stream.wire.operations import exact as exact
 from sandbox_server.stream.wire.operations import film as film
 from sandbox_server.stream.wire.operations import film_ends as film_ends
 from sandbox_server.stream.wire.operations import jpeg as jpeg
+from sandbox_server.stream.wire.operations import keep as keep
+from sandbox_server.stream.wire.operations import kept as kept
 from sandbox_server.stream.wire.operations import moves as moves
 from sandbox_server.stream.wire.server import CLIPBOARD as CLIPBOARD
 from sandbox_server.stream.wire.server import CURSOR as CURSOR

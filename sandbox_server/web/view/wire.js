@@ -12,7 +12,8 @@ const KEY_FRAME = 1;
  *   | {kind: "moves", moves: DataView}
  *   | {kind: "jpeg", area: Area, body: Uint8Array}
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
- *   | {kind: "film ends", number: number}} Operation
+ *   | {kind: "film ends", number: number}
+ *   | {kind: "keep" | "kept", tiles: DataView}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
  *   | {kind: "size", width: number, height: number}
  *   | {kind: "part", frame: number, last: boolean, operations: Operation[]}
@@ -92,6 +93,8 @@ const OPERATIONS = [
   (r) => ({ kind: "jpeg", area: r.area(), body: r.bytes(r.u32()) }),
   (r) => ({ kind: "film", number: r.u8(), key: (r.u8() & KEY_FRAME) !== 0, area: r.area(), body: r.bytes(r.u32()) }),
   (r) => ({ kind: "film ends", number: r.u8() }),
+  (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
+  (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
 ];
 
 /**
