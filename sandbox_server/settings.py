@@ -22,6 +22,7 @@ from sandbox_server.paths import Paths as Paths
 from sandbox_server.paths import Users as Users
 from sandbox_server.proxy_settings import Proxy
 from sandbox_server.recorder_settings import Recorder
+from sandbox_server.stream_settings import Stream as Stream
 from sandbox_server.variables import (
     BOOLEAN,
     GROUP_ID,
@@ -296,6 +297,7 @@ class Settings:
     skills: Skills = field(default_factory=Skills)
     hub: Hub = field(default_factory=Hub)
     display: Display = field(default_factory=Display)
+    stream: Stream = field(default_factory=Stream)
     control: Control = field(default_factory=Control)
     handoff: Handoff = field(default_factory=Handoff)
     recorder: Recorder = field(default_factory=Recorder)

@@ -1,8 +1,9 @@
 """The composition root of the streaming process."""
 
 import itertools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,10 +20,11 @@ from sandbox_server.core.results import Caller
 from sandbox_server.drivers.hand import Hand
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.settings import Settings
+from sandbox_server.settings import Settings, Stream
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.transport.transport import MakeDatagrams, Transport
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.wire import MAX_UP, BadMessage
 
@@ -34,6 +36,9 @@ PONG_SECONDS = 20.0
 SHUTDOWN_SECONDS = 1
 UNSUPPORTED = 1003
 """Close code for what is no message (RFC 6455, section 7.4.1)."""
+_LOOPBACK = {"localhost": "127.0.0.1"}
+"""The port is IPv4's, whatever the name means first."""
+_log = logging.getLogger(__name__)
 
 
 class _Carried:
@@ -64,6 +69,8 @@ class Viewers:
         self.screen = Screen(name)
         self.encoders = Encoders()
         self.hands = Connection(name)
+        self.channels: Callable[[str], MakeDatagrams] | None = None
+        """Given the host at which a viewer reached the server, makes what opens channels to it; None where there is no port for them."""
         self._watching = 0
         self._sessions = itertools.count(1)
 
@@ -91,10 +98,12 @@ class Viewers:
                 await hands.let_go()
 
         lease, session = Hand(self._api, asking_for(websocket), let_go), next(self._sessions) & 0xFFFFFFFF
-        viewer = Viewer(_Carried(websocket), self.screen, hands, self.encoders, caller, lease, session)
+        channels = self.channels(websocket.url.hostname or "") if self.channels else None
+        transport = Transport(_Carried(websocket), channels)
+        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, session)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
-                async with lease:
+                async with lease, transport:
                     await viewer.run()
         except BadMessage as bad:
             await websocket.close(UNSUPPORTED, str(bad))
@@ -115,16 +124,32 @@ def asking_for(websocket: WebSocket) -> dict[str, str]:
     return given | {SCOPES_HEADER: f"{headers.get(SCOPES_HEADER, '')} server"}
 
 
-def create(name: str, api: str) -> Starlette:
+def create(name: str, api: str, stream: Stream | None = None) -> Starlette:
     """Make the application for the display `name`; `api` is the socket at which the API keeps the lease."""
     viewers = Viewers(Desktop(name), name, api)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with viewers.desktop, viewers.screen, viewers.hands, viewers.encoders:
+        async with viewers.desktop, viewers.screen, viewers.hands, viewers.encoders, AsyncExitStack() as stack:
+            if stream and stream.udp_port:
+                viewers.channels = await open_port(stream, stack)
             yield
 
     return Starlette(routes=[WebSocketRoute("/stream/socket", viewers.serve), Route("/healthz", healthy)], lifespan=lifespan)
+
+
+async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], MakeDatagrams] | None:
+    """Open the port for datagrams, for as long as the stack; None where it cannot be had, which is logged."""
+    from sandbox_server.stream.transport.channel import through  # heavy, and only needed where the port is set
+    from sandbox_server.stream.transport.door import Door
+
+    try:
+        door = await stack.enter_async_context(Door("0.0.0.0", stream.udp_port))
+    except OSError as error:
+        _log.error("UDP port %d cannot be had: %s", stream.udp_port, error)
+        return None
+    host, port = stream.udp_address
+    return lambda reached: through(door, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
 
 
 async def healthy(_: Request) -> Response:
@@ -137,7 +162,7 @@ def serve(settings: Settings) -> None:
     logs.configure(settings.logs.level)
     serve_on(
         settings.paths.socket("stream"),
-        create(settings.display.name, settings.paths.socket("api")),
+        create(settings.display.name, settings.paths.socket("api"), settings.stream),
         ws_max_size=MAX_UP,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_SECONDS,

@@ -7,6 +7,7 @@ async with connect("ws://localhost:8080/stream/socket", {"Authorization": f"Bear
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
@@ -17,6 +18,8 @@ from websockets.asyncio.client import connect as connect_socket
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream import wire
 from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.transport.client import BESIDE, SOCKET, Beside
+from sandbox_server.stream.transport.order import Order
 
 STILL_SECONDS = 1.0
 
@@ -24,18 +27,32 @@ STILL_SECONDS = 1.0
 class StreamClient:
     """One connection. What it shows is kept up to date by itself, and every frame is acknowledged."""
 
-    def __init__(self, connection: ClientConnection, *, arrived: Callable[[int], None] | None = None) -> None:
+    def __init__(self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None) -> None:
         self._connection = connection
         self._arrived = arrived
         self._changed = asyncio.Condition()
+        self._order = Order()
+        self._came: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
+        self._beside = Beside(connection.send, lambda message: self._came.put_nowait((BESIDE, message)), beside) if beside else None
+        self._begun: float | None = None
+        self._latest: wire.Ack | None = None
         self.picture = ViewerPicture()
         self.received = 0
         """Bytes of all messages."""
         self.frames = 0
 
+    @property
+    def by_datagrams(self) -> bool:
+        """Whether a channel of datagrams is open now."""
+        return self._beside is not None and self._beside.usable
+
     async def send(self, message: wire.FromViewer) -> None:
         """Say something to the server."""
-        await self._connection.send(wire.said(message))
+        said = wire.said(message)
+        if self._beside:
+            await self._beside.say(said, quick=isinstance(message, wire.Ack | wire.Ping))
+        else:
+            await self._connection.send(said)
 
     def image(self) -> Image.Image:
         """What is seen now, without the pointer."""
@@ -61,16 +78,36 @@ class StreamClient:
             return False
         return True
 
-    async def follow(self) -> None:
-        """Take what arrives until the connection ends. Raises BadMessage."""
+    async def listen(self) -> None:
+        """Take what arrives over the WebSocket until the connection ends."""
         async for message in self._connection:
-            await self._take(message if isinstance(message, bytes) else message.encode())
+            self._came.put_nowait((SOCKET, message if isinstance(message, bytes) else message.encode()))
+
+    async def follow(self) -> None:
+        """Do what has arrived, in its order. Raises BadMessage."""
+        while True:
+            way, message = await self._came.get()
+            if message[:1] == bytes([wire.SIGNAL]):
+                await self._signalled(message)
+                continue
+            self.received += len(message)
+            for ready in self._order.take(way, message):
+                await self._take(ready)
+
+    async def _signalled(self, message: bytes) -> None:
+        if self._beside and self._beside.signalled(message):
+            self._order.forget(BESIDE)
+            if self._latest:  # it may have been lost
+                await self.send(self._latest)
 
     async def _take(self, message: bytes) -> None:
-        self.received += len(message)
+        arrived = time.monotonic()
+        self._begun = self._begun or arrived
         ended = self.picture.take(message)
         if ended is not None:
-            await self.send(wire.Ack(ended, 0))
+            self._latest = wire.Ack(ended, 0, min(65535, int((arrived - self._begun) * 1000)))
+            self._begun = None
+            await self.send(self._latest)
             self.frames += 1
             if self._arrived:
                 self._arrived(len(message))
@@ -80,14 +117,20 @@ class StreamClient:
 
 @asynccontextmanager
 async def connect(
-    address: str, headers: Mapping[str, str] | None = None, *, films: bool = True, arrived: Callable[[int], None] | None = None
+    address: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    films: bool = True,
+    arrived: Callable[[int], None] | None = None,
+    datagrams: bool = False,
 ) -> AsyncIterator[StreamClient]:
-    """Connect to a stream's socket; the connection ends with the context."""
+    """Connect to a stream's socket; the connection ends with the context. `datagrams`: use them, too, where the server takes them."""
     async with (
         connect_socket(address, additional_headers=headers, max_size=None, compression=None, proxy=None) as connection,
         Tasks() as tasks,
     ):
-        client = StreamClient(connection, arrived=arrived)
+        client = StreamClient(connection, arrived, tasks if datagrams else None)
         await client.send(wire.Hello(wire.VERSION, films=films))
+        tasks.start(client.listen(), name="listen to the stream")
         tasks.start(client.follow(), name="follow the stream")
         yield client

@@ -29,7 +29,13 @@ class Socket(Protocol):
     """What carries messages to and from a viewer."""
 
     async def send(self, message: bytes) -> None:
-        """Send one, as soon as there is room for it."""
+        """Send one, as soon as there is room for it and nothing more urgent waits."""
+
+    def heed(self, window: Window) -> None:
+        """Space what is sent by what is known of the way."""
+
+    def signalled(self, text: str) -> None:
+        """Take what a viewer says about another way. Raises BadMessage."""
 
     async def receive(self) -> bytes | None:
         """The next of the viewer's; None when it has gone."""
@@ -109,18 +115,23 @@ class Viewer:
                     raise wire.BadMessage(f"this server speaks version {wire.VERSION}")
                 self._greeted, self._view.films = True, message.films
             case wire.Ack():
-                now = time.monotonic()
-                if self._window.acked(message.frame, now, shown_after=message.milliseconds / 1000):
-                    self._rate.learn(self._window, now)
+                self._acked(message, time.monotonic())
             case wire.Ping():
                 await self._socket.send(wire.pong(message.number))
             case wire.Visible():
                 self._visible = message.visible
             case wire.Whole():
                 await self._start_over()
+            case wire.Signal():
+                self._socket.signalled(message.text)
             case _:
                 await self._act(message)
         self._news.set()
+
+    def _acked(self, ack: wire.Ack, now: float) -> None:
+        if self._window.acked(ack.frame, now, ack.milliseconds / 1000, ack.receiving / 1000):
+            self._rate.learn(self._window, now)
+            self._socket.heed(self._window)
 
     async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
         if not self._caller.may("control"):

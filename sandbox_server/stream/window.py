@@ -23,7 +23,11 @@ MEMORY_SECONDS = 10.0
 MOST_BITS = 20_000_000
 LEAST_BITS = 150_000
 QUEUE_SECONDS = 0.04
-"""A frame that waits longer than this, and than half the time there and back, met a queue."""
+"""Frames that wait longer than this, and than half the time there and back, met a queue."""
+QUEUED_FRAMES = 4
+"""So many in a row wait in a queue; a packet that was lost makes one wait, and those that came meanwhile."""
+LEAST_PACE = 64 * 1024
+"""Bytes a second."""
 LOWER_SECONDS = 0.2
 """A queue is met for as long as it takes to drain: the rate is lowered once in this time."""
 LEAST_SHARE = 0.6
@@ -92,9 +96,11 @@ class Window:
         self._delivered_at = 0.0
         self._rates = Best(largest=True)
         self._trips = Best(largest=False)
+        self._latest: deque[float] = deque(maxlen=QUEUED_FRAMES)
+        self._filled = False
         self._showing = 0.0
         self.round_trip = 0.0
-        """Seconds from sending the latest frame that was acknowledged to its ack."""
+        """Seconds from sending the latest frame that was acknowledged to its ack, without what it took to arrive whole and to be shown."""
 
     @property
     def is_open(self) -> bool:
@@ -110,9 +116,19 @@ class Window:
         return max(LEAST_BYTES, GAIN * rate * (self.shortest_trip + self._showing + SPARE_SECONDS))
 
     @property
+    def pace(self) -> float | None:
+        """Bytes a second at which to send, a little more than the viewer takes; None before that was found out."""
+        return max(LEAST_PACE, GAIN * self.rate) if self._filled and self.rate else None
+
+    @property
+    def in_flight(self) -> float:
+        """Bytes of packets that are on their way, where the link is full and those that were lost count, too."""
+        return 2 * (self.rate or 0.0) * self.shortest_trip + LEAST_BYTES
+
+    @property
     def queue(self) -> float:
-        """Seconds that the latest frame took beyond the shortest time there and back of late."""
-        return self.round_trip - self.shortest_trip
+        """Seconds that each of the latest frames took beyond the shortest time there and back of late."""
+        return min(self._latest, default=0.0) - self.shortest_trip
 
     @property
     def shortest_trip(self) -> float:
@@ -131,10 +147,10 @@ class Window:
         self._bytes += size
         self._way.append(_Sent(frame, size, now, self._delivered, self._delivered_at, self._bytes >= self.limit))
 
-    def acked(self, frame: int, now: float, shown_after: float = 0.0) -> bool:
+    def acked(self, frame: int, now: float, shown_after: float = 0.0, received_in: float = 0.0) -> bool:
         """Note that a frame, and with it all before it, is on the viewer's screen; whether such a frame was on its way.
 
-        `shown_after`: the part of the time, in seconds, that the viewer took to show it.
+        In seconds: `shown_after` is what the viewer took to show it, `received_in` is from its first byte there to its last.
         """
         if not self._way or not self._way[0].frame <= frame <= self._way[-1].frame:
             return False
@@ -143,14 +159,16 @@ class Window:
             self._bytes -= latest.size
             self._delivered += latest.size
         self._delivered_at = now
-        self._learn(latest, now, shown_after)
+        self._learn(latest, now, shown_after, received_in)
         return True
 
-    def _learn(self, sent: _Sent, now: float, shown_after: float) -> None:
-        self.round_trip = max(0.0, now - sent.at - shown_after)
+    def _learn(self, sent: _Sent, now: float, shown_after: float, received_in: float) -> None:
+        self.round_trip = max(0.0, now - sent.at - shown_after - received_in)
+        self._latest.append(self.round_trip)
         self._showing += (min(shown_after, MOST_SHOWING_SECONDS) - self._showing) * SMOOTHING
         self._trips.add(self.round_trip, now)
         rate = (self._delivered - sent.delivered) / max(1e-4, now - sent.delivered_at)
         known = self.rate
+        self._filled |= sent.full
         if sent.full or known is None or rate > known:  # where little was sent, little was delivered: that says nothing
             self._rates.add(rate, now)

@@ -17,6 +17,7 @@ from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.viewer import Viewer
+from sandbox_server.stream.window import Window
 from sandbox_server.stream.wire import BadMessage
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
@@ -57,6 +58,8 @@ class Seat:
         self.picture = ViewerPicture()
         self.said: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.frames = 0
+        self.heeded: Window | None = None
+        self.signals: list[str] = []
         self._acks = acks
         self._changed = asyncio.Condition()
 
@@ -71,6 +74,12 @@ class Seat:
 
     async def receive(self) -> bytes | None:
         return await self.said.get()
+
+    def heed(self, window: Window) -> None:
+        self.heeded = window
+
+    def signalled(self, text: str) -> None:
+        self.signals.append(text)
 
     def say(self, message: wire.FromViewer) -> None:
         self.said.put_nowait(wire.said(message))
@@ -105,6 +114,19 @@ async def test_a_still_picture_is_the_screen_bit_for_bit(desktop: Desktop, paint
         painter.paint(image)
         real = await shot(desktop.screen)
         await seat.shows(real)
+
+
+async def test_the_way_is_told_what_acks_show_and_what_the_viewer_says_of_it(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat):
+        await seat.until(lambda: seat.frames)
+        seat.say(wire.Signal("an offer"))
+        painter.paint(page(SIZE))
+        await seat.shows(await shot(desktop.screen))
+        await asyncio.to_thread(until, lambda: seat.heeded and seat.signals)
+        assert seat.signals == ["an offer"]
+        assert seat.heeded
+        assert seat.heeded.rate
 
 
 async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { Joiner, Order } from "../../sandbox_server/web/view/order.js";
 import { Picture } from "../../sandbox_server/web/view/picture.js";
 import { Rhythm } from "../../sandbox_server/web/view/rhythm.js";
 import { parse, say } from "../../sandbox_server/web/view/wire.js";
@@ -45,7 +46,7 @@ test("the golden messages show the golden frames", () => {
 test("what a viewer says has its golden bytes", () => {
   const said = {
     Hello: say.hello(true),
-    Ack: say.ack(4_000_000_000, 17),
+    Ack: say.ack(4_000_000_000, 17, 9),
     Point: say.point(1279, 1023, 5),
     Wheel: say.wheel(-120, 240),
     Key: say.key(0x1000041, true),
@@ -54,6 +55,7 @@ test("what a viewer says has its golden bytes", () => {
     Ping: say.ping(7),
     Visible: say.visible(false),
     Whole: say.whole(),
+    Signal: say.signal("an offer"),
   };
   assert.deepEqual(Object.fromEntries(Object.entries(said).map(([name, message]) => [name, hex(message)])), vectors.said);
 });
@@ -119,4 +121,30 @@ test("what a film waits for is no more than was needed of late", () => {
 test("what has no rhythm is seen at once", () => {
   const shown = seen(arrivals(5, () => 0, 50));
   assert.ok(shown.every(({ held }) => held < 17));
+});
+
+/** @param {number} frame @param {number} part @param {boolean} last */
+const part = (frame, part, last) => ({ kind: "part", frame, last, operations: [], part });
+
+test("frames are done in order and once, whichever way they come", () => {
+  const order = new Order();
+  const size = { kind: "size", width: 4, height: 4 };
+  const take = (way, ...messages) => messages.flatMap((message) => order.take(way, message));
+  assert.deepEqual(take(1, part(2, 0, true)), []);
+  assert.deepEqual(take(0, part(1, 0, false), part(1, 1, true)), [part(1, 0, false), part(1, 1, true), part(2, 0, true)]);
+  assert.deepEqual(take(1, size, part(3, 0, false)), [size, part(3, 0, false)]);
+  assert.deepEqual(take(0, size, part(3, 0, false), part(3, 1, true)), [part(3, 1, true)]);
+  order.forget(1);
+  assert.deepEqual(take(1, part(4, 0, true), part(4, 0, true)), [part(4, 0, true)]);
+  assert.throws(() => {
+    for (let number = 6; number < 30_000; number++) take(0, part(number, 0, true));
+  });
+});
+
+test("long messages are joined from their pieces", () => {
+  const joiner = new Joiner();
+  assert.equal(joiner.take(Uint8Array.of(1, 10, 20).buffer), undefined);
+  assert.deepEqual(new Uint8Array(joiner.take(Uint8Array.of(0, 30).buffer)), Uint8Array.of(10, 20, 30));
+  assert.deepEqual(new Uint8Array(joiner.take(Uint8Array.of(0).buffer)), Uint8Array.of());
+  assert.throws(() => joiner.take(Uint8Array.of(2).buffer));
 });

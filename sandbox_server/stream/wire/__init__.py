@@ -29,7 +29,9 @@ from sandbox_server.stream.wire.server import PART as PART
 from sandbox_server.stream.wire.server import POINTER as POINTER
 from sandbox_server.stream.wire.server import PONG as PONG
 from sandbox_server.stream.wire.server import RIGHTS as RIGHTS
+from sandbox_server.stream.wire.server import SIGNAL as SIGNAL
 from sandbox_server.stream.wire.server import SIZE as SIZE
+from sandbox_server.stream.wire.server import SOUND as SOUND
 from sandbox_server.stream.wire.server import VERSION as VERSION
 from sandbox_server.stream.wire.server import clipboard as clipboard
 from sandbox_server.stream.wire.server import cursor as cursor
@@ -39,7 +41,9 @@ from sandbox_server.stream.wire.server import part as part
 from sandbox_server.stream.wire.server import pointer as pointer
 from sandbox_server.stream.wire.server import pong as pong
 from sandbox_server.stream.wire.server import rights as rights
+from sandbox_server.stream.wire.server import signal as signal
 from sandbox_server.stream.wire.server import size as size
+from sandbox_server.stream.wire.viewer import MAX_SIGNAL as MAX_SIGNAL
 from sandbox_server.stream.wire.viewer import MAX_TEXT as MAX_TEXT
 from sandbox_server.stream.wire.viewer import MAX_TYPED as MAX_TYPED
 from sandbox_server.stream.wire.viewer import MAX_UP as MAX_UP
@@ -51,6 +55,7 @@ from sandbox_server.stream.wire.viewer import Hello as Hello
 from sandbox_server.stream.wire.viewer import Key as Key
 from sandbox_server.stream.wire.viewer import Ping as Ping
 from sandbox_server.stream.wire.viewer import Point as Point
+from sandbox_server.stream.wire.viewer import Signal as Signal
 from sandbox_server.stream.wire.viewer import Text as Text
 from sandbox_server.stream.wire.viewer import Visible as Visible
 from sandbox_server.stream.wire.viewer import Wheel as Wheel

@@ -8,7 +8,7 @@ MAY_ACT = 1
 DRIVES = 2
 """Another: they count now."""
 
-HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP = range(1, 10)
+HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
 LAST = 1
 """Flag of the part that ends a frame."""
 
@@ -56,3 +56,8 @@ def clipboard(text: str) -> bytes:
 def desktop(*, running: bool) -> bytes:
     """Whether there is a desktop; while there is none, the picture is what it was last."""
     return struct.pack("<BB", DESKTOP, running)
+
+
+def signal(kind: int, text: str = "") -> bytes:
+    """What a viewer needs to open a channel of datagrams, as `transport.signals` describes it."""
+    return bytes([SIGNAL, kind]) + text.encode()

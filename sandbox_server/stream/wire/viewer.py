@@ -8,6 +8,8 @@ MAX_UP = 1 << 21
 """Longest message of a viewer, in bytes: a clipboard of a million characters."""
 MAX_TEXT = 1 << 20
 """Longest text for the clipboard, in bytes of UTF-8."""
+MAX_SIGNAL = 1024
+"""Longest text of a signal."""
 MAX_TYPED = 4096
 """Longest text that is typed: meanwhile nothing else of the viewer is listened to."""
 
@@ -26,10 +28,11 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """A frame is on the viewer's screen, `milliseconds` after its last part arrived."""
+    """A frame is on the viewer's screen, `milliseconds` after its last part arrived, which was `receiving` after its first."""
 
     frame: int
     milliseconds: int
+    receiving: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +93,18 @@ class Whole:
     """The viewer has lost what it had."""
 
 
-type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Ping | Visible | Whole
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What opens a channel of datagrams, as `transport.signals` describes it."""
+
+    text: str
+
+
+type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Ping | Visible | Whole | Signal
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
-    2: (struct.Struct("<IH"), Ack),
+    2: (struct.Struct("<IHH"), Ack),
     3: (struct.Struct("<HHB"), Point),
     4: (struct.Struct("<hh"), Wheel),
     5: (struct.Struct("<IB"), lambda keysym, down: Key(keysym, down=bool(down))),
@@ -102,8 +112,7 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     9: (struct.Struct("<B"), lambda visible: Visible(bool(visible))),
     10: (struct.Struct("<"), Whole),
 }
-_TYPED = 6
-_TEXTS: dict[int, Callable[[str], FromViewer]] = {6: Text, 7: Copied}
+_TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
 
 
 def parse(message: bytes) -> FromViewer:
@@ -112,7 +121,8 @@ def parse(message: bytes) -> FromViewer:
         raise BadMessage(f"a message has 1 to {MAX_UP} bytes")
     number, body = message[0], message[1:]
     if number in _TEXTS:
-        return _TEXTS[number](_text(body, MAX_TYPED if number == _TYPED else MAX_TEXT))
+        most, made_of = _TEXTS[number]
+        return made_of(_text(body, most))
     if number not in _UP:
         raise BadMessage(f"there is no message {number}")
     form, made = _UP[number]
@@ -136,7 +146,7 @@ def said(message: FromViewer) -> bytes:
         case Hello():
             return struct.pack("<BBB", 1, message.version, message.films)
         case Ack():
-            return struct.pack("<BIH", 2, message.frame, message.milliseconds)
+            return struct.pack("<BIHH", 2, message.frame, message.milliseconds, message.receiving)
         case Point():
             return struct.pack("<BHHB", 3, message.x, message.y, message.buttons)
         case Wheel():
@@ -151,3 +161,5 @@ def said(message: FromViewer) -> bytes:
             return struct.pack("<BB", 9, message.visible)
         case Whole():
             return b"\x0a"
+        case Signal():
+            return b"\x0b" + message.text.encode()

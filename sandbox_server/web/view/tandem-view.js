@@ -2,6 +2,7 @@
 
 import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
+import { Peer } from "./peer.js";
 import { say } from "./wire.js";
 
 const STYLE = `
@@ -22,6 +23,8 @@ export class TandemView extends HTMLElement {
   static observedAttributes = ["watch", "statistics", "codec-map"];
   /** @type {Worker | undefined} */
   #worker;
+  /** @type {Peer | undefined} */
+  #peer;
   #size = { width: 1, height: 1 };
   #control = false;
   #driving = false;
@@ -58,6 +61,7 @@ export class TandemView extends HTMLElement {
     address.protocol = address.protocol.replace("http", "ws");
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#heard(data);
+    this.#peer = new Peer(this.#worker);
     const canvas = this.canvas.transferControlToOffscreen();
     this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
     this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
@@ -70,6 +74,7 @@ export class TandemView extends HTMLElement {
   }
 
   disconnectedCallback() {
+    this.#peer?.close();
     this.#worker?.terminate();
     this.#worker = undefined;
     this.resized?.disconnect();
@@ -140,6 +145,8 @@ export class TandemView extends HTMLElement {
       case "pointer":
         this.#follow(message);
         break;
+      case "peer":
+        return this.#beside(message);
       case "map":
         return this.#map?.show(message.rects);
       case "statistics":
@@ -158,6 +165,14 @@ export class TandemView extends HTMLElement {
     if (!this.#input) return;
     if (!this.control) this.#input.release();
     this.#input.enabled = this.control;
+  }
+
+  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer}} asked of the page, which alone has connections */
+  #beside({ do: what, text, lane, message }) {
+    if (what === "open") this.#peer?.open();
+    else if (what === "answer") this.#peer?.answer(text);
+    else if (what === "send") this.#peer?.send(lane, message);
+    else this.#peer?.close();
   }
 
   /** The whole picture, as large as there is room; never larger than it is. */
@@ -199,10 +214,10 @@ export class TandemView extends HTMLElement {
     this.#map = on ? new CodecMap(this.screen, this.#size) : undefined;
   }
 
-  /** @param {{frames: number, bytes: number, roundTrip: number, decoding: number}} counted in the last second */
-  #count({ frames, bytes, roundTrip, decoding }) {
+  /** @param {{frames: number, bytes: number, roundTrip: number, decoding: number, datagrams: boolean}} counted in the last second */
+  #count({ frames, bytes, roundTrip, decoding, datagrams }) {
     const [rate, trip, work] = [(bytes * 8) / 1000, roundTrip, decoding].map((value) => value.toFixed(value < 10 ? 1 : 0));
-    this.shown.textContent = `${frames} frames/s\n${rate} kbit/s\n${trip} ms there and back\n${work} ms to decode and draw`;
+    this.shown.textContent = `${frames} frames/s\n${rate} kbit/s\n${trip} ms there and back\n${work} ms to decode and draw\nover ${datagrams ? "UDP" : "a WebSocket"}`;
   }
 }
 

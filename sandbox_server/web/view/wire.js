@@ -22,7 +22,8 @@ const KEY_FRAME = 1;
  *   | {kind: "pong", number: number}
  *   | {kind: "rights", rights: number}
  *   | {kind: "clipboard", text: string}
- *   | {kind: "desktop", running: boolean}} Message
+ *   | {kind: "desktop", running: boolean}
+ *   | {kind: "signal", what: number, text: string}} Message
  */
 
 /** What arrived is no message. */
@@ -73,7 +74,7 @@ class Reader {
   }
 }
 
-/** @type {((reader: Reader) => Message)[]} by number, from 1 */
+/** @type {(((reader: Reader) => Message) | undefined)[]} by number, from 1 */
 const MESSAGES = [
   (r) => ({ kind: "hello", version: r.u8(), rights: r.u8(), session: r.u32(), width: r.u16(), height: r.u16() }),
   (r) => ({ kind: "size", width: r.u16(), height: r.u16() }),
@@ -84,6 +85,8 @@ const MESSAGES = [
   (r) => ({ kind: "rights", rights: r.u8() }),
   (r) => ({ kind: "clipboard", text: new TextDecoder("utf-8", { fatal: true }).decode(r.bytes(r.left)) }),
   (r) => ({ kind: "desktop", running: r.u8() === 1 }),
+  undefined,
+  (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
 ];
 
 /** @type {((reader: Reader) => Operation)[]} by number, from 1 */
@@ -111,7 +114,7 @@ function part(reader) {
 
 /**
  * @template T
- * @param {((reader: Reader) => T)[]} known
+ * @param {(((reader: Reader) => T) | undefined)[]} known
  * @param {Reader} reader
  * @param {string} what
  */
@@ -163,12 +166,15 @@ function worded(number, text) {
   return message.buffer;
 }
 
+/** @param {number} milliseconds */
+const short = (milliseconds) => Math.max(0, Math.min(65535, Math.round(milliseconds)));
+
 /** What a viewer says: each gives the bytes of one message. */
 export const say = {
   /** @param {boolean} films whether it can show them */
   hello: (films) => built(1, [8, VERSION], [8, films ? 1 : 0]),
-  /** @param {number} frame @param {number} milliseconds from its last part to the screen */
-  ack: (frame, milliseconds) => built(2, [32, frame], [16, Math.min(65535, Math.round(milliseconds))]),
+  /** @param {number} frame @param {number} milliseconds from its last part to the screen @param {number} receiving from its first part to that */
+  ack: (frame, milliseconds, receiving) => built(2, [32, frame], [16, short(milliseconds)], [16, short(receiving)]),
   /** @param {number} x @param {number} y @param {number} buttons */
   point: (x, y, buttons) => built(3, [16, x], [16, y], [8, buttons]),
   /** @param {number} dx @param {number} dy in pixels */
@@ -184,4 +190,6 @@ export const say = {
   /** @param {boolean} visible */
   visible: (visible) => built(9, [8, visible ? 1 : 0]),
   whole: () => built(10),
+  /** @param {string} text what the server needs to know to open a channel; nothing: it has ended */
+  signal: (text) => worded(11, text),
 };

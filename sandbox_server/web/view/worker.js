@@ -1,7 +1,9 @@
 // The viewer's engine, off the page's thread: the socket, the decoders and the canvas.
 
 import { decompress } from "/static/vendor/fzstd.mjs";
+import { BESIDE, Beside, SOCKET } from "./beside.js";
 import { showsFilms } from "./decoders/film.js";
+import { Order } from "./order.js";
 import { Show } from "./show.js";
 import { DRIVES, MAY_ACT, VERSION, parse, say } from "./wire.js";
 
@@ -27,15 +29,28 @@ class Engine {
   #pings = new Map();
   #ping = 0;
   #measured = 0;
+  #order = new Order();
+  /** How much was said over the WebSocket. */
+  #said = 0;
+  /** @type {ArrayBuffer | undefined} what was said last of frames */
+  #acknowledged;
+  /** @type {number | undefined} when the first part came of the frame that comes */
+  #began;
 
   /**
    * @param {OffscreenCanvas} canvas
    * @param {string} address
    */
   constructor(canvas, address) {
+    this.beside = new Beside({
+      tell,
+      say: (message) => this.send(message),
+      came: (data) => this.#socket && this.#came(this.#socket, BESIDE, data),
+      ended: () => this.#ended(),
+    });
     this.show = new Show(canvas);
     this.address = address;
-    this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0 };
+    this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0, datagrams: false };
     setInterval(() => this.#measure(), COUNT_MS);
   }
 
@@ -46,7 +61,15 @@ class Engine {
 
   /** @param {ArrayBuffer} message */
   send(message) {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(message);
+    if (this.#socket?.readyState !== WebSocket.OPEN || this.beside.say(message, this.#said)) return;
+    this.#said++;
+    this.#socket.send(message);
+  }
+
+  /** The channel has ended: what it carried last may not have arrived. */
+  #ended() {
+    this.#order.forget(BESIDE);
+    if (this.#acknowledged) this.send(this.#acknowledged);
   }
 
   /** @param {ArrayBuffer} message what a person does */
@@ -59,8 +82,11 @@ class Engine {
     tell({ kind: "state", state: "connecting" });
     const socket = new WebSocket(this.address);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => socket.send(say.hello(this.#showsFilms));
-    socket.onmessage = ({ data }) => this.#received(socket, data);
+    this.#order = new Order();
+    this.#said = 0;
+    this.#acknowledged = this.#began = undefined;
+    socket.onopen = () => this.send(say.hello(this.#showsFilms));
+    socket.onmessage = ({ data }) => this.#came(socket, SOCKET, data);
     socket.onclose = ({ code, reason }) => this.#closed(socket, code, reason);
     this.#socket = socket;
   }
@@ -72,25 +98,37 @@ class Engine {
    */
   #closed(socket, code, reason) {
     if (socket !== this.#socket) return;
+    this.beside.reset();
     tell({ kind: "state", state: "lost", code, reason });
     setTimeout(() => this.#connect(), this.#delay);
     this.#delay = Math.min(LONGEST_DELAY_MS, this.#delay * 2);
   }
 
   /**
-   * What arrives is decoded at once and drawn in its order.
    * @param {WebSocket} socket
+   * @param {number} way
    * @param {ArrayBuffer} data
    */
-  #received(socket, data) {
-    const arrived = performance.now();
+  #came(socket, way, data) {
+    if (socket !== this.#socket) return;
     this.statistics.bytes += data.byteLength;
     this.#unacknowledged += data.byteLength;
-    const message = parse(data);
+    for (const message of this.#order.take(way, parse(data))) this.#received(socket, message);
+  }
+
+  /**
+   * What arrives is decoded at once and drawn in its order.
+   * @param {WebSocket} socket
+   * @param {import("./wire.js").Message} message
+   */
+  #received(socket, message) {
+    const arrived = performance.now();
     if (message.kind !== "part") return this.#other(socket, message);
+    const receiving = arrived - (this.#began ??= arrived);
+    if (message.last) this.#began = undefined;
     this.show
       .take(message)
-      .then((map) => socket === this.#socket && message.last && this.#shown(message.frame, arrived, map))
+      .then((map) => socket === this.#socket && message.last && this.#shown(message.frame, arrived, receiving, map))
       .catch((error) => {
         tell({ kind: "error", reason: String(error) });
         socket.close();
@@ -112,6 +150,9 @@ class Engine {
         break;
       case "size":
         this.#resize(message.width, message.height);
+        break;
+      case "signal":
+        this.beside.signalled(message);
         break;
       case "cursor":
         tell({ ...message, packed: undefined, pixels: decompress(message.packed) });
@@ -139,10 +180,11 @@ class Engine {
   /**
    * @param {number} frame
    * @param {number} arrived
+   * @param {number} receiving milliseconds from its first part to its last
    * @param {object[]} map what was sent how
    */
-  #shown(frame, arrived, map) {
-    this.#acknowledge(frame, arrived);
+  #shown(frame, arrived, receiving, map) {
+    this.#acknowledge(frame, arrived, receiving);
     if (!this.#shows) tell({ kind: "state", state: "connected" }); // now there is something to click on
     this.#shows = true;
     this.statistics.frames++;
@@ -154,13 +196,14 @@ class Engine {
    * At once where much is on its way; a little later where little is, so that typing costs one small packet a key.
    * @param {number} frame
    * @param {number} arrived
+   * @param {number} receiving
    */
-  #acknowledge(frame, arrived) {
+  #acknowledge(frame, arrived, receiving) {
     const socket = this.#socket;
     clearTimeout(this.#held);
     const now = () => {
       this.#unacknowledged = 0;
-      if (socket === this.#socket) this.send(say.ack(frame, performance.now() - arrived));
+      if (socket === this.#socket) this.send((this.#acknowledged = say.ack(frame, performance.now() - arrived, receiving)));
     };
     if (this.#unacknowledged > LITTLE_BYTES) now();
     else this.#held = setTimeout(now, HOLD_MS);
@@ -172,6 +215,7 @@ class Engine {
       this.#pings.set(++this.#ping, performance.now());
       this.send(say.ping(this.#ping));
     }
+    this.statistics.datagrams = this.beside.usable;
     tell({ kind: "statistics", ...this.statistics });
     this.statistics.frames = this.statistics.bytes = 0;
   }
@@ -187,5 +231,7 @@ onmessage = ({ data }) => {
     engine.start();
   } else if (data.kind === "map") {
     engine.show.mapped = data.on;
+  } else {
+    engine.beside.heard(data);
   }
 };

@@ -17,6 +17,7 @@ from sandbox_server.stream.wire import (
     Key,
     Ping,
     Point,
+    Signal,
     Text,
     Visible,
     Wheel,
@@ -27,7 +28,7 @@ from sandbox_server.stream.wire import (
 
 SAID: list[FromViewer] = [
     Hello(1, films=True),
-    Ack(4_000_000_000, 17),
+    Ack(4_000_000_000, 17, 9),
     Point(1279, 1023, 5),
     Wheel(-120, 240),
     Key(0x1000041, down=True),
@@ -36,6 +37,7 @@ SAID: list[FromViewer] = [
     Ping(7),
     Visible(visible=False),
     Whole(),
+    Signal("an offer"),
 ]
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 
@@ -60,6 +62,7 @@ def test_every_message_has_its_golden_bytes() -> None:
         b"\x06\xff\xfe",
         b"\x06" + bytes(wire.MAX_TYPED + 1),
         b"\x07" + bytes(wire.MAX_TEXT + 1),
+        b"\x0b" + bytes(wire.MAX_SIGNAL + 1),
         bytes(wire.MAX_UP + 1),
     ],
 )

@@ -1,0 +1,124 @@
+"""A channel of datagrams to one viewer: ICE, DTLS and SCTP, put together from aiortc's parts; both sides of it.
+
+A browser's RTCPeerConnection is the other side: it makes two channels, negotiated, with the numbers below, and is told where the server is.
+Messages of FRAMES keep their order; those of QUICK do not wait for each other. Both are sent until they arrive: a frame that is lost is
+missed for longer than it takes to send it anew, and what is new by then is in the next one.
+"""
+
+import asyncio
+import functools
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from aioice import Connection
+from aiortc.rtcdtlstransport import RTCCertificate, RTCDtlsFingerprint, RTCDtlsParameters, RTCDtlsTransport
+from aiortc.rtcicetransport import RTCIceGatherer, RTCIceParameters, RTCIceTransport
+from aiortc.rtcsctptransport import RTCSctpCapabilities
+
+from sandbox_server.stream.transport.door import Door, Guest
+from sandbox_server.stream.transport.sctp import Association
+from sandbox_server.stream.transport.signals import Answer, Peer
+from sandbox_server.stream.transport.transport import FRAMES
+
+CONNECT_SECONDS = 15.0
+SILENT_SECONDS = 0.6
+"""Where something is on its way and nothing was heard for so long, the channel is no good."""
+WATCH_SECONDS = 0.05
+SERVER_ROOM = 64 * 1024
+CLIENT_ROOM = 1 << 20
+"""Bytes of messages that are not whole."""
+SCTP_PORT = 5000
+MAX_MESSAGE = 256 * 1024
+"""Longest message, which every browser takes."""
+_FINGERPRINT = "sha-256"
+
+type Taken = Callable[[int, bytes], None]
+
+
+@functools.cache
+def certificate() -> RTCCertificate:
+    """This process's own, which the other side knows by its fingerprint."""
+    return RTCCertificate.generateCertificate()
+
+
+class Channel:
+    """A channel over `connection`, which ends with the context.
+
+    `taken` is given what arrives, with its lane; `server` is where a server is reached.
+    """
+
+    def __init__(self, connection: Connection, taken: Taken, *, server: tuple[str, int] | None = None) -> None:
+        self._place = server
+        gatherer = RTCIceGatherer(iceServers=[])
+        gatherer._connection = connection  # the hook that there is: the gatherer would make one that opens ports of its own
+        self._gatherer = gatherer
+        self._connection = connection
+        self._ice = RTCIceTransport(gatherer)
+        self._dtls = RTCDtlsTransport(self._ice, [certificate()])
+        self._dtls._set_role("server" if server else "client")
+        self._sctp = Association(self._dtls, taken, room=SERVER_ROOM if server else CLIENT_ROOM)
+
+    async def __aenter__(self) -> Self:
+        await self._gatherer.gather()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for part in (self._sctp, self._dtls, self._ice):
+            await part.stop()
+
+    @property
+    def introduction(self) -> str:
+        """What the other side has to know of this one: an `Answer` of the server's, a `Peer` of the client's."""
+        prints = {one.algorithm: one.value for one in self._dtls.getLocalParameters().fingerprints}
+        peer = Peer(self._connection.local_username, self._connection.local_password, prints[_FINGERPRINT])
+        return str(Answer(peer, *self._place) if self._place else peer)
+
+    async def open(self, other: Peer) -> None:
+        """Wait until the other side is there. Raises TimeoutError, and ConnectionError where it cannot be trusted."""
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await self._ice.start(RTCIceParameters(other.name, other.password))
+            if self._ice.state == "completed":
+                await self._dtls.start(RTCDtlsParameters([RTCDtlsFingerprint(_FINGERPRINT, other.fingerprint)]))
+            if self._dtls.state != "connected":
+                raise ConnectionError("the other side is not who it said it is")
+            await self._sctp.start(RTCSctpCapabilities(MAX_MESSAGE), SCTP_PORT)
+            await self._sctp.established.wait()
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is open, and what it sent of late got through."""
+        if self._sctp.ended.is_set() or self._dtls.state != "connected" or not self._sctp.established.is_set():
+            return False
+        return not self._sctp.on_the_way or time.monotonic() - max(self._sctp.heard_at, self._sctp.began_at) < SILENT_SECONDS
+
+    async def ends(self) -> None:
+        """Wait until it is no good any more."""
+        while self.usable:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WATCH_SECONDS):
+                    await self._sctp.ended.wait()
+
+    def give_up(self) -> None:
+        """Use it no more."""
+        self._sctp.give_up()
+
+    def widen(self, window: float) -> None:
+        """Let so many bytes be on their way."""
+        self._sctp.widen(int(window))
+
+    async def send(self, lane: int, message: bytes) -> None:
+        """Send a message, and return when all of it is on its way. Raises ConnectionError if the channel fails meanwhile."""
+        await self._sctp.send(lane, message, ordered=lane == FRAMES)
+
+
+def through(door: Door, host: str, port: int) -> Callable[[Taken], Channel]:
+    """What makes a server's channels: each through the door, with a name and a password of its own, and where it is reached."""
+
+    def make(taken: Taken) -> Channel:
+        return Channel(Guest(door, secrets.token_hex(8), secrets.token_hex(16)), taken, server=(host, port))
+
+    return make

@@ -1,0 +1,90 @@
+"""The viewer's side of a channel of datagrams, for clients in Python."""
+
+import asyncio
+import struct
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.stream import wire
+from sandbox_server.stream.transport.pieces import Joiner
+from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, read_answer
+from sandbox_server.stream.transport.transport import FRAMES, QUICK
+
+if TYPE_CHECKING:
+    from sandbox_server.stream.transport.channel import Channel
+
+SOCKET, BESIDE = range(2)
+"""The two ways, for `Order`."""
+MAX_TWICE = 8192
+"""What is longer is said over the WebSocket alone."""
+ANSWER_SECONDS = 15.0
+_NUMBER = struct.Struct("<I")
+
+
+class Beside:
+    """A channel beside a WebSocket, as soon as the server invites to it. `send` sends over the WebSocket; `take` is given what comes."""
+
+    def __init__(self, send: Callable[[bytes], Awaitable[None]], take: Callable[[bytes], None], tasks: Tasks) -> None:
+        self._send = send
+        self._take = take
+        self._tasks = tasks
+        self._order = asyncio.Lock()
+        self._said = 0
+        self._channel: Channel | None = None
+        self._answer: asyncio.Future[str] | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether a channel is open."""
+        return self._channel is not None and self._channel.usable
+
+    async def say(self, message: bytes, *, quick: bool) -> None:
+        """Say something: an ack or a ping over the channel where there is one, everything else over both."""
+        if quick and self._channel and self._channel.usable:
+            with suppress(ConnectionError):
+                await self._channel.send(QUICK, message)
+                return
+        async with self._order:
+            if self._channel and self._channel.usable and len(message) <= MAX_TWICE:
+                with suppress(ConnectionError):
+                    await self._channel.send(FRAMES, _NUMBER.pack(self._said) + message)
+            self._said += 1
+            await self._send(message)
+
+    def signalled(self, message: bytes) -> bool:
+        """Take a signal of the server's; whether it says that the channel has ended."""
+        kind, text = message[1], message[2:].decode()
+        if kind == INVITED:
+            self._tasks.start(self._talk(), name="channel to the server")
+        elif kind == ANSWERED and self._answer and not self._answer.done():
+            self._answer.set_result(text)
+        elif kind == ENDED:
+            self._channel = None
+        return kind == ENDED
+
+    async def _talk(self) -> None:
+        from sandbox_server.stream.transport.channel import Channel  # heavy, and only needed for this
+        from sandbox_server.stream.transport.door import Caller
+
+        joiner, caller = Joiner(), Caller()
+        self._answer = asyncio.get_running_loop().create_future()
+
+        def taken(lane: int, message: bytes) -> None:
+            whole = joiner.take(message) if lane == FRAMES else message
+            if whole is not None:
+                self._take(whole)
+
+        with suppress(TimeoutError, ConnectionError):
+            async with Channel(caller, taken) as channel:
+                await self.say(wire.said(wire.Signal(channel.introduction)), quick=False)
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    answer = read_answer(await self._answer)
+                await caller.meet(answer.host, answer.port)
+                await channel.open(answer.peer)
+                self._channel = channel
+                await channel.ends()
+        if self._channel:
+            self._channel = None
+            await self.say(wire.said(wire.Signal("")), quick=False)

@@ -1,0 +1,179 @@
+"""One UDP port for the channels of all viewers. aioice opens a port for each address and each connection, and cannot be told which.
+
+A datagram belongs to the connection whose ICE name and password a binding request from its address proved to know; everything else is
+dropped. The server sends to such addresses alone: it takes no candidates from a viewer, so nobody can point it at the network around it.
+"""
+
+import asyncio
+import logging
+import socket
+import struct
+from types import TracebackType
+from typing import Any, Self, cast
+
+from aioice import Candidate, Connection, stun
+from aioice.ice import StunProtocol
+
+from sandbox_server.core.errors import ResourceExhausted
+
+MAX_GUESTS = 16
+MAX_ADDRESSES = 8
+"""Of one viewer: its networks, and what a NAT made of them."""
+MAX_WAITING = 512
+"""Datagrams of one viewer that may wait to be looked at."""
+MAX_NAME_BYTES = 513
+_STUN_BYTES = 20
+_COOKIE = b"\x21\x12\xa4\x42"
+_BROKEN = (ValueError, KeyError, IndexError, AssertionError, struct.error)
+"""What aioice raises for datagrams that are no sound STUN."""
+_log = logging.getLogger(__name__)
+
+type Address = tuple[str, int]
+
+
+class Door(asyncio.DatagramProtocol):
+    """The port, open for as long as the context."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._at = (host, port)
+        self._transport: asyncio.DatagramTransport | None = None
+        self._guests: dict[str, Guest] = {}
+        self._addresses: dict[Address, Guest] = {}
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self._at)
+        self._transport = transport
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._transport:
+            self._transport.close()
+
+    @property
+    def port(self) -> int:
+        """The port that it has."""
+        port: int = self._transport.get_extra_info("sockname")[1] if self._transport else 0
+        return port
+
+    def admit(self, guest: "Guest") -> None:
+        """Let datagrams of a guest in. Raises ResourceExhausted."""
+        if len(self._guests) >= MAX_GUESTS:
+            raise ResourceExhausted(f"{MAX_GUESTS} channels are open already", retry_after=1)
+        self._guests[guest.local_username] = guest
+
+    def dismiss(self, guest: "Guest") -> None:
+        """Let none in any more."""
+        self._guests.pop(guest.local_username, None)
+        self._addresses = {address: one for address, one in self._addresses.items() if one is not guest}
+
+    def send(self, data: bytes, address: Address) -> None:
+        """Send a datagram."""
+        if self._transport and not self._transport.is_closing():
+            self._transport.sendto(data, address)
+
+    def datagram_received(self, data: bytes, address: tuple[Any, ...]) -> None:
+        """Give a datagram to whom it belongs."""
+        try:
+            guest = self._whose(data, (address[0], address[1]))
+            if guest:
+                guest.hears(data, (address[0], address[1]))
+        except _BROKEN as broken:
+            _log.debug("a datagram from %s is broken: %s", address[0], broken)
+
+    def error_received(self, error: Exception) -> None:
+        """An address does not answer; its connection finds out by itself."""
+        _log.debug("a datagram was refused: %s", error)
+
+    def _whose(self, data: bytes, address: Address) -> "Guest | None":
+        if not _is_stun(data):
+            return self._addresses.get(address)
+        message = stun.parse_message(data)
+        if message.message_class != stun.Class.REQUEST:
+            return self._addresses.get(address)
+        name = str(message.attributes.get("USERNAME", ""))[:MAX_NAME_BYTES]
+        guest = self._guests.get(name.partition(":")[0])
+        if guest is None or not message.check_message_integrity(guest.local_password.encode()):
+            return None
+        if self._addresses.get(address) is not guest and not self._learn(guest, address):
+            return None
+        return guest
+
+    def _learn(self, guest: "Guest", address: Address) -> bool:
+        if sum(one is guest for one in self._addresses.values()) >= MAX_ADDRESSES:
+            return False
+        self._addresses[address] = guest
+        return True
+
+
+def _is_stun(data: bytes) -> bool:
+    return len(data) >= _STUN_BYTES and data[0] < 4 and data[4:8] == _COOKIE
+
+
+class _Way:
+    """What aioice takes for the socket of one connection."""
+
+    def __init__(self, door: Door, guest: "Guest", protocol: StunProtocol) -> None:
+        self._door, self._guest, self._protocol = door, guest, protocol
+
+    def sendto(self, data: bytes, address: Address) -> None:
+        """Send a datagram."""
+        self._door.send(data, address)
+
+    def close(self) -> None:
+        """Nothing comes in or goes out any more."""
+        self._door.dismiss(self._guest)
+        self._protocol.connection_lost(None)
+
+
+class Guest(Connection):
+    """ICE with one viewer, through the door."""
+
+    def __init__(self, door: Door, name: str, password: str) -> None:
+        super().__init__(ice_controlling=False, local_username=name, local_password=password)
+        self._door = door
+        self._hearing: StunProtocol | None = None
+
+    def hears(self, data: bytes, address: Address) -> None:
+        """Take a datagram."""
+        if self._hearing:
+            self._hearing.datagram_received(data, address)
+
+    async def get_component_candidates(self, component: int, addresses: list[str], timeout: int = 5) -> list[Candidate]:
+        """The door, as the one place where this side is."""
+        self._hearing = hearing = StunProtocol(self)
+        hearing.connection_made(cast("asyncio.DatagramTransport", _Way(self._door, self, hearing)))
+        hearing.local_candidate = Candidate(
+            foundation="1", component=component, transport="udp", priority=1, host="0.0.0.0", port=self._door.port, type="host"
+        )
+        self._protocols.append(hearing)
+        self._door.admit(self)
+        return [hearing.local_candidate]
+
+    def data_received(self, data: bytes, component: int) -> None:
+        """Take what is no STUN, unless too much waits."""
+        if self._queue.qsize() < MAX_WAITING:
+            super().data_received(data, component)
+
+
+class Caller(Connection):
+    """ICE with a server that says where it is, from one port: the system chooses the address that reaches it."""
+
+    def __init__(self) -> None:
+        super().__init__(ice_controlling=True)
+
+    async def get_component_candidates(self, component: int, addresses: list[str], timeout: int = 5) -> list[Candidate]:
+        """Any address of this machine's."""
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.create_datagram_endpoint(lambda: StunProtocol(self), local_addr=("0.0.0.0", 0))
+        port: int = transport.get_extra_info("sockname")[1]
+        protocol.local_candidate = Candidate("1", component, "udp", 1, "0.0.0.0", port, "host")
+        self._protocols.append(protocol)
+        return [protocol.local_candidate]
+
+    async def meet(self, host: str, port: int) -> None:
+        """Say where the server is. Raises OSError where there is no such host."""
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_DGRAM)
+        address = found[0][4]
+        await self.add_remote_candidate(Candidate("1", 1, "udp", 1, str(address[0]), int(address[1]), "host"))
+        await self.add_remote_candidate(None)

@@ -1,0 +1,64 @@
+"""What two sides tell each other to open a channel: who they are to ICE, and the certificate that DTLS is to see. Sans-io.
+
+This travels over the WebSocket alone, so who may send datagrams is who was let in there. No address of the viewer's is taken from it: the
+server answers whoever asks with the right password, and sends nothing to anybody else.
+"""
+
+import re
+from dataclasses import dataclass
+
+from sandbox_server.stream.wire import BadMessage
+
+INVITED, ANSWERED, ENDED = range(3)
+"""Kinds of the server's signal."""
+MAX_SIGNAL = 1024
+_NAME = r"[A-Za-z0-9+/]{4,256}"
+_PASSWORD = r"[A-Za-z0-9+/]{22,256}"
+_FINGERPRINT = r"[0-9A-F]{2}(?::[0-9A-F]{2}){31}"
+_PEER = re.compile(f"({_NAME}) ({_PASSWORD}) ({_FINGERPRINT})")
+_PLACE = re.compile(r"([A-Za-z0-9.:_-]{1,253}) ([0-9]{1,5})")
+MAX_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One side: its ICE user name and password (RFC 8445), and the SHA-256 of its certificate, as SDP writes it (RFC 8122)."""
+
+    name: str
+    password: str
+    fingerprint: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.password} {self.fingerprint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The server's side, and where it is reached."""
+
+    peer: Peer
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.peer} {self.host} {self.port}"
+
+
+def read_offer(text: str) -> Peer | None:
+    """What a viewer says of itself; None if it says that its channel has ended. Raises BadMessage."""
+    if not text:
+        return None
+    found = _PEER.fullmatch(text) if len(text) <= MAX_SIGNAL else None
+    if not found:
+        raise BadMessage("an offer is an ICE name, a password and a fingerprint")
+    return Peer(*found.groups())
+
+
+def read_answer(text: str) -> Answer:
+    """What the server says of itself. Raises BadMessage."""
+    words = text.rsplit(" ", 2) if len(text) <= MAX_SIGNAL else []
+    peer = _PEER.fullmatch(words[0]) if len(words) == 3 else None
+    place = _PLACE.fullmatch(" ".join(words[1:]))
+    if not peer or not place or not 0 < int(place[2]) <= MAX_PORT:
+        raise BadMessage("an answer is a name, a password, a fingerprint, a host and a port")
+    return Answer(Peer(*peer.groups()), place[1], int(place[2]))

@@ -1,0 +1,93 @@
+"""Channels of datagrams: opened by both sides, through a link that loses packets; and closed to who is somebody else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from sandbox_server.stream.transport.channel import Channel, through
+from sandbox_server.stream.transport.door import Caller, Door
+from sandbox_server.stream.transport.signals import Peer, read_answer, read_offer
+from sandbox_server.stream.transport.transport import FRAMES, QUICK
+from tests.stream.transport.links import Lossy
+
+pytestmark = pytest.mark.anyio
+
+
+class Side:
+    """One side's ears."""
+
+    def __init__(self) -> None:
+        self.heard: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
+
+    def take(self, lane: int, message: bytes) -> None:
+        self.heard.put_nowait((lane, message))
+
+    async def hears(self, count: int) -> list[tuple[int, bytes]]:
+        async with asyncio.timeout(30):
+            return [await self.heard.get() for _ in range(count)]
+
+
+@asynccontextmanager
+async def talking(loss: float, server: Side, client: Side) -> AsyncIterator[tuple[Channel, Channel, Lossy]]:
+    """A server's channel and a client's, open to each other."""
+    async with Door("127.0.0.1", 0) as door, Lossy(("127.0.0.1", door.port), loss) as link:
+        caller = Caller()
+        async with through(door, "127.0.0.1", link.port)(server.take) as here, Channel(caller, client.take) as there:
+            offer, answer = read_offer(there.introduction), read_answer(here.introduction)
+            assert offer
+            await caller.meet(answer.host, answer.port)
+            async with asyncio.timeout(30), asyncio.TaskGroup() as both:
+                both.create_task(here.open(offer))
+                both.create_task(there.open(answer.peer))
+            yield here, there, link
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.1])
+async def test_messages_come_whole_and_in_order_whatever_is_lost(loss: float) -> None:
+    server, client = Side(), Side()
+    async with talking(loss, server, client) as (here, there, link):
+        sent = [bytes([number]) * (1 + number * 700) for number in range(60)]
+        for message in sent:
+            await here.send(FRAMES, message)
+        await there.send(QUICK, b"ack")
+        assert await client.hears(60) == [(FRAMES, message) for message in sent]
+        assert await server.hears(1) == [(QUICK, b"ack")]
+        assert bool(link.lost) == bool(loss)
+        assert here.usable
+        assert there.usable
+
+
+async def test_a_channel_over_which_nothing_comes_any_more_is_given_up() -> None:
+    server, client = Side(), Side()
+    async with talking(0.0, server, client) as (here, _, link):
+        link.cut = True
+        sending = asyncio.create_task(send_much(here))
+        async with asyncio.timeout(30):
+            await here.ends()
+            here.give_up()
+            await asyncio.wait([sending])
+        assert isinstance(sending.exception(), ConnectionError)
+        assert not here.usable
+
+
+async def send_much(channel: Channel) -> None:
+    for _ in range(60):
+        await channel.send(FRAMES, bytes(10_000))
+
+
+async def test_who_has_another_certificate_than_was_said_is_not_let_in() -> None:
+    server, client = Side(), Side()
+    async with Door("127.0.0.1", 0) as door:
+        caller = Caller()
+        async with through(door, "127.0.0.1", door.port)(server.take) as here, Channel(caller, client.take) as there:
+            offer, answer = read_offer(there.introduction), read_answer(here.introduction)
+            assert offer
+            await caller.meet(answer.host, answer.port)
+            other = Peer(offer.name, offer.password, ":".join(["00"] * 32))
+            opening = asyncio.create_task(there.open(answer.peer))
+            with pytest.raises(ConnectionError):
+                await here.open(other)
+            opening.cancel()
+            await asyncio.wait([opening])

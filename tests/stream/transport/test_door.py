@@ -1,0 +1,92 @@
+"""The door: datagrams reach whom they are for, and no datagram harms anybody."""
+
+import asyncio
+import random
+
+import pytest
+from aioice import stun
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox_server.core.errors import ResourceExhausted
+from sandbox_server.stream.transport.door import MAX_ADDRESSES, MAX_GUESTS, MAX_WAITING, Door, Guest
+
+pytestmark = pytest.mark.anyio
+
+NAME, PASSWORD = "guestguest", "p" * 32
+
+
+def request(name: str = f"{NAME}:viewer", password: str = PASSWORD, **others: object) -> bytes:
+    message = stun.Message(stun.Method.BINDING, stun.Class.REQUEST)
+    message.attributes |= {"USERNAME": name, "PRIORITY": 1, "ICE-CONTROLLING": 1} | others
+    message.add_message_integrity(password.encode())
+    return bytes(message)
+
+
+async def admitted(door: Door) -> Guest:
+    guest = Guest(door, NAME, PASSWORD)
+    await guest.gather_candidates()
+    guest.remote_username, guest.remote_password = "viewer", "v" * 22
+    return guest
+
+
+async def test_who_knows_the_password_is_heard_and_nobody_else() -> None:
+    door = Door("127.0.0.1", 0)
+    guest = await admitted(door)
+    door.datagram_received(b"\x80stranger", ("10.0.0.1", 1))
+    door.datagram_received(request(password="x" * 32), ("10.0.0.1", 1))
+    door.datagram_received(request(name="nobody:viewer"), ("10.0.0.1", 1))
+    door.datagram_received(b"\x80still a stranger", ("10.0.0.1", 1))
+    assert guest._queue.empty()
+    door.datagram_received(request(), ("10.0.0.2", 2))
+    door.datagram_received(b"\x80known", ("10.0.0.2", 2))
+    assert guest._queue.get_nowait() == (b"\x80known", 1)
+    await guest.close()
+    door.datagram_received(request(), ("10.0.0.2", 2))
+    assert not door._addresses
+
+
+async def test_nothing_that_one_viewer_sends_fills_the_memory() -> None:
+    door = Door("127.0.0.1", 0)
+    guest = await admitted(door)
+    for number in range(50):
+        door.datagram_received(request(), (f"10.0.0.{number}", 1))
+    assert len(door._addresses) == MAX_ADDRESSES
+    for _ in range(MAX_WAITING + 50):
+        door.datagram_received(b"\x80", ("10.0.0.1", 1))
+    assert guest._queue.qsize() <= MAX_WAITING
+    await guest.close()
+
+
+async def test_there_is_room_for_so_many_and_again_when_one_has_gone() -> None:
+    door = Door("127.0.0.1", 0)
+    guests = [Guest(door, f"guest{number:05}", PASSWORD) for number in range(MAX_GUESTS + 1)]
+    for guest in guests[:-1]:
+        await guest.gather_candidates()
+    with pytest.raises(ResourceExhausted):
+        await guests[-1].gather_candidates()
+    await guests[0].close()
+    await Guest(door, "another000", PASSWORD).gather_candidates()
+    for guest in guests[1:]:
+        await guest.close()
+
+
+@settings(deadline=None, database=None, max_examples=200)
+@given(st.binary(max_size=80), st.integers(0, 2**32))
+def test_no_datagram_raises_anything(rubbish: bytes, seed: int) -> None:
+    async def receive() -> None:
+        door = Door("127.0.0.1", 0)
+        guest = await admitted(door)
+        chance, sound = random.Random(seed), bytearray(request())
+        for _ in range(chance.randrange(1, 5)):
+            sound[chance.randrange(len(sound))] = chance.randrange(256)
+        begun = bytearray(stun.Message(stun.Method.BINDING, stun.Class.REQUEST).__bytes__()) + rubbish
+        begun[2:4] = len(rubbish).to_bytes(2, "big")
+        for datagram in (rubbish, bytes(sound), bytes(begun), bytes(sound[: chance.randrange(len(sound))])):
+            for _ in range(2):
+                door.datagram_received(datagram, ("10.0.0.1", 9))
+            door.datagram_received(request(), ("10.0.0.1", 9))
+        door.datagram_received(request(PRIORITY=0), ("10.0.0.3", 9))
+        await guest.close()
+
+    asyncio.run(receive())

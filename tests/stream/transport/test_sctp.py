@@ -1,0 +1,159 @@
+"""SCTP from a peer that means harm: no packet hangs, fills the memory, or does anything but end the association."""
+
+import asyncio
+import random
+import struct
+from collections.abc import Callable, Iterable
+
+import pytest
+from aiortc.rtcdtlstransport import RTCDtlsTransport
+from aiortc.rtcsctptransport import DataChunk, RTCSctpTransport, serialize_packet
+from google_crc32c import value as crc32c
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox_server.stream.transport.sctp import MAX_PIECES, Association, is_sound
+
+pytestmark = pytest.mark.anyio
+
+ROOM = 4096
+FIRST = 1000
+
+type Heard = list[tuple[int, bytes]]
+
+
+class Wire(RTCDtlsTransport):
+    """DTLS that is there, and goes nowhere."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self._role = "server"
+
+    @property
+    def state(self) -> str:
+        return "connected"
+
+    def _register_data_receiver(self, receiver: object) -> None:
+        return
+
+    def _unregister_data_receiver(self, receiver: object) -> None:
+        return
+
+    async def _send_data(self, data: bytes) -> None:
+        self.sent.append(data)
+
+
+def packet(association: Association, *chunks: bytes) -> bytes:
+    head = struct.pack("!HHL", 5000, 5000, association._local_verification_tag)
+    body = b"".join(chunks)
+    return head + struct.pack("<L", crc32c(head + bytes(4) + body)) + body
+
+
+def chunk(kind: int, body: bytes) -> bytes:
+    return struct.pack("!BBH", kind, 0, 4 + len(body)) + body + bytes(-len(body) % 4)
+
+
+def data(number: int, body: bytes, *, flags: int = 3, stream: int = 0) -> bytes:
+    made = DataChunk(flags)
+    made.tsn, made.stream_id, made.protocol, made.user_data = number, stream, 53, body
+    return bytes(made)
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return []
+
+
+async def established(heard: Heard) -> Association:
+    """An association as after its handshake."""
+    association = Association(Wire(), lambda stream, message: heard.append((stream, message)), room=ROOM)
+    association._remote_port = 5000
+    association._last_received_tsn = FIRST - 1
+    association._ssthresh = 1 << 20
+    association._set_state(RTCSctpTransport.State.ESTABLISHED)
+    return association
+
+
+async def test_a_message_is_heard(heard: Heard) -> None:
+    association = await established(heard)
+    await association._handle_data(packet(association, data(FIRST, b"hello", stream=1)))
+    assert heard == [(1, b"hello")]
+    assert not association.ended.is_set()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        chunk(4, b"\x00\x01\x00\x00"),  # a parameter of no length
+        chunk(1, bytes(16) + b"\x00\x01\x00\x00"),
+        chunk(3, struct.pack("!LLHH", FIRST, 0, 40, 0) + struct.pack("!HH", 0, 65535) * 40),  # ranges
+        data(FIRST, b"x", stream=2),
+        chunk(192, bytes(8)),  # FORWARD-TSN, which was not agreed on
+        chunk(130, bytes(8)),  # RE-CONFIG
+        chunk(0, b""),
+        struct.pack("!BBH", 0, 0, 0) + bytes(12),
+        struct.pack("!BBH", 0, 0, 999) + bytes(12),
+    ],
+    ids=range(9),
+)
+async def test_harm_ends_the_association(heard: Heard, harm: bytes) -> None:
+    association = await established(heard)
+    assert not is_sound(packet(association, harm))
+    await association._handle_data(packet(association, harm))
+    assert association.ended.is_set()
+    with pytest.raises(ConnectionError):
+        await association.send(0, b"more")
+
+
+def unfinished() -> Iterable[bytes]:
+    return (data(FIRST + 2 + number, b"x" * 1000, flags=2) for number in range(ROOM // 1000 + 1))
+
+
+def scattered() -> Iterable[bytes]:
+    return (data(FIRST + 2 + 2 * number, b"", flags=2) for number in range(MAX_PIECES + 2))
+
+
+@pytest.mark.parametrize("kept", [unfinished, scattered], ids=["bytes", "pieces"])
+async def test_what_never_becomes_whole_is_not_kept_without_bound(heard: Heard, kept: Callable[[], Iterable[bytes]]) -> None:
+    association = await established(heard)
+    for one in kept():
+        await association._handle_data(packet(association, one))
+    assert association.ended.is_set()
+    assert heard == []
+
+
+@settings(deadline=None, database=None, max_examples=200)
+@given(st.binary(max_size=60), st.integers(0, 2**32))
+def test_no_packet_raises_anything(rubbish: bytes, seed: int) -> None:
+    async def receive() -> None:
+        association = await established([])
+        chance = random.Random(seed)
+        kinds = [chunk(chance.choice([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 130, 192, 99]), rubbish) for _ in range(2)]
+        for chunks in ([rubbish], kinds, kinds[:1], [data(FIRST, b"x"), rubbish]):
+            await association._handle_data(packet(association, *chunks))
+        await association._handle_data(rubbish)
+        await association.stop()
+
+    asyncio.run(receive())
+
+
+async def test_losses_do_not_narrow_the_window_and_what_is_known_of_the_link_does(heard: Heard) -> None:
+    association = await established(heard)
+    association.widen(100_000)
+    association._t3_expired()
+    assert association._cwnd == 100_000
+    association.widen(0)
+    assert 0 < association._cwnd < 100_000
+    await association.stop()
+
+
+async def test_what_is_sent_comes_in_packets_that_a_peer_reads(heard: Heard) -> None:
+    one = await established(heard)
+    await one.send(0, bytes(10_000))
+    wire = one.transport
+    assert isinstance(wire, Wire)
+    assert len(wire.sent) > 8
+    assert all(is_sound(sent) for sent in wire.sent)
+    assert one.on_the_way == 10_000
+    assert serialize_packet(1, 2, 3, DataChunk())
+    await one.stop()

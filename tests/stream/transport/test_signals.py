@@ -1,0 +1,53 @@
+"""Signals: what two sides say of themselves is read as it was said, and nothing else is read at all."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sandbox_server.stream.transport.signals import Answer, Peer, read_answer, read_offer
+from sandbox_server.stream.wire import BadMessage
+
+PRINT = ":".join(f"{number:02X}" for number in range(32))
+PEER = Peer("name", "p" * 22, PRINT)
+ANSWER = Answer(PEER, "desktop.example", 8443)
+
+
+def test_what_is_said_is_read() -> None:
+    assert read_offer(str(PEER)) == PEER
+    assert read_answer(str(ANSWER)) == ANSWER
+    assert read_offer("") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ",
+        "name",
+        f"nam {'p' * 22} {PRINT}",
+        f"name {'p' * 21} {PRINT}",
+        f"name {'p' * 22} {PRINT.lower()}",
+        f"name {'p' * 22} {PRINT[:-3]}",
+        f"{PEER}\n",
+        f"{PEER} 10.0.0.1 22",
+        f"{'n' * 257} {'p' * 22} {PRINT}",
+        "n" * 5000,
+    ],
+)
+def test_what_is_no_offer_is_refused(text: str) -> None:
+    with pytest.raises(BadMessage):
+        read_offer(text)
+
+
+@settings(deadline=None, database=None)
+@given(st.text(max_size=300) | st.text("abcF09:+/ ", max_size=300))
+@example(f"{PEER} host 99999")
+@example(f"{PEER} host 0")
+@example(f"{PEER} ho\tst 1")
+@example(f"{PEER} host")
+def test_text_is_either_a_signal_or_refused(text: str) -> None:
+    for read in (read_offer, read_answer):
+        try:
+            found = read(text)
+        except BadMessage:
+            continue
+        assert str(found or "") == text

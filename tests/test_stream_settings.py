@@ -1,0 +1,24 @@
+"""The stream's variables."""
+
+import pytest
+
+from sandbox_server.settings import BadSettings, load
+
+
+def test_no_port_is_open_unless_it_is_asked_for() -> None:
+    assert load({}).stream.udp_port == 0
+
+
+@pytest.mark.parametrize(("text", "place"), [("desktop.example", ("desktop.example", 0)), ("10.1.2.3:9000", ("10.1.2.3", 9000))])
+def test_where_viewers_reach_it_is_a_host_with_or_without_a_port(text: str, place: tuple[str, int]) -> None:
+    stream = load({"STREAM_UDP_PORT": "8443", "STREAM_UDP_ADDRESS": text}).stream
+    assert (stream.udp_port, stream.udp_address) == (8443, place)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("STREAM_UDP_PORT", "65536"), ("STREAM_UDP_ADDRESS", "a b"), ("STREAM_UDP_ADDRESS", "host:0"), ("STREAM_UDP_ADDRESS", "[::1]:9")],
+)
+def test_what_cannot_be_used_is_refused_by_name(name: str, text: str) -> None:
+    with pytest.raises(BadSettings, match=name):
+        load({name: text})
