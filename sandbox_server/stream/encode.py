@@ -34,7 +34,7 @@ class Encoders:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def messages(self, frame: int, plan: Plan, rate: int) -> AsyncIterator[bytes]:
+    async def messages(self, plan: Plan, rate: int) -> AsyncIterator[bytes]:
         """The messages that bring a viewer what was planned, as they are ready; the last of them ends the frame.
 
         Films take at most `rate` bits a second together.
@@ -49,9 +49,9 @@ class Encoders:
         waiting += b"".join(_exact(piece) for piece in plan.exact if len(piece) <= SOON_BYTES)
         for work in works:
             if waiting:
-                yield wire.part(frame, waiting, last=False)
+                yield wire.part(plan.frame, waiting, last=False)
             waiting = await work
-        yield wire.part(frame, waiting, last=True)
+        yield wire.part(plan.frame, waiting, last=True)
 
 
 def _exact(piece: bytes) -> bytes:

@@ -64,7 +64,10 @@ class ViewerPicture:
         self.canvas = Canvas(0, 0)
         self.rights = 0
         self.running = True
+        self.session = 0
         self.frame = 0
+        self.done = 0
+        """The latest frame of the session that is whole."""
         self.copied: str | None = None
         self.pointer: tuple[int, int] | None = None
         self.cursor: tuple[int, int, bytes] | None = None
@@ -111,7 +114,8 @@ class ViewerPicture:
         return picture
 
     def _hello(self, body: _Bytes) -> None:
-        version, self.rights, _ = body.fields("<BBI")
+        version, self.rights, self.session = body.fields("<BBI")
+        self.frame = self.done = 0
         if version != wire.VERSION:
             raise BadMessage(f"this client speaks version {wire.VERSION}")
         self._size(body)
@@ -121,7 +125,8 @@ class ViewerPicture:
         if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
             raise BadMessage(f"a screen has at most {MAX_SIDE} pixels a side")
         self._films.clear()
-        self.canvas = Canvas(width, height)
+        if (width, height) != (self.canvas.width, self.canvas.height):  # else it is another connection, and the picture goes on
+            self.canvas = Canvas(width, height)
 
     def _part(self, body: _Bytes) -> int | None:
         flags, self.frame = body.fields("<BI")
@@ -131,7 +136,10 @@ class ViewerPicture:
             if number not in self._operations:
                 raise BadMessage(f"there is no operation {number}")
             self.counts.add(self._operations[number](body), before - len(body))
-        return self.frame if flags & wire.LAST else None
+        if not flags & wire.LAST:
+            return None
+        self.done = self.frame
+        return self.done
 
     def _exact(self, body: _Bytes) -> str:
         length, packed = body.fields("<II")

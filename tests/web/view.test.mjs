@@ -56,6 +56,7 @@ test("what a viewer says has its golden bytes", () => {
     Visible: say.visible(false),
     Whole: say.whole(),
     Signal: say.signal("an offer"),
+    Resume: say.resume(4_000_000_000, 70_000),
   };
   assert.deepEqual(Object.fromEntries(Object.entries(said).map(([name, message]) => [name, hex(message)])), vectors.said);
 });

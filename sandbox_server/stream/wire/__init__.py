@@ -55,6 +55,7 @@ from sandbox_server.stream.wire.viewer import Hello as Hello
 from sandbox_server.stream.wire.viewer import Key as Key
 from sandbox_server.stream.wire.viewer import Ping as Ping
 from sandbox_server.stream.wire.viewer import Point as Point
+from sandbox_server.stream.wire.viewer import Resume as Resume
 from sandbox_server.stream.wire.viewer import Signal as Signal
 from sandbox_server.stream.wire.viewer import Text as Text
 from sandbox_server.stream.wire.viewer import Visible as Visible

@@ -100,7 +100,15 @@ class Signal:
     text: str
 
 
-type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Ping | Visible | Whole | Signal
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Before the hello: the viewer has what it was shown in another connection, up to this frame."""
+
+    session: int
+    frame: int
+
+
+type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Ping | Visible | Whole | Signal | Resume
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
@@ -111,6 +119,7 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     8: (struct.Struct("<I"), Ping),
     9: (struct.Struct("<B"), lambda visible: Visible(bool(visible))),
     10: (struct.Struct("<"), Whole),
+    14: (struct.Struct("<II"), Resume),
 }
 _TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
 
@@ -157,6 +166,8 @@ def said(message: FromViewer) -> bytes:
             return bytes([6 if isinstance(message, Text) else 7]) + message.text.encode()
         case Ping():
             return struct.pack("<BI", 8, message.number)
+        case Resume():
+            return struct.pack("<BII", 14, message.session, message.frame)
         case Visible():
             return struct.pack("<BB", 9, message.visible)
         case Whole():

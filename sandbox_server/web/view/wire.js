@@ -190,6 +190,8 @@ export const say = {
   /** @param {boolean} visible */
   visible: (visible) => built(9, [8, visible ? 1 : 0]),
   whole: () => built(10),
+  /** @param {number} session of another connection @param {number} frame the latest that was whole then */
+  resume: (session, frame) => built(14, [32, session], [32, frame]),
   /** @param {string} text what the server needs to know to open a channel; nothing: it has ended */
   signal: (text) => worded(11, text),
 };

@@ -17,6 +17,7 @@ from sandbox_server.stream.wire import (
     Key,
     Ping,
     Point,
+    Resume,
     Signal,
     Text,
     Visible,
@@ -38,6 +39,7 @@ SAID: list[FromViewer] = [
     Visible(visible=False),
     Whole(),
     Signal("an offer"),
+    Resume(4_000_000_000, 70_000),
 ]
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 
