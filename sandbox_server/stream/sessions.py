@@ -43,7 +43,7 @@ class Sessions:
             del self._known[oldest]
 
     async def resume(self, number: int, name: str) -> View | None:
-        """What the viewer had in that session, for who goes on with it; None where it is not known. One that seems to be there has to go."""
+        """What the viewer had in that session, for who goes on with it; None if it is not known. One that seems to be there has to go."""
         session = self._known.get(number)
         if session is None or session.name != name:
             return None
