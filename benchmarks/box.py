@@ -35,12 +35,12 @@ class Box:
     port: int = 0
     _connection: http.client.HTTPConnection | None = field(default=None, repr=False)
 
-    def start(self) -> None:
-        """Start it as `make run` does, bound to a free port of this machine's own."""
+    def start(self, *more: str) -> None:
+        """Start it as `make run` does, bound to a free port of this machine's own; `more` goes to the engine."""
         profile = ROOT / "deploy" / "seccomp" / "tandem.json"
         options = ["--detach", "--name", self.name, "--publish", "127.0.0.1::8080", "--env", f"SANDBOX_API_KEY={self.key}"]
         options += ["--security-opt", f"seccomp={profile}", "--security-opt", "systempaths=unconfined", "--cap-drop", "NET_RAW"]
-        self.run("run", *options, "--pids-limit", "4096", "--shm-size", "1g", self.image)
+        self.run("run", *options, "--pids-limit", "4096", "--shm-size", "1g", *more, self.image)
         self.port = int(self.run("port", self.name, "8080/tcp").splitlines()[0].rpartition(":")[2])
 
     def run(self, *words: str) -> str:

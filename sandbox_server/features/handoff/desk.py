@@ -69,14 +69,14 @@ class Desk:
         found = self._open(handoff)
         if found.claimed_by not in (None, name):
             raise Conflict(f"{found.claimed_by} does this already", claimed_by=found.claimed_by)
-        return await self._change(found, status="claimed", claimed_by=name)
+        return await self._claimed(found, name)
 
     async def assign(self, handoff: str, caller: Caller, to: str) -> Handoff:
         """Give one to somebody else; raises PermissionDenied for who has not claimed it and is no admin."""
         found = self._open(handoff)
         if found.claimed_by not in (None, caller.name) and not caller.may("admin"):
             raise PermissionDenied(f"{found.claimed_by} does this: only that person passes it on, or an admin")
-        return await self._change(found, status="claimed", claimed_by=to)
+        return await self._claimed(found, to)
 
     async def close(self, handoff: str, by: str, outcome: Outcome) -> Handoff:
         """End one; raises Conflict if it has ended."""
@@ -127,6 +127,10 @@ class Desk:
         if found.status == "closed":
             raise Conflict(f"this has ended: {found.outcome}", outcome=found.outcome)
         return found
+
+    async def _claimed(self, found: Handoff, name: str) -> Handoff:
+        at = found.claimed_at if found.claimed_by == name else self._now()
+        return await self._change(found, status="claimed", claimed_by=name, claimed_at=at)
 
     async def _change(self, found: Handoff, **values: Any) -> Handoff:
         changed = found.model_copy(update=values)

@@ -121,6 +121,8 @@ class Handoff(Model):
     """Seconds since the epoch."""
     status: Literal["open", "claimed", "closed"]
     claimed_by: str | None = None
+    claimed_at: float | None = None
+    """When that person took it on."""
     outcome: Outcome | None = None
     """`done`, `cannot`, `partly`, `instead` with a note, `timeout`, `cancelled`; null while it is open."""
     note: str = ""

@@ -53,6 +53,18 @@ async def test_one_person_does_it_at_a_time(tmp_path: Path) -> None:
         assert (await found.assign(asked.id, Caller("bob", frozenset(), person=True), "ann")).claimed_by == "ann"
 
 
+async def test_since_when_a_person_does_it_is_told(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock) as found:
+        asked = await found.ask(LOGIN, AGENT)
+        assert asked.claimed_at is None
+        clock.now = 1007.0
+        await found.claim(asked.id, "ann")
+        clock.now = 1009.0
+        assert (await found.claim(asked.id, "ann")).claimed_at == 1007.0
+        assert (await found.assign(asked.id, ADMIN, "bob")).claimed_at == 1009.0
+
+
 async def test_what_has_ended_does_not_end_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as found:
         asked = await found.ask(LOGIN, AGENT)
