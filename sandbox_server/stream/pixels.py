@@ -184,7 +184,8 @@ class Shadow:
     def kept(self, frame: Frame, area: Area, *, skip: Any = None) -> tuple[bytes, bytes]:
         """What within the area the viewer is to keep, as `Kept`, and then what to put from what it keeps; that is done here, too."""
         if self._kept is None:
-            self._kept = (ctypes.c_uint8 * _native().kept_size()).from_buffer(mmap.mmap(-1, _native().kept_size()))  # what is not used takes none
+            size = _native().kept_size()
+            self._kept = (ctypes.c_uint8 * size).from_buffer(mmap.mmap(-1, size))  # what is not used takes no memory
         keep, put, counts = (Kept * KEPT)(), (Kept * KEPT)(), (ctypes.c_int * 2)()
         _native().find_kept(self._with(frame), self._kept, *area, skip, keep, put, KEPT, counts)
         return _head(keep, counts[1]), _head(put, counts[0])
