@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox_server.variables import choice, seconds, variable
+from sandbox_server.variables import BOOLEAN, choice, seconds, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +24,15 @@ class Control:
     cap: float = variable("CONTROL_MAX_SECONDS", seconds(10, 604800), 3600.0, "The longest that a person holds control, or a freeze lasts.")
     lost: float = variable("CONTROL_LOST_SECONDS", seconds(1, 3600), 30.0, "After the person's page is closed or lost.")
     request: float = variable("CONTROL_REQUEST_SECONDS", seconds(1, 3600), 60.0, "How long a request for control waits for an answer.")
+    private_focus: bool = variable(
+        "PRIVATE_FOCUS",
+        BOOLEAN,
+        True,
+        "Whether a person who drives is private as soon as a field for a password or a one-time code has the focus.",
+    )
+    private_handoff: bool = variable(
+        "PRIVATE_HANDOFF",
+        BOOLEAN,
+        True,
+        "Whether a person who does what a request of the kind login, otp or payment asks is private from the start.",
+    )

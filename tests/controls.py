@@ -26,6 +26,9 @@ class FreeControl:
     async def drive(self, caller: Caller, reach: Reach) -> bool:
         return True
 
+    def sees(self, caller: Caller) -> bool:
+        return True
+
     async def changed(self) -> None:
         await asyncio.get_running_loop().create_future()  # nobody ever loses it
 

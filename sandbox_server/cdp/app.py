@@ -65,6 +65,7 @@ def create(settings: Settings) -> Starlette:
         eager=settings.browser.start == "eager",
         homepage=settings.browser.homepage or "about:blank",
         rules=Rules(_kept_holding(paths.control)),
+        hides=settings.control.private_focus,
     )
 
     @asynccontextmanager
@@ -112,6 +113,7 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
         yield WebSocketRoute(f"{prefix}/devtools/browser/{{id}}", sessions.on_browser)
         yield WebSocketRoute(f"{prefix}/devtools/browser", sessions.on_browser)
         yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
+    yield WebSocketRoute("/browser/focus", sessions.on_focus)
     yield Route("/browser", answered(inside.status))
     yield Route("/browser/tabs", answered(inside.tabs))
     yield Route("/browser/pages", answered(inside.pages))

@@ -6,14 +6,16 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Protocol, Self
 
+from sandbox_server.cdp.fields import Fields
 from sandbox_server.cdp.link import Link, Refused
 from sandbox_server.cdp.multiplexer import Notice
 from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.tabs import Tabs
-from sandbox_server.core.control import Holding
+from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
@@ -55,12 +57,25 @@ class Browser:
     """The one browser. The context keeps it running from its entry on, or from the first `link` unless `eager`.
 
     `prepare` is given each new browser before its tabs are opened. `thaw` lets a box go on that may be suspended.
+    With `hides` a person who drives is private as soon as a field for a secret has the focus.
     """
 
     def __init__(
-        self, launcher: Launcher, tabs: Tabs, prepare: Prepare, thaw: Thaw, *, eager: bool, homepage: str, rules: Rules | None = None
+        self,
+        launcher: Launcher,
+        tabs: Tabs,
+        prepare: Prepare,
+        thaw: Thaw,
+        *,
+        eager: bool,
+        homepage: str,
+        rules: Rules | None = None,
+        hides: bool = True,
     ) -> None:
         self._rules = rules or Rules()
+        self._hides = hides
+        self.fields = Fields(self._on_focus)
+        """The fields of pages that take secrets."""
         self._launcher = launcher
         self.tabs = tabs
         self._prepare = prepare
@@ -87,6 +102,7 @@ class Browser:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.fields.close()
         await self._tasks.close()
 
     async def link(self) -> Link:
@@ -112,14 +128,29 @@ class Browser:
 
     def hold(self, holding: Holding) -> None:
         """Have clients keep to who may act from now on."""
+        shown = self._rules.holding.private and not holding.private
         self._rules.holding = holding
         if self._link:
+            if shown:
+                self.fields.discard_messages()
+            self._link.see()
             self._link.let_go()
 
     @property
     def holding(self) -> Holding:
         """Who may act."""
         return self._rules.holding
+
+    def check_seen(self, caller: Caller) -> None:
+        """Raise Private for a client that may not see pages now."""
+        if not self._rules.sees(caller):
+            raise self.holding.hidden()
+
+    def _on_focus(self) -> None:
+        """Hide at once what a person does who drives; the API, which is told too, makes that known to everybody else."""
+        holding = self.holding
+        if self._hides and self.fields.secret and holding.state == "human" and holding.reach & ON_SCREEN and not holding.private:
+            self.hold(replace(holding, private=holding.holder))
 
     def admits(self, caller: Caller) -> bool:
         """Whether a client may act on pages now."""
@@ -171,6 +202,7 @@ class Browser:
         log.info("the browser ended: %s", running.process.exit)
 
     async def _serve(self, link: Link, process: Process) -> None:
+        await self.fields.follow(link)
         await self._prepare(link)
         await self._open_tabs(link)
         self._link, self._failure, self._failures = link, None, 0

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
+from sandbox_server.cdp.multiplexer import Answer, CaughtUp, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.pipe import Pipe, open_pipe
 from sandbox_server.cdp.rules import Rules
@@ -109,6 +109,16 @@ class Link:
                 for message in self._multiplexer.releases(peer):
                     self._write(message)
 
+    def see(self) -> None:
+        """Have every client keep to whether it may see pages."""
+        for peer, outbox in self._outboxes.items():
+            for told in self._multiplexer.see(peer):
+                match told:
+                    case ToBrowser(message):
+                        self._write(message)
+                    case ToPeer(_, message):
+                        outbox.put(message)
+
     async def writable(self) -> None:
         """Wait until Chromium takes more."""
         if self._pipe:
@@ -163,6 +173,9 @@ class Link:
         match self._multiplexer.from_browser(message):
             case ToPeer(peer, addressed):
                 self._outboxes[peer].put(addressed)
+            case CaughtUp(peer, messages):
+                for told in messages:
+                    self._outboxes[peer].put(told)
             case Answer(number, body):
                 self._on_answer(number, body)
             case Ended(peer):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import orjson
 
 from sandbox_server.cdp.pressed import Pressed
+from sandbox_server.cdp.privacy import HELD_UP, Collected, blanked, caught_up, neutral
 from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.wire import (
     INVALID_REQUEST,
@@ -42,6 +43,9 @@ class Peer:
     sessions: dict[str, str | None] = field(default_factory=dict)
     """Each session with the one above it; the base has none."""
     pressed: Pressed = field(default_factory=Pressed)
+    collected: Collected = field(default_factory=Collected)
+    hidden: bool = False
+    """Whether it may not see pages, as far as the browser has been told."""
 
     def below(self, session: str) -> list[str]:
         """The session and all that were attached through it: they end with it, and Chromium does not name each."""
@@ -58,6 +62,13 @@ class ToBrowser(NamedTuple):
 class ToPeer(NamedTuple):
     peer: Peer
     message: bytes
+
+
+class CaughtUp(NamedTuple):
+    """Events that tell a client what it was not told in private."""
+
+    peer: Peer
+    messages: list[bytes]
 
 
 class Answer(NamedTuple):
@@ -84,6 +95,15 @@ class _Sent(NamedTuple):
     peer: Peer
     id: int
     session: str
+    method: str
+
+
+class _Question(NamedTuple):
+    """What is asked for a client to learn what it was not told."""
+
+    peer: Peer
+    session: str
+    method: str
 
 
 class Multiplexer:
@@ -94,6 +114,7 @@ class Multiplexer:
         self._last_id = 0
         self._sent: dict[int, _Sent] = {}
         self._owners: dict[str, Peer] = {}
+        self._questions: dict[int, _Question] = {}
 
     @property
     def waiting(self) -> bool:
@@ -107,14 +128,44 @@ class Multiplexer:
 
     def releases(self, peer: Peer) -> list[bytes]:
         """Commands of ours that release what a client holds down; nobody gets their answers."""
-        return [
-            encode({"id": self._next_id(), "method": method, "params": params, "sessionId": session})
-            for session, method, params in peer.pressed.take()
-        ]
+        return [self._unanswered(*release) for release in peer.pressed.take()]
+
+    def see(self, peer: Peer) -> list[ToBrowser | ToPeer]:
+        """Keep to whether a client may see pages: what it began stands still, and what it waits for is refused; or goes on again."""
+        hidden = not self._rules.sees(peer.caller)
+        if hidden == peer.hidden:
+            return []
+        peer.hidden = hidden
+        return [*self._refused(peer), *self._commands(peer.collected.stops())] if hidden else self._shown(peer)
+
+    def _shown(self, peer: Peer) -> list[ToBrowser | ToPeer]:
+        asked: list[ToBrowser | ToPeer] = []
+        for session, method in peer.collected.missed():
+            number = self._next_id()
+            self._questions[number] = _Question(peer, session, method)
+            asked.append(ToBrowser(encode({"id": number, "method": method, "params": {}, "sessionId": session})))
+        return [*self._commands(peer.collected.starts()), *asked]
+
+    def _refused(self, peer: Peer) -> list[ToBrowser | ToPeer]:
+        """Answers to what a client asked before, of which the browser's own answers are dropped."""
+        waiting = {number: sent for number, sent in self._sent.items() if sent.peer is peer}
+        for number in waiting:
+            del self._sent[number]
+        peer.pending = 0
+        return [ToPeer(peer, self._error(sent.id, sent.session, peer, self._rules.hidden)) for sent in waiting.values()]
+
+    def _commands(self, commands: list[tuple[str, str, Object]]) -> list[ToBrowser | ToPeer]:
+        return [ToBrowser(self._unanswered(*command)) for command in commands]
+
+    def _unanswered(self, session: str, method: str, params: Object) -> bytes:
+        return encode({"id": self._next_id(), "method": method, "params": params, "sessionId": session})
+
+    def _error(self, number: int, session: str, peer: Peer, reason: str) -> bytes:
+        return error_reply(number, SERVER_ERROR, reason, None if session == peer.base else session)
 
     def add(self, caller: Caller, base: str) -> Peer:
         """Take in a client for which `base` was attached."""
-        peer = Peer(caller, base)
+        peer = Peer(caller, base, hidden=not self._rules.sees(caller))
         self._own(peer, base, None)
         return peer
 
@@ -122,6 +173,7 @@ class Multiplexer:
         """Forget a client; what still arrives for it is dropped. Its base is for the caller to detach."""
         for session in peer.sessions:
             del self._owners[session]
+        self._questions = {number: asked for number, asked in self._questions.items() if asked.peer is not peer}
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
     def from_peer(self, peer: Peer, text: str | bytes) -> ToBrowser | ToPeer:
@@ -134,15 +186,19 @@ class Multiplexer:
             return ToPeer(peer, error_reply(command.id, SESSION_NOT_FOUND, "Session with given id not found."))
         if reason := self._problem(peer, command):
             return ToPeer(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
+        if peer.hidden and command.method in HELD_UP:  # it is begun when the client may see again
+            peer.collected.note(command.session or peer.base, command)
+            session = {"sessionId": command.session} if command.session else {}
+            return ToPeer(peer, encode({"id": command.id, "result": {}} | session))
         return self._forward(peer, command)
 
-    def from_browser(self, message: bytes) -> ToPeer | Answer | Notice | Ended | None:
+    def from_browser(self, message: bytes) -> ToPeer | CaughtUp | Answer | Notice | Ended | None:
         """Take what Chromium sent; None when nobody waits for it any more."""
         arrival = read_arrival(message)
         if not isinstance(arrival, Arrival):
             return self._own_business(arrival)
         if arrival.id is not None:
-            return self._reply(arrival)
+            return self._caught_up(arrival) if arrival.id in self._questions else self._reply(arrival)
         return self._event(arrival)
 
     def _forward(self, peer: Peer, command: Command) -> ToBrowser | ToPeer:
@@ -151,9 +207,10 @@ class Multiplexer:
         message = command.encode(number, session)
         if len(message) > MAX_TO_BROWSER:
             return ToPeer(peer, error_reply(command.id, INVALID_REQUEST, f"Message is over {MAX_TO_BROWSER} bytes", command.session))
-        self._sent[number] = _Sent(peer, command.id, session)
+        self._sent[number] = _Sent(peer, command.id, session, command.method)
         peer.pending += 1
         peer.pressed.note(session, command)
+        peer.collected.note(session, command)
         return ToBrowser(message)
 
     def _reply(self, arrival: Arrival) -> ToPeer | None:
@@ -162,7 +219,19 @@ class Multiplexer:
         if sent is None:
             return None
         sent.peer.pending -= 1
+        if sent.peer.hidden and sent.method == "Page.getFrameTree":
+            arrival = blanked(arrival)
         return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
+
+    def _caught_up(self, arrival: Arrival) -> CaughtUp | None:
+        """What a client was not told in private, as events; nothing if it may not see again by now, or the session ended."""
+        assert arrival.id is not None
+        peer, session, method = self._questions.pop(arrival.id)
+        result = orjson.loads(arrival.message).get("result")
+        if peer.hidden or result is None:
+            return None
+        address = {} if session == peer.base else {"sessionId": session}
+        return CaughtUp(peer, [encode(event | address) for event in caught_up(method, result)])
 
     def _event(self, arrival: Arrival) -> ToPeer | None:
         peer = self._owners.get(arrival.session)
@@ -170,7 +239,8 @@ class Multiplexer:
             return None
         if arrival.is_attachment:
             self._follow(peer, orjson.loads(arrival.message))
-        return ToPeer(peer, arrival.event(keep_session=arrival.session != peer.base))
+        told = neutral(arrival) if peer.hidden else arrival
+        return ToPeer(peer, told.event(keep_session=told.session != peer.base)) if told else None
 
     def _follow(self, peer: Peer, event: Object) -> None:
         session = event["params"]["sessionId"]
@@ -180,8 +250,9 @@ class Multiplexer:
             for ended in peer.below(session):
                 del self._owners[ended], peer.sessions[ended]
                 peer.pressed.forget(ended)
+                peer.collected.forget(ended)
 
-    def _own_business(self, parsed: Object) -> ToPeer | Answer | Notice | Ended | None:
+    def _own_business(self, parsed: Object) -> ToPeer | CaughtUp | Answer | Notice | Ended | None:
         if "method" in parsed:
             return self._notice(parsed["method"], parsed.get("params", {}))
         number = parsed.get("id")

@@ -61,6 +61,7 @@ class Pages:
 
     async def targets(self, request: Request) -> Response:
         """Everything that has an address of its own: tabs, workers, frames of other sites."""
+        self._browser.check_seen(caller_of(request))
         link = await self._browser.link()
         version, found = await asyncio.gather(self._version(link), link.command("Target.getTargets"))
         tabs_first = sorted(found["targetInfos"], key=lambda info: str(info["type"]) != "page")

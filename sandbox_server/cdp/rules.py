@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sandbox_server.cdp.effects import acts
+from sandbox_server.cdp.privacy import is_quiet
 from sandbox_server.cdp.wire import Command
 from sandbox_server.core.control import Holding
 from sandbox_server.core.results import Caller
@@ -39,9 +40,20 @@ class Rules:
         """Why `caller` may not send `command` now; None when it may."""
         if reason := refusal(caller, command):
             return reason
+        if not self.sees(caller) and not is_quiet(command):
+            return self.hidden
         if not self.admits(caller) and acts(command):
             return f"held_by_human: {self.holding.refusal().message} (epoch {self.holding.epoch})"
         return None
+
+    def sees(self, caller: Caller) -> bool:
+        """Whether `caller` may see pages now."""
+        return caller.may(OWN) or self.holding.sees(caller)
+
+    @property
+    def hidden(self) -> str:
+        """Why a client that may not see is told nothing."""
+        return f"{self.holding.hidden().message} (epoch {self.holding.epoch})"
 
     def admits(self, caller: Caller) -> bool:
         """Whether `caller` may act on pages now."""

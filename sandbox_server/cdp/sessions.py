@@ -10,6 +10,7 @@ from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.multiplexer import Peer
 from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.rules import OWN
 from sandbox_server.core.errors import Failure, PermissionDenied
 from sandbox_server.core.http.app import call_of
 from sandbox_server.core.http.encode import failure_response
@@ -40,9 +41,31 @@ class Sessions:
         """A client of one page, worker or frame."""
         await self._serve(websocket, websocket.path_params["id"])
 
+    async def on_focus(self, websocket: WebSocket) -> None:
+        """The API, which is told whether a field for a secret has the focus: as it is, and every change."""
+        try:
+            if not caller_of(websocket).may(OWN):
+                raise PermissionDenied("this is for processes of the sandbox's own")
+        except Failure as failure:
+            await websocket.send_denial_response(failure_response(failure))
+            return
+        await websocket.accept()
+        async with Tasks() as tasks:
+            telling = tasks.start(self._tell_focus(websocket), name="focus to the API")
+            gone = tasks.start(_gone(websocket), name="until the API has gone")
+            await asyncio.wait({telling, gone}, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _tell_focus(self, websocket: WebSocket) -> None:
+        with suppress(WebSocketDisconnect, RuntimeError):
+            while True:
+                told = self._browser.fields.secret
+                await websocket.send_json({"secret": told})
+                await self._browser.fields.changed(told)
+
     async def _serve(self, websocket: WebSocket, page: str | None) -> None:
         try:
             caller = caller_of(websocket)
+            self._browser.check_seen(caller)
             link = await self._browser.link()
             peer, outbox = await link.attach(caller, page)
         except Failure as failure:
@@ -72,6 +95,11 @@ class Sessions:
             self.taken += others
             link.send(peer, message["bytes"] if text is None else text)
             await link.writable()
+
+
+async def _gone(websocket: WebSocket) -> None:
+    while (await websocket.receive())["type"] != "websocket.disconnect":
+        pass
 
 
 async def _to_client(websocket: WebSocket, outbox: Outbox) -> None:

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from sandbox_server.core.errors import HeldByHuman
+from sandbox_server.core.errors import HeldByHuman, Private
 from sandbox_server.core.results import Caller
 
 type Reach = Literal["gui", "cdp", "shell"]
@@ -12,6 +12,8 @@ type Reach = Literal["gui", "cdp", "shell"]
 type State = Literal["agent", "human", "shared", "frozen"]
 
 ALL_REACHES: frozenset[Reach] = frozenset({"gui", "cdp", "shell"})
+ON_SCREEN: frozenset[Reach] = frozenset({"gui", "cdp"})
+"""What goes together: the pages are on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,27 @@ class Holding:
     """The person who holds the lease; None unless `state` is human."""
     reach: frozenset[Reach] = frozenset()
     """What the person holds; programs go on with the rest."""
+    private: str | None = None
+    """The person who alone sees the screen and the pages now, and what comes of them; None: everybody does."""
+
+    def sees(self, caller: Caller) -> bool:
+        """Whether the caller may see the screen and the pages; a program may not, whatever its name, while a person is private."""
+        return self.private is None or (caller.person and caller.name == self.private)
+
+    def check_seen(self, caller: Caller) -> None:
+        """Raise Private for who may not see the screen and the pages now."""
+        if not self.sees(caller):
+            raise self.hidden()
+
+    def hidden(self) -> Private:
+        """Why nothing is shown now."""
+        return Private(
+            f"private: {self.private} does something that nobody else sees; nothing of the screen and the pages is shown until that ends",
+            hint="GET /v1/control tells when it has ended: its `private` is null then.",
+            reason="private",
+            epoch=self.epoch,
+            holder=self.holder,
+        )
 
     def admits(self, caller: Caller, reach: Reach) -> bool:
         """Whether one call of an operation may act now. A person's call may, where no other person holds what it acts on."""
@@ -47,7 +70,7 @@ class Holding:
     def refusal(self, outcome: str | None = None) -> HeldByHuman:
         """Why an action is refused now; `outcome` tells what became of one that had begun."""
         who = "control is frozen" if self.state == "frozen" else f"{self.holder} has control"
-        details: dict[str, object] = {"reason": "held_by_human"} | self.dumps() | ({} if outcome is None else {"outcome": outcome})
+        details: dict[str, object] = {"reason": "held_by_human"} | self._held() | ({} if outcome is None else {"outcome": outcome})
         return HeldByHuman(
             f"{who}: {'this was interrupted, and may have been done in part' if outcome else 'nothing was done'}",
             hint="Reads go on. Send it again with ?wait=SECONDS to wait for control; look again before you act on what you saw before.",
@@ -56,12 +79,15 @@ class Holding:
 
     def dumps(self) -> dict[str, Any]:
         """As JSON's types, for another process."""
+        return self._held() | {"private": self.private}
+
+    def _held(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "state": self.state, "holder": self.holder, "reach": sorted(self.reach)}
 
     @classmethod
     def loads(cls, value: Any) -> "Holding":
         """Read what `dumps` made; raises TypeError, KeyError or ValueError for anything else."""
-        return cls(int(value["epoch"]), value["state"], value["holder"], frozenset(value["reach"]))
+        return cls(int(value["epoch"]), value["state"], value["holder"], frozenset(value["reach"]), value.get("private"))
 
 
 class Control(Protocol):
@@ -75,6 +101,9 @@ class Control(Protocol):
 
     async def changed(self) -> None:
         """Wait until somebody else may act."""
+
+    def sees(self, caller: Caller) -> bool:
+        """Whether the caller may see the screen and the pages now."""
 
     def note(self, caller: Caller, what: str, count: int) -> None:
         """Tell that the caller put in so many keys, clicks and the like: how many, never which."""

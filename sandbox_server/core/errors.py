@@ -82,6 +82,13 @@ class HeldByHuman(Failure):
     kind = "held_by_human"
 
 
+class Private(Failure):
+    """What a person does now is hidden from everybody else."""
+
+    status = 423
+    kind = "private"
+
+
 class ResourceExhausted(Failure):
     """A limit on sessions, watchers, processes or space is reached."""
 

@@ -51,6 +51,8 @@ class Spec:
     """Whether a request may destroy more than its caller means; None: none does."""
     acts: Reach | None = None
     """What a call moves that a person may hold; None: nothing."""
+    shows: bool = False
+    """Whether it tells anything of the screen or the pages, which a person may hide."""
     ends_with_client: bool = False
     """Whether a call is cancelled when its client hangs up; else it goes on, and its result is lost."""
     socket: bool = False
@@ -101,6 +103,7 @@ def operation(
     destructive: bool = False,
     risky: Callable[[Any], bool] | None = None,
     acts: Reach | None = None,
+    shows: bool | None = None,
     ends_with_client: bool = False,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
@@ -110,6 +113,8 @@ def operation(
     that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
     `form` is the model of a multipart body. `message` is the envelope's message on success.
     `acts` names what it moves, which a person may hold: then it is refused, or waits.
+    `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser`
+    does.
     `ends_with_client` is for work that is of use to nobody once its client has hung up: it is cancelled then.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
@@ -136,6 +141,7 @@ def operation(
             destructive=destructive,
             risky=risky,
             acts=acts,
+            shows=scope == "browser" if shows is None else shows,
             ends_with_client=ends_with_client,
             **_docs(method),
         )
@@ -145,8 +151,11 @@ def operation(
     return declare
 
 
-def socket(path: str, *, scope: Access) -> Callable[[Method], Method]:
-    """Make a method the other end of a WebSocket; it takes a `Socket`, and a request whose fields come from path and query."""
+def socket(path: str, *, scope: Access, shows: bool = False) -> Callable[[Method], Method]:
+    """Make a method the other end of a WebSocket; it takes a `Socket`, and a request whose fields come from path and query.
+
+    `shows` says that it tells something of the screen or the pages, as for an operation.
+    """
 
     def declare(method: Method) -> Method:
         spec = Spec(
@@ -155,6 +164,7 @@ def socket(path: str, *, scope: Access) -> Callable[[Method], Method]:
             scope=scope,
             name=method.__name__,
             takes_body=False,
+            shows=shows,
             socket=True,
             **_docs(method),
         )

@@ -20,7 +20,8 @@ TOUCH_SECONDS = 1.0
 class Hand:
     """One viewer's input; an asynchronous context manager. `lost` releases what it holds down, and runs before anybody else may act.
 
-    While the API does not answer nothing counts. `changed`, where it is set, is called whenever `drives` is another.
+    While the API does not answer nothing counts, and nothing is seen. `changed`, where it is set, is called
+    whenever `drives` or `sees` is another.
     """
 
     def __init__(self, socket: str, headers: Mapping[str, str], lost: Callable[[], Awaitable[None]]) -> None:
@@ -36,6 +37,8 @@ class Hand:
         self._tasks = Tasks()
         self.drives = False
         """Whether the input counts now."""
+        self.sees: bool | None = None
+        """Whether the viewer may see the screen now; None while that is not known."""
         self.changed: Callable[[], None] = lambda: None
 
     async def __aenter__(self) -> Self:
@@ -85,12 +88,12 @@ class Hand:
                         await self._hear(json.loads(message))
             self._connection = None
             self._connected.clear()
-            await self._follow(drives=False)
+            await self._follow(drives=False, sees=None)
             self._hear_answer(self._asked)
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _hear(self, told: Mapping[str, Any]) -> None:
-        await self._follow(drives=told["drives"])
+        await self._follow(drives=told["drives"], sees=told["sees"])
         self._hear_answer(told.get("act", 0))
         await self._connection.send(json.dumps({"seen": told["epoch"]}))
 
@@ -98,9 +101,9 @@ class Hand:
         self._told = max(self._told, number)
         self._answered.set()
 
-    async def _follow(self, *, drives: bool) -> None:
-        had, self.drives = self.drives, drives
-        if had and not drives:
+    async def _follow(self, *, drives: bool, sees: bool | None) -> None:
+        had, self.drives, self.sees = (self.drives, self.sees), drives, sees
+        if had[0] and not drives:
             await self._lost()
-        if had != drives:
+        if had != (drives, sees):
             self.changed()

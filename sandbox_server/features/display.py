@@ -12,6 +12,7 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.video.recording import Options, Recording
 from sandbox_server.drivers.video.recordings import Recordings
+from sandbox_server.drivers.video.veil import Hidden, VeiledPictures, VeiledSounds
 from sandbox_server.drivers.x11.picture import Size
 from sandbox_server.drivers.x11.screen import MAX_SIZE
 
@@ -62,7 +63,8 @@ class Display:
 
     tag = "display"
 
-    def __init__(self, screen: Screen, sound: Sound, files: Files) -> None:
+    def __init__(self, screen: Screen, sound: Sound, files: Files, hidden: Hidden = lambda: False) -> None:
+        self._hidden = hidden
         self._screen = screen
         self._sound = sound
         self._recordings = Recordings(files, "recording")
@@ -78,12 +80,13 @@ class Display:
         """Whether the screen is being recorded."""
         return bool(self._recordings.running)
 
-    @operation("POST /v1/display/record", scope="browser")
+    @operation("POST /v1/display/record", scope="browser", shows=False)
     async def record(self, request: DisplayRecordRequest) -> DisplayRecordResult:
         """Record the whole desktop as a film, with its sound.
 
         The file is MP4 with H.264 and AAC, and plays up to its last second whatever happens to the recording. Several may be recorded at
-        once, into different files; `stop` and `status` without `save_path` mean the latest.
+        once, into different files; `stop` and `status` without `save_path` mean the latest. While a person is private
+        they show a placeholder.
         """
         if request.action == "start":
             return self._result(await self._start(request))
@@ -95,8 +98,9 @@ class Display:
     async def _start(self, request: DisplayRecordRequest) -> Recording:
         _require_size(request)
         options = Options(request.fps, request.crf, request.max_duration, (request.width, request.height))
-        sounds = self._sound if request.sound and self._sound.available else None
-        return await self._recordings.start(request.save_path, options, _Desktop(self._screen), sounds)
+        sounds = VeiledSounds(self._sound, self._hidden) if request.sound and self._sound.available else None
+        pictures = VeiledPictures(_Desktop(self._screen), self._hidden)
+        return await self._recordings.start(request.save_path, options, pictures, sounds)
 
     def _result(self, recording: Recording | None) -> DisplayRecordResult:
         running = [each.path for each in self._recordings.running]

@@ -1,8 +1,9 @@
 """The desktop over VNC: a viewer sees it, and acts on it where it may."""
 
 import asyncio
+from collections.abc import Callable
 
-from sandbox_server.core import Call, Caller, InvalidArgument, ResourceExhausted, Socket, Unavailable, socket
+from sandbox_server.core import Call, Caller, InvalidArgument, Private, ResourceExhausted, Socket, Unavailable, socket
 from sandbox_server.core.control import Control
 from sandbox_server.drivers.vnc.messages import BadMessage, Message
 from sandbox_server.drivers.vnc.rights import INPUT, Rights, means_to_act
@@ -23,7 +24,7 @@ class Vnc:
         self._control = control
         self._viewers = 0
 
-    @socket("/websockify", scope="view")
+    @socket("/websockify", scope="view", shows=True)
     async def view_desktop(self, socket: Socket, call: Call) -> None:
         """See the desktop, and use it, with a VNC viewer: RFB in binary messages.
 
@@ -37,13 +38,35 @@ class Vnc:
         try:
             with self._control.watching(call.caller):
                 async with self._server.connect() as stream:
-                    await _carry(socket, Hand(rights, call.caller, self._control), stream)
+                    seeing = Seeing(socket, lambda: self._check_seen(call.caller))
+                    await _carry(seeing, Hand(rights, call.caller, self._control), stream)
         except Unavailable:
             if rights.pressing:  # the server died, so nobody else releases what it pressed
                 await self._desktop.release_everything()
             raise
         finally:
             self._viewers -= 1
+
+    def _check_seen(self, caller: Caller) -> None:
+        if not self._control.sees(caller):
+            raise Private("private: a person does something that nobody else sees")
+
+
+class Seeing:
+    """A viewer's socket, as long as the viewer may see: `check` raises Private when that ends."""
+
+    def __init__(self, socket: Socket, check: Callable[[], None]) -> None:
+        self._socket = socket
+        self._check = check
+
+    async def receive(self) -> str | bytes | None:
+        """The viewer's next message; None when it has gone."""
+        return await self._socket.receive()
+
+    async def send(self, message: str | bytes) -> None:
+        """Send one, unless the viewer may not see any more."""
+        self._check()
+        await self._socket.send(message)
 
 
 class Hand:
@@ -84,8 +107,11 @@ class Hand:
         return await self._control.drive(self._caller, "gui")
 
 
-async def _carry(socket: Socket, hand: Hand, stream: Stream) -> None:
-    """Carry what both sides send until the viewer leaves. Raises Unavailable if the server ended, InvalidArgument for what is no RFB."""
+async def _carry(socket: Seeing, hand: Hand, stream: Stream) -> None:
+    """Carry what both sides send until the viewer leaves.
+
+    Raises Unavailable if the server ended, Private once the viewer may not see, InvalidArgument for what is no RFB.
+    """
     ways = [
         asyncio.create_task(_to_server(socket, hand, stream[1])),
         asyncio.create_task(_to_viewer(stream[0], socket)),
@@ -101,7 +127,7 @@ async def _carry(socket: Socket, hand: Hand, stream: Stream) -> None:
         way.result()
 
 
-async def _to_server(socket: Socket, hand: Hand, writer: asyncio.StreamWriter) -> None:
+async def _to_server(socket: Seeing, hand: Hand, writer: asyncio.StreamWriter) -> None:
     while (data := await socket.receive()) is not None:
         if isinstance(data, str):
             raise InvalidArgument("RFB comes in binary messages")
@@ -114,7 +140,7 @@ async def _to_server(socket: Socket, hand: Hand, writer: asyncio.StreamWriter) -
             raise _server_ended() from None
 
 
-async def _to_viewer(reader: asyncio.StreamReader, socket: Socket) -> None:
+async def _to_viewer(reader: asyncio.StreamReader, socket: Seeing) -> None:
     while data := await _read(reader):
         await socket.send(data)
     raise _server_ended()

@@ -6,4 +6,4 @@ from sandbox_server.parts.shared import Part, Shared
 def part(shared: Shared) -> Part:
     """The lease that `shared` holds, as operations and as a guard."""
     control = shared.control
-    return Part(control.features, control.opened, (control.guard,))
+    return Part(control.features, control.opened, control.guards)

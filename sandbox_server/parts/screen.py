@@ -1,8 +1,11 @@
 """What is to be seen: the desktop, the browser on it, and what says of the whole machine how it is."""
 
+from functools import partial
+
 from sandbox_server import __version__
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.focus import follow_focus
 from sandbox_server.drivers.browser.on_screen import PageOnScreen
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.session import BrowserSession
@@ -41,11 +44,12 @@ from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
 from sandbox_server.features.control.fences import KeysFence
+from sandbox_server.features.control.privacy import ClipboardFence, SecretFocus
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.observe.feature import Observe
 from sandbox_server.features.vnc import Vnc
-from sandbox_server.parts.shared import Part, Shared
+from sandbox_server.parts.shared import Opened, Part, Shared
 
 
 def part(shared: Shared) -> Part:
@@ -54,9 +58,12 @@ def part(shared: Shared) -> Part:
     desktop = Desktop(settings.display.name)
     turns = Turns(desktop)
     shared.control.driving.follow(KeysFence(turns))
-    display = Display(desktop.screen, Sound(paths.sound), files)
+    shared.control.driving.follow(ClipboardFence(desktop.clipboard))
+    hidden = shared.hidden
+    display = Display(desktop.screen, Sound(paths.sound), files, hidden)
     owner, has_browser = shared.owner, "browser" not in settings.components.left_out
-    devtools, recordings = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json")), PageRecordings(owner, files)
+    devtools = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json"), hidden)
+    recordings = PageRecordings(owner, files, hidden)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     session, uploads, elements = BrowserSession(owner), Uploads(files, paths.spool), Elements()
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
@@ -75,7 +82,9 @@ def part(shared: Shared) -> Part:
         *page_features(session, elements, uploads),
         Waiting(session, devtools, downloads, files),
     )
-    opened = (desktop, turns, display, devtools, downloads, recordings, observe, uploads, session)
+    watched = has_browser and settings.control.private_focus
+    watching: Opened = (SecretFocus(shared.control.driving, partial(follow_focus, owner.socket)),) if watched else ()
+    opened: Opened = (desktop, turns, *watching, display, devtools, downloads, recordings, observe, uploads, session)
     return Part(features, opened, (hints_for_each_caller(session),))
 
 

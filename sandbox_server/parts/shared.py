@@ -82,6 +82,9 @@ class Shared:
         self.owner = Owner(settings.paths.socket("cdp"))
         has_browser = "browser" not in settings.components.left_out
         self.control = control_of(JsonFile(settings.paths.control), settings.control, self.owner if has_browser else None)
+        self.hidden: Fact = lambda: self.control.driving.holding.private is not None
+        """Whether a person is private: nothing of the screen and the pages may be kept then."""
+        self.journal.private = self.hidden
         self.ports = _agent_ports(settings)
         self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
         self.way: Way = lambda _: None

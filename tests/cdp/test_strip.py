@@ -31,4 +31,6 @@ def test_the_strip_is_read_anew_after_a_restart(shared: Owner) -> None:
 def test_looking_at_the_strip_leaves_no_session_behind(shared: Owner) -> None:
     shared.get("/browser/tabs")
     with shared.connect() as client:
-        assert not [info for info in client.result("Target.getTargets", filter=[{}])["targetInfos"] if info["attached"]]
+        assert not [
+            info for info in client.result("Target.getTargets", filter=[{}])["targetInfos"] if info["type"] == "tab" and info["attached"]
+        ]

@@ -38,11 +38,11 @@ class Api:
     async def _serve(self, connection: ServerConnection) -> None:
         assert connection.request
         self._connection, self.asked_as = connection, connection.request.headers["X-Sandbox-Caller"]
-        await self.tell(epoch=1, drives=False)
+        await self.tell(epoch=1, drives=False, sees=True)
         async for message in connection:
             self.heard.append(json.loads(message))
             if self.answers and "act" in self.heard[-1]:
-                await self.tell(epoch=2, drives=True, act=self.heard[-1]["act"])
+                await self.tell(epoch=2, drives=True, sees=True, act=self.heard[-1]["act"])
 
 
 class Released:
@@ -57,11 +57,11 @@ async def test_the_first_act_takes_control_and_its_loss_releases_before_it_is_ob
     api, released = Api(tmp_path), Released()
     async with api.serving(), Hand(api.path, {"X-Sandbox-Caller": "ann"}, released) as hand:
         await eventually(lambda: {"seen": 1} in api.heard)
-        assert (api.asked_as, hand.drives) == ("ann", False)
+        assert (api.asked_as, hand.drives, hand.sees) == ("ann", False, True)
         assert await hand.act()
-        await api.tell(epoch=3, drives=False)
+        await api.tell(epoch=3, drives=False, sees=False)
         await eventually(lambda: {"seen": 3} in api.heard)
-        assert (hand.drives, released.times) == (False, 1)
+        assert (hand.drives, hand.sees, released.times) == (False, False, 1)
 
 
 async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> None:
@@ -72,6 +72,7 @@ async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> N
             await eventually(lambda: {"seen": 1} in api.heard)
             assert await hand.act()
         await eventually(lambda: not hand.drives)
+        assert hand.sees is None, "while it is not known, nothing is seen"
         assert released.times == 1
 
 
@@ -90,12 +91,12 @@ async def test_a_late_answer_to_an_earlier_input_is_not_taken_for_that_to_the_ne
     async with api.serving(), Hand(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as hand:
         assert await hand.act()
         api.answers = False
-        await api.tell(epoch=3, drives=False)
+        await api.tell(epoch=3, drives=False, sees=True)
         await eventually(lambda: not hand.drives)
         next_one = asyncio.create_task(hand.act())
-        await eventually(lambda: {"act": 2} in api.heard)
-        await api.tell(epoch=4, drives=False, act=1)
+        await eventually(lambda: 2 in [each.get("act") for each in api.heard])
+        await api.tell(epoch=4, drives=False, sees=True, act=1)
         await eventually(lambda: {"seen": 4} in api.heard)
         assert not next_one.done()
-        await api.tell(epoch=5, drives=True, act=2)
+        await api.tell(epoch=5, drives=True, sees=True, act=2)
         assert await next_one

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.core import Call, Caller, InvalidArgument, ResourceExhausted, Unavailable
+from sandbox_server.core import Call, Caller, InvalidArgument, Private, ResourceExhausted, Unavailable
 from sandbox_server.drivers.vnc.rights import EXTENDED_CLIPBOARD
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -123,6 +123,26 @@ async def test_what_was_copied_is_for_those_with_control(viewers: Vnc, desktop: 
         assert (await watcher.sees(16))[:4] == b"\x00\x00\x00\x01", "the request for it is left out, the next one is answered"
         person.say(None)
         watcher.say(None)
+
+
+async def test_who_may_not_see_any_more_is_sent_nothing_and_let_go(viewers: Vnc, control: Driving) -> None:
+    person, watcher = Page("view", "control"), Page("view", name="watcher")
+    watching = asyncio.create_task(viewers.view_desktop(watcher, watcher.call))
+    async with asyncio.TaskGroup() as open_pages:
+        open_pages.create_task(viewers.view_desktop(person, person.call))
+        for page in (watcher, person):
+            await page.greet()
+        actor = actor_of(person.call.caller)
+        await control.change("private", actor, lambda lease, now: machine.hide(lease, actor, now, viewing=True))
+        seen = bytes(watcher.seen)
+        watcher.say(UPDATE)
+        with pytest.raises(Private):
+            await asyncio.wait_for(watching, 30)
+        assert bytes(watcher.seen) == seen
+        person.seen.clear()
+        person.say(UPDATE)
+        await person.sees(16)
+        person.say(None)
 
 
 async def test_what_is_no_rfb_ends_the_connection(viewers: Vnc) -> None:

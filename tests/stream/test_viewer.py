@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 from PIL import Image
@@ -40,6 +41,7 @@ class Place:
 
     def __init__(self, *, drives: bool) -> None:
         self.drives = drives
+        self.sees: bool | None = True
         self.asked = 0
         self.changed: Callable[[], None] = lambda: None
 
@@ -49,6 +51,10 @@ class Place:
 
     def set(self, *, drives: bool) -> None:
         self.drives = drives
+        self.changed()
+
+    def show(self, *, sees: bool) -> None:
+        self.sees = sees
         self.changed()
 
 
@@ -63,6 +69,7 @@ class Seat:
         self.deaf = False
         """Whether what is sent is lost."""
         self.lost = 0
+        self.pongs: list[int] = []
         self.heeded: Window | None = None
         self.signals: list[str] = []
         self._acks = acks
@@ -71,6 +78,8 @@ class Seat:
     async def send(self, message: bytes) -> None:
         self.lost += self.deaf
         self.bytes += len(message)
+        if message[0] == wire.PONG:
+            self.pongs.append(int.from_bytes(message[1:5], "little"))
         ended = None if self.deaf else self.picture.take(message)
         if ended is not None:
             self.frames += 1
@@ -241,6 +250,32 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         lease.set(drives=False)
         await asyncio.to_thread(until_is, program, ["down", "up"])
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
+
+
+def _told(numbers: list[int], number: int) -> bool:
+    return number in numbers
+
+
+async def test_in_private_a_viewer_that_may_not_see_is_shown_nothing_until_it_ends(
+    desktop: Desktop, painter: Painter, xserver: XServer
+) -> None:
+    seat, lease = Seat(), Place(drives=False)
+    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=lease):
+        await seat.begins()
+        lease.show(sees=False)
+        await seat.until(lambda: seat.picture.rights == wire.HIDDEN)
+        frames = seat.frames
+        await desktop.pointer.move(123, 234)
+        await desktop.clipboard.write("hunter2")
+        painter.paint(Image.new("RGB", (64, 64), (255, 0, 0)))
+        for pongs in range(1, 4):
+            seat.say(wire.Ping(pongs))
+            await seat.until(partial(_told, seat.pongs, pongs))
+        assert (seat.frames, seat.picture.copied) == (frames, None)
+        lease.show(sees=True)
+        await seat.until(lambda: seat.picture.rights == 0)
+        await seat.shows(await shot(desktop.screen))
+        assert seat.picture.copied is None, "it was copied in private"
 
 
 async def test_who_watches_sees_the_pointer_move(desktop: Desktop, painter: Painter, xserver: XServer) -> None:

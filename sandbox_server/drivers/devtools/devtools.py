@@ -5,6 +5,7 @@ Connected when it is first needed, and from then on again after every end of the
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Self
@@ -27,9 +28,13 @@ log = logging.getLogger(__name__)
 
 
 class Devtools:
-    """The one client of ours, for all callers. `socket` is the owning process's, `kept` has the rules of the server before."""
+    """The one client of ours, for all callers. `socket` is the owning process's, `kept` has the rules of the server before.
 
-    def __init__(self, socket: str, kept: KeptRules | None = None) -> None:
+    While what a person does is `hidden`, nothing of it is logged, nor later what belongs to a request that was made then.
+    """
+
+    def __init__(self, socket: str, kept: KeptRules | None = None, hidden: Callable[[], bool] = lambda: False) -> None:
+        self._hidden = hidden
         self.traffic = Traffic()
         self.console = Console()
         self.rules = Interception()
@@ -159,6 +164,9 @@ class Devtools:
         elif target := self.targets.get(session):
             if method == "Inspector.targetCrashed":
                 self.traffic.gone(target.session)
+            if self._hidden():
+                self.traffic.hide(method, params)
+                return
             if method == "Network.loadingFinished":
                 self._fetch_body(params)
             self.traffic.take(target, method, params)

@@ -13,6 +13,8 @@ MAX_URL = 8 << 10
 MAX_POST_DATA = 64 << 10
 MAX_BODY = 256 << 10
 """Characters of the body of an answer."""
+MAX_HIDDEN = 10_000
+"""Requests that were made in private, of which it is known."""
 MAX_EARLY = 200
 """Headers that came before their request is known."""
 BUFFERS: Object = {"maxTotalBufferSize": 16 * MAX_BODY, "maxResourceBufferSize": 2 * MAX_BODY, "maxPostDataSize": MAX_POST_DATA}
@@ -67,6 +69,7 @@ class Traffic:
         self._current: dict[str, Exchange] = {}
         self._hops: dict[str, list[Exchange]] = {}
         self._early: OrderedDict[tuple[str, str], Object] = OrderedDict()
+        self._hidden: OrderedDict[str, None] = OrderedDict()
         self._events: dict[str, Callable[[Target, Object], None]] = {
             "Network.requestWillBeSent": self._sent,
             "Network.requestWillBeSentExtraInfo": lambda _, event: self._exact("request", event),
@@ -92,8 +95,18 @@ class Traffic:
 
     def take(self, target: Target, method: str, params: Object) -> None:
         """Take an event of a target; those of other kinds are ignored."""
-        if taker := self._events.get(method):
+        if (taker := self._events.get(method)) and params.get("requestId") not in self._hidden:
             taker(target, params)
+
+    def hide(self, method: str, params: Object) -> None:
+        """Log nothing of the request that an event is of, neither now nor later."""
+        if method.startswith("Network.") and isinstance(number := params.get("requestId"), str):
+            self._hidden[number] = None
+            if len(self._hidden) > MAX_HIDDEN:
+                self._hidden.popitem(last=False)
+            if exchange := self._current.get(number):
+                exchange.failure = "hidden: a person was private"
+                self._end(number, None)
 
     def gone(self, session: str) -> None:
         """End what a target still waited for when it closed or crashed."""

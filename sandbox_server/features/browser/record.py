@@ -14,6 +14,7 @@ from sandbox_server.drivers.devtools.screencast import screencast
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.video.recording import Options, Recording
 from sandbox_server.drivers.video.recordings import Recordings
+from sandbox_server.drivers.video.veil import Hidden, VeiledPictures
 
 MAX_FPS = 60
 MAX_SECONDS = 3600.0
@@ -39,7 +40,8 @@ class PageRecordings:
 
     tag = "browser-page"
 
-    def __init__(self, owner: Owner, files: Files) -> None:
+    def __init__(self, owner: Owner, files: Files, hidden: Hidden = lambda: False) -> None:
+        self._hidden = hidden
         self._owner = owner
         self._recordings = Recordings(files, "page")
         self._tasks = Tasks()
@@ -56,13 +58,13 @@ class PageRecordings:
         """Whether a page is being recorded."""
         return bool(self._recordings.running)
 
-    @operation("POST /v1/browser/page/record", scope="browser", operation_id="record")
+    @operation("POST /v1/browser/page/record", scope="browser", operation_id="record", shows=False)
     async def record(self, request: PageRecordRequest) -> dict[str, Any]:
         """Record the page of the tab in front as a film.
 
         The file is MP4 with H.264, and plays up to its last second whatever happens to the recording. Several may be recorded at once, into
         different files. The answer has status (idle, recording, paused, stopped), save_path, duration, frames, file_size_bytes, error and
-        recordings, the paths of all that run.
+        recordings, the paths of all that run. While a person is private the film shows a placeholder.
         """
         if request.action in ("once", "start"):
             recording: Recording | None = await self._start(request)
@@ -81,7 +83,9 @@ class PageRecordings:
         page = next((tab for tab in tabs if tab.active), tabs[0]).page
         async with AsyncExitStack() as stack:
             cast = await stack.enter_async_context(screencast(self._owner.socket, page, request.quality))
-            recording = await self._recordings.start(request.save_path, Options(request.fps, crf, seconds), cast)
+            recording = await self._recordings.start(
+                request.save_path, Options(request.fps, crf, seconds), VeiledPictures(cast, self._hidden)
+            )
             self._tasks.start(_release(recording, stack.pop_all()), name="screencast")
         return recording
 

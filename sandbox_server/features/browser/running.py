@@ -72,7 +72,11 @@ class BrowserRunning:
         self._reattach = reattach
 
     @operation(
-        "GET /v1/browser/info", scope="browser", tool="sandbox_get_browser_info", aliases=("sandbox_browser_get_info", "browser_get_info")
+        "GET /v1/browser/info",
+        scope="browser",
+        tool="sandbox_get_browser_info",
+        aliases=("sandbox_browser_get_info", "browser_get_info"),
+        shows=False,
     )
     async def get_info(self, call: Call) -> BrowserWhereabouts:
         """Tell where to reach the browser, by DevTools and by eye, and how large it is."""

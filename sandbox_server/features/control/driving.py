@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from sandbox_server.core import Caller, Failure, Tasks, Unavailable
-from sandbox_server.core.control import Holding, Reach
+from sandbox_server.core.control import ON_SCREEN, Holding, Reach
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.lease import Actor, Lease, Times
@@ -26,6 +26,8 @@ type Policy = Literal["implicit", "click", "ask"]
 type Fence = Callable[[Holding], Awaitable[None]]
 """Makes something keep to a new holding; it may fail with a Failure, and is then left to try again by itself."""
 type Clock = Callable[[], float]
+type Reason = Callable[[str], bool]
+"""Whether what a person of that name does is to be hidden as soon as that person has control."""
 type Noted = Callable[[Caller, str, int], None]
 type Lines = Callable[[Caller, str, str], None]
 type Step = Callable[[Lease, float], Lease]
@@ -69,6 +71,7 @@ class Driving:
         self._fencing = asyncio.Lock()
         self._warned = 0.0
         self._tasks = Tasks()
+        self.reasons: list[Reason] = []
         self.noted: Noted = lambda caller, what, count: None
         """Is told how much callers put in."""
         self.lines: Lines = lambda caller, session, line: None
@@ -99,6 +102,10 @@ class Driving:
     def drives(self, caller: Caller, reach: Reach) -> bool:
         """Whether the caller's input counts now."""
         return self.holding.drives(caller, reach)
+
+    def sees(self, caller: Caller) -> bool:
+        """Whether the caller may see the screen and the pages now."""
+        return self.holding.sees(caller)
 
     async def drive(self, caller: Caller, reach: Reach) -> bool:
         """Take an input that means to act: whether it counts. A person's first one takes the lease, where the settings let it."""
@@ -135,7 +142,7 @@ class Driving:
         """
         before = self._lease
         try:
-            self._keep(step(before, self._clock()))
+            self._keep(self._hidden_at_once(before, step(before, self._clock())))
             if self._lease.holding != before.holding:
                 log.info("control: %s by %s, epoch %d, %s", kind, actor.name, self.holding.epoch, self.holding.holder or self.holding.state)
                 await self._pass_fences()
@@ -143,6 +150,28 @@ class Driving:
             if _shows(self._lease, before):
                 self._tell(kind, actor.name, person=actor.person)
         return self._lease
+
+    async def hide(self, reason: str) -> None:
+        """Begin to hide what the holder of screen and pages does, unless that is so already, or nobody holds them."""
+        if self._holds_screen(self._lease):
+            await self.change(f"private:{reason}", self._holder(self._lease), self._hide)
+
+    def _hidden_at_once(self, before: Lease, lease: Lease) -> Lease:
+        """The lease after a person took the screen for whom it is to be hidden from the start."""
+        holder = lease.holding.holder or ""
+        new = before.holding.holder != holder or not before.holding.reach & ON_SCREEN
+        if not new or not self._holds_screen(lease) or not any(reason(holder) for reason in self.reasons):
+            return lease
+        return self._hide(lease, self._clock())
+
+    def _holds_screen(self, lease: Lease) -> bool:
+        return lease.state == "human" and bool(lease.holding.reach & ON_SCREEN) and lease.holding.private is None
+
+    def _hide(self, lease: Lease, now: float) -> Lease:
+        return machine.hide(lease, self._holder(lease), now, viewing=lease.gone is None)
+
+    def _holder(self, lease: Lease) -> Actor:
+        return Actor(lease.holding.holder or "", person=True)
 
     def remaining(self, lease: Lease) -> tuple[float, machine.Ending] | None:
         """In how many seconds control returns by itself, and why; None where it does not."""
@@ -312,8 +341,7 @@ def actor_of(caller: Caller) -> Actor:
 
 def _with(reach: Reach) -> frozenset[Reach]:
     """Who takes the screen takes the pages that are on it, and the other way about."""
-    both: frozenset[Reach] = frozenset({"gui", "cdp"})
-    return both if reach in both else frozenset({reach})
+    return ON_SCREEN if reach in ON_SCREEN else frozenset({reach})
 
 
 def _read(file: JsonFile, now: float) -> Lease:

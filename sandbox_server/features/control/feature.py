@@ -99,6 +99,22 @@ class ControlLease:
         self._driving.touch(call.caller)
         return self._state(call.caller)
 
+    @operation("POST /v1/control/private", scope="control")
+    async def hide_screen(self, call: Call) -> ControlState:
+        """Let nobody else see what you do, as a person: you have control of screen and pages, and you alone see them.
+
+        Everybody else, the agent above all, is refused (423, `private`) or shown a placeholder. It ends with `public`, or
+        when you let control go.
+        """
+        actor, viewing = actor_of(call.caller), self._driving.is_viewing(call.caller.name)
+        return await self._change("private:button", call, lambda lease, now: machine.hide(lease, actor, now, viewing=viewing))
+
+    @operation("POST /v1/control/public", scope="control")
+    async def show_screen(self, call: Call) -> ControlState:
+        """Let everybody see again what you do; you keep control."""
+        actor = actor_of(call.caller)
+        return await self._change("public", call, lambda lease, now: machine.show(lease, actor, now))
+
     @operation("POST /v1/control/freeze", scope="control")
     async def freeze_control(self, call: Call) -> ControlState:
         """Stop everybody: nothing acts on screen, pages and shells until it is thawed."""
@@ -130,6 +146,7 @@ class ControlLease:
             holder=lease.holding.holder,
             epoch=lease.holding.epoch,
             scope=sorted(lease.holding.reach),
+            private=lease.holding.private,
             held_for=driving.seconds_since(lease.since),
             returning=left and Returning(seconds=left[0], reason=left[1], soon=left[0] <= driving.times.countdown),
             requests=[
@@ -148,7 +165,13 @@ class ControlLease:
 
 
 def _you(caller: Caller, lease: machine.Lease) -> You:
-    return You(name=caller.name, person=caller.person, role=_role(caller), driving=lease.holding.drives(caller, "gui"))
+    return You(
+        name=caller.name,
+        person=caller.person,
+        role=_role(caller),
+        driving=lease.holding.drives(caller, "gui"),
+        sees=lease.holding.sees(caller),
+    )
 
 
 def _role(caller: Caller) -> Role:

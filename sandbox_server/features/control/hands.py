@@ -26,7 +26,8 @@ class _Hand:
         """Say whether the input counts now."""
         holding = self._driving.holding
         drives = self._caller.may("control") and holding.drives(self._caller, "gui")
-        await self._socket.send(json.dumps({"epoch": holding.epoch, "drives": drives} | more))
+        told = {"epoch": holding.epoch, "drives": drives, "sees": holding.sees(self._caller)}
+        await self._socket.send(json.dumps(told | more))
 
     async def obey(self, holding: Holding) -> None:
         """Return once the process keeps to a change."""

@@ -7,7 +7,7 @@ Whatever is not `agent` or `shared` ends by itself: see `due`.
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sandbox_server.core.control import ALL_REACHES, Holding, Reach, State
+from sandbox_server.core.control import ALL_REACHES, ON_SCREEN, Holding, Reach, State
 from sandbox_server.core.errors import Conflict, Failure, PermissionDenied, ResourceExhausted
 
 MAX_REQUESTS = 16
@@ -140,10 +140,33 @@ def freeze(lease: Lease, actor: Actor, now: float) -> Lease:
     return replace(_next(lease, "frozen", now), frozen_by=actor)
 
 
+def hide(lease: Lease, actor: Actor, now: float, *, viewing: bool) -> Lease:
+    """Begin what only this person sees, for which screen and pages are taken first. Raises as `take` does."""
+    taken = take(lease, actor, ON_SCREEN, now, viewing=viewing)
+    if taken.holding.private:
+        return taken
+    holding = replace(taken.holding, epoch=lease.holding.epoch + 1, private=actor.name)
+    return replace(taken, holding=holding, active=now)
+
+
+def show(lease: Lease, actor: Actor, now: float) -> Lease:
+    """Let everybody see again; the person keeps control. Raises PermissionDenied for everybody else."""
+    if lease.holding.private is None:
+        return lease
+    if not actor.person or actor.name != lease.holding.private:
+        raise PermissionDenied(f"{lease.holding.private} is private: only that person ends it", holder=lease.holding.holder)
+    return replace(lease, holding=replace(lease.holding, epoch=lease.holding.epoch + 1, private=None), active=now)
+
+
 def thaw(lease: Lease, actor: Actor, now: float) -> Lease:
-    """Let the agent act again after a freeze. Raises PermissionDenied for a program, unless a program froze it."""
+    """Let the agent act again after a freeze. Raises PermissionDenied for a program, unless a program froze it.
+
+    What was private when it froze stays so; that person ends it, or an admin.
+    """
     if lease.state != "frozen":
         return lease
+    if lease.holding.private not in (None, actor.name) and not (actor.person and actor.admin):
+        raise PermissionDenied(f"{lease.holding.private} was private when it froze: that person thaws it, or an admin")
     if not actor.person and (lease.frozen_by is None or lease.frozen_by.person):
         raise PermissionDenied("a person froze control: a person thaws it")
     return _next(lease, "agent", now)
@@ -195,6 +218,8 @@ def tick(lease: Lease, now: float, times: Times, viewing: frozenset[str] = froze
 
 
 def _held(lease: Lease, name: str, reach: frozenset[Reach], now: float, *, viewing: bool) -> Lease:
+    """What was private stays so: for its new holder."""
+    reach = reach | ON_SCREEN if reach and lease.holding.private else reach
     return _next(lease, "human", now, name, reach or ALL_REACHES, gone=None if viewing else now)
 
 
@@ -211,7 +236,8 @@ def _next(
 ) -> Lease:
     """The lease after somebody else may act: under a higher epoch, with the requests that are not answered by that."""
     left = tuple(asked for asked in lease.requests if asked.actor.name != holder and (asked.actor.person or state == "human"))
-    return Lease(Holding(lease.holding.epoch + 1, state, holder, reach), now, now, gone, () if state == "frozen" else left)
+    private = lease.holding.private and {"human": holder, "frozen": lease.holding.private}.get(state)
+    return Lease(Holding(lease.holding.epoch + 1, state, holder, reach, private), now, now, gone, () if state == "frozen" else left)
 
 
 def _holds(lease: Lease, actor: Actor) -> bool:

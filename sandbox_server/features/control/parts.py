@@ -15,6 +15,7 @@ from sandbox_server.features.control.fences import BrowserFence, Owner
 from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
 from sandbox_server.features.control.hands import Hands
 from sandbox_server.features.control.lease import Times
+from sandbox_server.features.control.sight import Sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class ControlParts:
     """What the application takes of it."""
 
     driving: Driving
-    guard: Guard
+    guards: tuple[Guard, ...]
     features: tuple[Feature, ...]
     opened: tuple[AbstractAsyncContextManager[Any], ...]
 
@@ -37,4 +38,6 @@ def control_of(file: JsonFile, settings: Control, owner: Owner | None) -> Contro
     browser = [BrowserFence(owner)] if owner else []
     times = Times(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request)
     driving = Driving(file, times, settings.take, [acts.interrupt, *browser])
-    return ControlParts(driving, ControlGuard(driving, acts), (ControlLease(driving), Hands(driving)), (*browser, driving))
+    sight = Sight(driving)
+    driving.follow(sight.end)
+    return ControlParts(driving, (ControlGuard(driving, acts), sight), (ControlLease(driving), Hands(driving)), (*browser, driving))

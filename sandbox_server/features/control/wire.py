@@ -58,6 +58,8 @@ class You(Model):
     role: Role
     driving: bool
     """Whether your mouse and keyboard count now."""
+    sees: bool
+    """Whether you may see the screen and the pages now."""
 
 
 class Returning(Model):
@@ -78,6 +80,8 @@ class ControlState(Model):
     """Grows whenever somebody else may act. Quote it, as `X-Control-Epoch` or `?epoch=`, in an action that must not come late."""
     scope: list[Reach]
     """What the holder has; programs go on with the rest."""
+    private: str | None
+    """The person who alone sees the screen and the pages; everybody else, programs above all, is refused with 423. Null: nobody does."""
     held_for: float
     """Seconds since the last change."""
     returning: Returning | None
@@ -93,7 +97,9 @@ class ControlState(Model):
 
 class ControlChange(Model):
     kind: str
-    """What happened: `taken`, `released`, `given`, `returned:idle`, `frozen`, `came` ...; `state` for how it is at first."""
+    """What happened, such as `taken`, `released`, `given`, `returned:idle`, `frozen`, `came`, `private:button`,
+    `private:focus`, `private:handoff`,
+    `public` ...; `state` for how it is at first."""
     by: str
     """Who did it; empty where nobody did."""
     control: ControlState

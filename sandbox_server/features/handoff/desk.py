@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, Handoff, Outcome
+from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Handoff, Outcome
 
 MAX_OPEN = 100
 
@@ -70,6 +70,10 @@ class Desk:
         if found.claimed_by not in (None, name):
             raise Conflict(f"{found.claimed_by} does this already", claimed_by=found.claimed_by)
         return await self._claimed(found, name)
+
+    def asks_privacy(self, name: str) -> bool:
+        """Whether somebody does what is asked where secrets are typed."""
+        return any(each.claimed_by == name and each.kind in PRIVATE_KINDS for each in self.listed("open"))
 
     async def assign(self, handoff: str, caller: Caller, to: str) -> Handoff:
         """Give one to somebody else; raises PermissionDenied for who has not claimed it and is no admin."""

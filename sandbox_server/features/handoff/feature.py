@@ -1,8 +1,8 @@
 """Handoffs: what an agent asks of a person, and waits for."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-from sandbox_server.core import Call, Event, PermissionDenied, Reply, operation
+from sandbox_server.core import Call, Caller, Event, PermissionDenied, Reply, operation
 from sandbox_server.features.handoff.desk import Desk
 from sandbox_server.features.handoff.wire import (
     AnswerHandoff,
@@ -17,13 +17,17 @@ from sandbox_server.features.handoff.wire import (
 STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
 
 
+type Claimed = Callable[[Caller], Awaitable[None]]
+
+
 class Handoffs:
-    """Asks, claims, answers."""
+    """Asks, claims, answers; `claimed` is called with who took one on."""
 
     tag = "handoffs"
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, claimed: Claimed) -> None:
         self._desk = desk
+        self._claimed = claimed
 
     @operation("POST /v1/handoffs", scope="view", tool="request_human")
     async def request_human(self, request: AskPerson, call: Call) -> Reply[Handoff]:
@@ -53,7 +57,9 @@ class Handoffs:
     async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
         """Take it on, as a person: nobody else does it then."""
         _check_person(call)
-        return await self._desk.claim(request.id, call.caller.name)
+        claimed = await self._desk.claim(request.id, call.caller.name)
+        await self._claimed(call.caller)
+        return claimed
 
     @operation("POST /v1/handoffs/{id}/assign", scope="control")
     async def assign_handoff(self, request: AssignHandoff, call: Call) -> Handoff:

@@ -7,6 +7,8 @@ from pydantic import Field, field_validator
 from sandbox_server.core import Model
 
 type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "free"]
+PRIVATE_KINDS: frozenset[Kind] = frozenset({"login", "otp", "payment"})
+"""What nobody else is to see a person do."""
 type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancelled"]
 type Text = Annotated[str, Field(max_length=4000)]
 MAX_SECONDS = 86400.0

@@ -23,6 +23,7 @@ from sandbox_server.stream.wire.server import CURSOR as CURSOR
 from sandbox_server.stream.wire.server import DESKTOP as DESKTOP
 from sandbox_server.stream.wire.server import DRIVES as DRIVES
 from sandbox_server.stream.wire.server import HELLO as HELLO
+from sandbox_server.stream.wire.server import HIDDEN as HIDDEN
 from sandbox_server.stream.wire.server import LAST as LAST
 from sandbox_server.stream.wire.server import MAY_ACT as MAY_ACT
 from sandbox_server.stream.wire.server import PART as PART

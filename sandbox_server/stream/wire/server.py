@@ -7,6 +7,8 @@ MAY_ACT = 1
 """Bit of the rights in `hello` and `rights`: this viewer's mouse and keyboard count, or may take control."""
 DRIVES = 2
 """Another: they count now."""
+HIDDEN = 4
+"""Another: a person is private, and this viewer is shown nothing until that ends."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
 LAST = 1

@@ -7,11 +7,12 @@ import { call } from "/static/api.js";
  * @property {"agent" | "human" | "shared" | "frozen"} state
  * @property {string | null} holder
  * @property {number} epoch
+ * @property {string | null} private who alone sees the screen
  * @property {{seconds: number, reason: "idle" | "cap" | "lost", soon: boolean} | null} returning
  * @property {{subject: string, person: boolean, ends_in: number}[]} requests
  * @property {{name: string, role: string, you: boolean}[]} viewers
  * @property {"implicit" | "click" | "ask"} take
- * @property {{name: string, person: boolean, role: "agent" | "view" | "control" | "admin", driving: boolean}} you
+ * @property {{name: string, person: boolean, role: "agent" | "view" | "control" | "admin", driving: boolean, sees: boolean}} you
  */
 
 export class Lease {
@@ -44,7 +45,7 @@ export class Lease {
     });
   }
 
-  /** @param {"take" | "release" | "request" | "renew" | "freeze" | "thaw"} verb */
+  /** @param {"take" | "release" | "request" | "renew" | "freeze" | "thaw" | "private" | "public"} verb */
   async do(verb) {
     this.#take(await call("POST", `/v1/control/${verb}`, { body: {} }), verb, "");
   }

@@ -5,6 +5,7 @@ import { Handoffs } from "./handoffs.js";
 import { Lease } from "./lease.js";
 import { Panel } from "./panel.js";
 import { Picture } from "./picture.js";
+import { Privacy } from "./private.js";
 import { language, person, say } from "./words.js";
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
@@ -34,6 +35,7 @@ for (const [id, key] of /** @type {const} */ ([
 
 const lease = new Lease(changed, (reason) => broken(reason === "lost" ? "disconnected" : "refused"));
 const panel = new Panel({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
+const privacy = new Privacy({ screen, cover: find("#private") }, lease, (text) => panel.say(text));
 const shown = new Picture(screen, { state: pictured, copied: (copied) => clipboard.take(copied) });
 const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join") }, (content) => shown.paste(content));
 broken("connecting");
@@ -62,6 +64,7 @@ shown.show();
  */
 function changed(control, kind, by) {
   panel.show(control);
+  privacy.show(control, kind);
   find("#driver").title = "";
   title();
   if (handoffs.open.length) handoffs.show();
@@ -120,9 +123,10 @@ function clicked() {
 
 /** What the page keeps for itself of the keyboard, even while the desktop has the focus. @param {KeyboardEvent} event */
 function shortcut(event) {
-  if (!event.ctrlKey || !event.altKey || (event.key !== "Enter" && event.key !== "Backspace")) return;
+  if (!event.ctrlKey || !event.altKey || !["Enter", "Backspace", "p"].includes(event.key)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
+  if (event.key === "p") return void privacy.toggle().catch((error) => panel.say(say("failed", { reason: error.message })));
   const first = panel.first();
   /** @type {HTMLElement | null} */ (document.querySelector("#actions button"))?.focus();
   if (event.key === "Enter" && first) panel.run(first);

@@ -57,13 +57,17 @@ export class Panel {
     else if (state === "shared") add("unshare", say("unshare"), () => this.lease.do("release"));
     else if (holder === you.name) {
       add("back", say("back"), () => this.lease.do("release"));
+      add("private", say(control.private ? "public" : "private"), () => this.lease.do(control.private ? "public" : "private"), { quiet: true });
       add("share", say("share"), () => this.lease.give("shared"), { quiet: true });
     } else if (mine) {
       add("cancel", say("cancel"), () => this.lease.answer(you.name, false), { quiet: true });
     } else if (state === "human" || take === "ask") {
       add("ask", say("ask"), () => this.lease.do("request"));
       if (holder && you.role === "admin") add("seize", say("seize"), () => this.lease.do("take"), { quiet: true });
-    } else add("take", say("take"), () => this.lease.do("take"));
+    } else {
+      add("take", say("take"), () => this.lease.do("take"));
+      add("private", say("private"), () => this.lease.do("private"), { quiet: true });
+    }
     if (state !== "frozen") add("stop", say("stop"), () => this.lease.do("freeze"), { quiet: true, danger: true });
     return found;
   }

@@ -12,6 +12,13 @@ const ENGLISH = {
   cancel: "Cancel",
   seize: "Take over",
   back: "Give back",
+  private: "Private",
+  public: "End private",
+  hidden: "Private: {name} does something that nobody else sees. It shows again when that ends.",
+  alone: "Private: only you see the screen. The agent, recordings and other viewers do not.",
+  began: "You are private now: a field for a secret has the focus.",
+  beganHandoff: "You are private now: what you do for this request stays yours.",
+  ended: "Everybody sees the screen again.",
   share: "Share",
   unshare: "End sharing",
   stop: "Stop everything",
@@ -63,7 +70,7 @@ const ENGLISH = {
   notify: "Tell me when the agent asks",
   open: "Open the page",
   screen: "The computer's screen",
-  shortcuts: "Ctrl+Alt+Enter takes control and gives it back; Ctrl+Alt+Backspace leaves the screen.",
+  shortcuts: "Ctrl+Alt+Enter takes control and gives it back; Ctrl+Alt+Backspace leaves the screen; Ctrl+Alt+P makes you private and ends it.",
 };
 
 /** @type {Record<keyof typeof ENGLISH, string>} */
@@ -79,6 +86,13 @@ const CHINESE = {
   cancel: "取消",
   seize: "强制接管",
   back: "交还",
+  private: "私密",
+  public: "结束私密",
+  hidden: "私密模式：{name} 正在进行他人不可见的操作，结束后画面将恢复。",
+  alone: "私密模式：只有你能看到屏幕，智能体、录像和其他观看者都看不到。",
+  began: "已进入私密模式：焦点位于敏感字段。",
+  beganHandoff: "已进入私密模式：你为此请求所做的操作只属于你。",
+  ended: "所有人又能看到屏幕了。",
   share: "共享",
   unshare: "结束共享",
   stop: "全部停止",
@@ -130,7 +144,7 @@ const CHINESE = {
   notify: "智能体求助时通知我",
   open: "打开页面",
   screen: "电脑屏幕",
-  shortcuts: "Ctrl+Alt+Enter 接管或交还；Ctrl+Alt+Backspace 离开屏幕。",
+  shortcuts: "Ctrl+Alt+Enter 接管或交还；Ctrl+Alt+Backspace 离开屏幕；Ctrl+Alt+P 进入或结束私密模式。",
 };
 
 const wished = new URL(location.href).searchParams.get("lang") ?? navigator.language;

@@ -11,6 +11,8 @@ const STYLE = `
   canvas { position: absolute; inset: 0; width: 100%; height: 100% }
   img { position: absolute; pointer-events: none }
   textarea { position: absolute; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; border: 0; padding: 0; resize: none }
+  .cover { position: absolute; inset: 0; display: grid; place-items: center; background: #262a30; color: #ebeef2; font: 600 1.1rem/1.5 system-ui }
+  .cover[hidden] { display: none }
   pre { position: absolute; left: 0; top: 0; margin: 0; padding: .5em .75em; background: #000a; color: #fff; font: 12px/1.5 monospace; pointer-events: none }
 `;
 
@@ -51,7 +53,11 @@ export class TandemView extends HTMLElement {
     this.pointer.alt = "";
     this.pointer.hidden = true;
     this.screen.append(this.canvas, this.field, this.pointer);
-    root.append(style, this.screen, this.shown);
+    this.cover = document.createElement("div");
+    this.cover.className = "cover";
+    this.cover.textContent = "Private";
+    this.cover.hidden = true;
+    root.append(style, this.screen, this.cover, this.shown);
     this.shown.hidden = true;
   }
 
@@ -138,6 +144,7 @@ export class TandemView extends HTMLElement {
       case "rights":
         this.#control = message.control;
         this.#driving = message.driving;
+        this.cover.hidden = !message.hidden;
         this.#allow();
         break;
       case "cursor":

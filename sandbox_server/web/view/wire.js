@@ -3,6 +3,8 @@
 export const VERSION = 1;
 export const MAY_ACT = 1;
 export const DRIVES = 2;
+/** Another: a person is private, and nothing is shown until that ends. */
+export const HIDDEN = 4;
 const LAST = 1;
 const KEY_FRAME = 1;
 

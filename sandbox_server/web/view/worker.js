@@ -5,7 +5,7 @@ import { BESIDE, Beside, SOCKET } from "./beside.js";
 import { showsFilms } from "./decoders/film.js";
 import { Order } from "./order.js";
 import { Show } from "./show.js";
-import { DRIVES, MAY_ACT, VERSION, parse, say } from "./wire.js";
+import { DRIVES, HIDDEN, MAY_ACT, VERSION, parse, say } from "./wire.js";
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 4000;
@@ -153,7 +153,7 @@ class Engine {
         [this.#session, this.#frame] = [message.session, 0];
         this.#resize(message.width, message.height);
         this.#shows = false;
-        tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
+        tell(rights(message.rights));
         break;
       case "size":
         this.#resize(message.width, message.height);
@@ -169,7 +169,7 @@ class Engine {
         this.#pings.delete(message.number);
         break;
       case "rights":
-        tell({ kind: "rights", control: (message.rights & MAY_ACT) !== 0, driving: (message.rights & DRIVES) !== 0 });
+        tell(rights(message.rights));
         break;
       default:
         tell(message);
@@ -243,3 +243,9 @@ onmessage = ({ data }) => {
     engine.beside.heard(data);
   }
 };
+
+/** What the bits of a viewer's rights say. @param {number} bits */
+function rights(bits) {
+  const has = (/** @type {number} */ bit) => (bits & bit) !== 0;
+  return { kind: "rights", control: has(MAY_ACT), driving: has(DRIVES), hidden: has(HIDDEN) };
+}

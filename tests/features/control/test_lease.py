@@ -53,6 +53,8 @@ def steps(draw: st.DrawFn) -> Step:
                 lambda lease, now: machine.withdraw(lease, actor.name),
                 lambda lease, now: machine.freeze(lease, actor, now),
                 lambda lease, now: machine.thaw(lease, actor, now),
+                lambda lease, now: machine.hide(lease, actor, now, viewing=viewing),
+                lambda lease, now: machine.show(lease, actor, now),
                 lambda lease, now: machine.touch(lease, actor.name, now),
                 lambda lease, now: machine.came(lease, actor.name),
                 lambda lease, now: machine.went(lease, actor.name, now),
@@ -312,3 +314,70 @@ def test_a_person_thaws_what_anyone_froze_and_a_program_what_a_program_froze() -
 def test_a_program_does_not_freeze_a_person_out() -> None:
     with pytest.raises(PermissionDenied):
         machine.freeze(held(), OTHER, 1)
+
+
+# --- private
+
+
+def hidden(actor: Actor = ANN) -> Lease:
+    return machine.hide(START, actor, 0, viewing=True)
+
+
+@given(histories)
+@settings(max_examples=200)
+def test_what_is_private_is_somebodys_who_holds_the_screen_or_frozen(history: list[tuple[float, Step]]) -> None:
+    for lease in run(history)[0]:
+        private = lease.holding.private
+        if private is not None:
+            assert lease.state in ("human", "frozen")
+            assert lease.state == "frozen" or (lease.holding.holder == private and lease.holding.reach >= GUI)
+
+
+def test_private_takes_the_screen_and_shows_it_to_that_person_alone() -> None:
+    holding = hidden().holding
+    assert (holding.state, holding.holder, holding.private, holding.reach) == ("human", "ann", "ann", GUI)
+    assert holding.sees(caller(ANN))
+    assert not any(holding.sees(caller(actor)) for actor in (BOB, ROOT, AGENT, OTHER))
+    assert not holding.sees(Caller("ann")), "a program of the same name is not the person"
+
+
+def test_who_holds_more_becomes_private_without_losing_it() -> None:
+    lease = machine.hide(held(), ANN, 1, viewing=True)
+    assert (lease.holding.reach, lease.holding.private, lease.holding.epoch) == (ALL_REACHES, "ann", 3)
+
+
+def test_the_person_alone_ends_it_and_keeps_control() -> None:
+    for actor in (BOB, ROOT, AGENT, Actor("ann", person=False)):
+        with pytest.raises(PermissionDenied, match="private"):
+            machine.show(hidden(), actor, 1)
+    shown = machine.show(hidden(), ANN, 1)
+    assert (shown.state, shown.holding.private, shown.holding.epoch) == ("human", None, 3)
+    assert machine.show(shown, ANN, 2) is shown
+
+
+@pytest.mark.parametrize("to", ["agent", "shared"])
+def test_it_ends_when_the_person_lets_others_act(to: str) -> None:
+    assert machine.give(hidden(), ANN, to, ALL_REACHES, 1, viewing=True).holding.private is None
+
+
+def test_it_ends_when_control_returns_by_the_clock() -> None:
+    assert machine.tick(hidden(), 1000, TIMES).holding == machine.release(hidden(), ANN, 1).holding
+
+
+def test_whoever_takes_over_is_private_from_then_on() -> None:
+    assert machine.take(hidden(), ROOT, frozenset({"shell"}), 1, viewing=True).holding.private == "root"
+    assert machine.give(hidden(), ANN, "bob", ALL_REACHES, 1, viewing=True).holding.private == "bob"
+
+
+def test_it_goes_on_while_everything_is_frozen_and_a_stranger_does_not_end_that() -> None:
+    frozen = machine.freeze(hidden(), BOB, 1)
+    assert frozen.holding.private == "ann"
+    with pytest.raises(PermissionDenied, match="ann was private"):
+        machine.thaw(frozen, BOB, 2)
+    assert machine.thaw(frozen, ANN, 2).holding.private is None
+    assert machine.thaw(frozen, ROOT, 2).holding.private is None
+
+
+def test_a_program_is_not_private() -> None:
+    with pytest.raises(PermissionDenied):
+        machine.hide(START, AGENT, 0, viewing=True)

@@ -24,8 +24,12 @@ ROOT = Caller("root", ALL_SCOPES)
 
 class Calls:
     def __init__(self, desk: Desk) -> None:
-        self._operations = {each.spec.name: each for each in operations(Handoffs(desk))}
+        self.claims: list[str] = []
+        self._operations = {each.spec.name: each for each in operations(Handoffs(desk, self.claimed))}
         self._dispatcher = Dispatcher([require_scope])
+
+    async def claimed(self, caller: Caller) -> None:
+        self.claims.append(caller.name)
 
     async def ask(self, caller: Caller, name: str, **fields: object) -> Any:
         return await self.made(Call(caller, "1"), name, **fields)
@@ -53,7 +57,7 @@ async def test_an_agent_asks_and_a_person_answers(calls: Calls) -> None:
             pass
     assert (shown[0].reason, shown[0].status) == ("a puzzle", "open")
     claimed = await calls.ask(ANN, "claim_handoff", id=shown[0].id)
-    assert (claimed.status, claimed.claimed_by) == ("claimed", "ann")
+    assert (claimed.status, claimed.claimed_by, calls.claims) == ("claimed", "ann", ["ann"])
     await calls.ask(ANN, "answer_handoff", id=shown[0].id, outcome="instead", note="used the other door")
     ended = await waiting
     assert isinstance(ended, Handoff)

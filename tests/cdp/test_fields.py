@@ -1,0 +1,143 @@
+"""Fields for secrets, in a real browser."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from websockets.sync.client import ClientConnection, unix_connect
+
+Owner = Any
+Session = Any
+
+OWN = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
+
+
+@contextmanager
+def focus_of(owner: Owner) -> Iterator[ClientConnection]:
+    with unix_connect(owner.socket, "ws://browser/browser/focus", additional_headers=OWN, compression=None) as connection:
+        yield connection
+
+
+def tells(connection: ClientConnection, *, secret: bool) -> None:
+    """Read until it is told so."""
+    while json.loads(connection.recv(timeout=30))["secret"] != secret:
+        pass
+
+
+@contextmanager
+def page_with(owner: Owner, html: str) -> Iterator[tuple[Session, str]]:
+    """A page that takes itself to have the focus."""
+    with owner.connect() as client:
+        target = client.result("Target.createTarget", url="about:blank")["targetId"]
+        session = client.attach(target)
+        client.result("Emulation.setFocusEmulationEnabled", session, enabled=True)
+        client.evaluate(f"document.body.innerHTML = {json.dumps(html)}", session)
+        try:
+            yield client, session
+        finally:
+            client.result("Target.closeTarget", targetId=target)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "<input type=password>",
+        "<input autocomplete=one-time-code>",
+        "<input autocomplete='section-a current-password'>",
+        "<input name=totp>",
+        "<label>Verification code <input></label>",
+        "<input autocomplete=cc-csc>",
+    ],
+)
+def test_a_field_for_a_secret_is_known_by_what_it_says_of_itself(shared: Owner, field: str) -> None:
+    with focus_of(shared) as focus, page_with(shared, f"{field}<textarea></textarea>") as (client, session):
+        tells(focus, secret=False)
+        client.evaluate("document.querySelector('input').focus()", session)
+        tells(focus, secret=True)
+        client.evaluate("document.querySelector('textarea').focus()", session)
+        tells(focus, secret=False)
+
+
+def test_a_password_that_is_shown_stays_one_and_others_are_none(shared: Owner) -> None:
+    html = "<input id=name name=user><input id=pass type=password>"
+    with focus_of(shared) as focus, page_with(shared, html) as (client, session):
+        tells(focus, secret=False)
+        client.evaluate("document.querySelector('#name').focus()", session)
+        client.evaluate("document.querySelector('#pass').focus()", session)
+        tells(focus, secret=True)
+        client.evaluate("document.querySelector('#name').focus()", session)
+        tells(focus, secret=False)
+        client.evaluate("document.querySelector('#pass').type = 'text'; document.querySelector('#pass').focus()", session)
+        tells(focus, secret=True)
+
+
+def test_it_is_found_in_frames_and_shadow_trees_and_forgotten_with_the_page(shared: Owner) -> None:
+    html = "<div></div><iframe srcdoc='<input type=password>'></iframe>"
+    with focus_of(shared) as focus:
+        with page_with(shared, html) as (client, session):
+            tells(focus, secret=False)
+            client.evaluate(
+                "document.querySelector('div').attachShadow({mode: 'open'}).innerHTML = '<input type=password>';"
+                "document.querySelector('div').shadowRoot.querySelector('input').focus()",
+                session,
+            )
+            tells(focus, secret=True)
+            client.evaluate("document.querySelector('div').shadowRoot.querySelector('input').blur()", session)
+            tells(focus, secret=False)
+            client.evaluate(
+                "new Promise(done => { const look = () => { const found = frames[0].document.querySelector('input');"
+                " found ? done(found.focus()) : setTimeout(look, 10) }; look() })",
+                session,
+            )
+            tells(focus, secret=True)
+        tells(focus, secret=False)
+
+
+def test_who_drives_is_hidden_from_clients_before_the_api_has_said_so(shared: Owner) -> None:
+    held = {"epoch": 5, "state": "human", "holder": "ann", "reach": ["cdp", "gui"], "private": None}
+    with focus_of(shared) as focus, page_with(shared, "<input type=password>") as (client, session):
+        tells(focus, secret=False)
+        ready = "document.addEventListener('x', () => document.querySelector('input').focus());"
+        client.evaluate(f"{ready} setTimeout(() => document.dispatchEvent(new Event('x')), 300)", session)
+        assert shared.request("PUT", "/browser/control", json=held).status_code == 200
+        tells(focus, secret=True)
+        assert "private: ann" in client.command("Page.captureScreenshot", session)["error"]["message"]
+        assert shared.request("GET", "/json/list").status_code == 423
+        assert (
+            shared.request("PUT", "/browser/control", json=held | {"epoch": 6, "state": "agent", "holder": None, "reach": []}).status_code
+            == 200
+        )
+        assert "result" in client.command("Page.captureScreenshot", session)
+
+
+def test_nobody_but_the_api_is_told(shared: Owner) -> None:
+    from websockets.exceptions import InvalidStatus
+
+    own = {"X-Sandbox-Caller": "key", "X-Sandbox-Scopes": "browser"}
+    with pytest.raises(InvalidStatus, match="403"), unix_connect(shared.socket, "ws://browser/browser/focus", additional_headers=own):
+        pass
+
+
+def test_what_a_page_logged_in_private_is_forgotten(shared: Owner) -> None:
+    held = {"epoch": 5, "state": "human", "holder": "ann", "reach": ["cdp", "gui"], "private": "ann"}
+    with page_with(shared, "") as (client, session), shared.connect() as other:
+        target = client.result("Target.getTargetInfo", session)["targetInfo"]["targetId"]
+        late = other.attach(target)
+        client.evaluate("console.log('hunter2')", session)
+        assert shared.request("PUT", "/browser/control", json=held).status_code == 200
+        free = {"epoch": 6, "state": "agent", "holder": None, "reach": [], "private": None}
+        assert shared.request("PUT", "/browser/control", json=free).status_code == 200
+        other.result("Runtime.enable", late)
+        other.evaluate("1", late)
+        assert "hunter2" not in json.dumps(other.events)
+
+
+def test_a_field_is_forgotten_with_its_document_and_found_in_one_that_comes_back(shared: Owner) -> None:
+    with focus_of(shared) as focus, page_with(shared, "<input type=password>") as (client, session):
+        tells(focus, secret=False)
+        client.evaluate("document.querySelector('input').focus()", session)
+        tells(focus, secret=True)
+        client.result("Page.navigate", session, url="data:text/html,elsewhere")
+        tells(focus, secret=False)

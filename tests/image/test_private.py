@@ -1,0 +1,233 @@
+"""Private mode from outside: while a person types a password nobody else sees anything, and nothing of it is kept."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import av
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from sandbox_server.stream import wire
+from tests.image.container import until
+from tests.image.rfb import viewing
+from tests.image.test_control import Devtools, Person, state_of
+from tests.image.test_recording import duration, film_of
+
+if TYPE_CHECKING:
+    from tests.image.container import Sandbox
+
+FIELD = "position:fixed;left:0;width:100vw;height:45vh;font-size:60px"
+PAGE = f"""<title>bank</title><form method=post action=/in>
+<input name=user style="{FIELD};top:0"><input name=pass type=password style="{FIELD};bottom:0"></form>"""
+USER, PASSWORD = (640, 300), (640, 850)
+"""Where the fields are on the screen."""
+SERVER = f"""
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Site(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.send_header("Content-Type", "text/html"); self.end_headers(); self.wfile.write({PAGE.encode()!r})
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"])); self.do_GET()
+    def log_message(self, *_): pass
+HTTPServer(("127.0.0.1", 8123), Site).serve_forever()
+"""
+
+
+@pytest.fixture
+def person(sandbox: "Sandbox") -> Iterator[Person]:
+    """Somebody who lets go of everything at the end."""
+    found = Person(sandbox)
+    yield found
+    found.control("thaw")
+    found.control("release")
+    assert sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"}).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def bank(sandbox: "Sandbox") -> str:
+    """A page to sign in at, of a server in the box."""
+    sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/bank.py", "content": SERVER})
+    sandbox.request("POST", "/v1/bash/exec", json={"command": "python3 /home/gem/bank.py", "async_mode": True})
+    url = "http://localhost:8123/"
+    until(lambda: sandbox.run("curl", "-sf", url).code == 0, 30)
+    return url
+
+
+def page_of(sandbox: "Sandbox") -> str:
+    """The address of the page in front, for DevTools."""
+    return str(next(each for each in sandbox.request("GET", "/cdp/json/list").json() if each["type"] == "page")["webSocketDebuggerUrl"])
+
+
+@contextmanager
+def devtools(sandbox: "Sandbox", address: str) -> Iterator[tuple[Devtools, ClientConnection]]:
+    with connect(address, additional_headers=sandbox.headers, proxy=None, max_size=None) as socket:
+        yield Devtools(socket), socket
+
+
+def is_private(sandbox: "Sandbox") -> bool:
+    return state_of(sandbox)["private"] is not None
+
+
+def refused(answer: httpx.Response) -> bool:
+    return answer.status_code == 423 and answer.json()["data"]["reason"] == "private"
+
+
+READS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "screenshot": ("GET", "/v1/browser/screenshot", {}),
+    "page picture": ("GET", "/v1/browser/page/screenshot", {}),
+    "text": ("GET", "/v1/browser/page/text", {}),
+    "html": ("GET", "/v1/browser/page/html", {}),
+    "markdown": ("GET", "/v1/browser/page/markdown", {}),
+    "elements": ("GET", "/v1/browser/page/elements", {}),
+    "screen elements": ("GET", "/v1/screen/elements", {}),
+    "tabs": ("GET", "/v1/browser/tabs", {}),
+    "cookies": ("GET", "/v1/browser/cookies", {}),
+    "requests": ("GET", "/v1/browser/network/requests", {}),
+    "console": ("GET", "/v1/browser/page/console", {}),
+    "archive": ("POST", "/v1/browser/network/export_har", {"save_path": "/tmp/a.har"}),
+    "find": ("POST", "/v1/browser/page/find_text", {"keyword": "bank"}),
+    "downloads": ("GET", "/v1/browser/downloads", {}),
+    "DevTools targets": ("GET", "/cdp/json/list", {}),
+}
+
+
+def test_in_private_nobody_else_sees_anything_and_is_told_why(sandbox: "Sandbox", person: Person, bank: str) -> None:
+    assert sandbox.request("POST", "/v1/browser/page/navigate", json={"url": bank}).status_code == 200
+    state = person.control("private")
+    assert (state["state"], state["private"], state["you"]["sees"]) == ("human", state["holder"], True)
+    answers = {name: sandbox.request(verb, path, **({"json": body} if body else {})) for name, (verb, path, body) in READS.items()}
+    assert {name: refused(answer) for name, answer in answers.items()} == dict.fromkeys(READS, True)
+    assert person.ask("GET", "/v1/browser/screenshot").status_code == 200, "the holder's own goes on"
+    other = Person(sandbox, "view", "browser")
+    assert refused(other.ask("GET", "/v1/browser/screenshot"))
+    with pytest.raises(InvalidStatus, match="423"), viewing(sandbox, other.headers):
+        pass
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "browser_screenshot", "arguments": {}}}
+    told = sandbox.request("POST", "/mcp", json=call, headers={"Accept": "application/json, text/event-stream"}).text
+    assert '"isError":true' in told.replace(" ", "")
+    assert "private" in told
+    assert sandbox.request("POST", "/v1/control/public").status_code == 403, "a program does not end it"
+    assert person.control("public")["private"] is None
+    assert sandbox.request("GET", "/v1/browser/screenshot").status_code == 200
+
+
+def test_viewers_are_cut_off_and_shown_a_placeholder(sandbox: "Sandbox", person: Person) -> None:
+    watcher = Person(sandbox, "view")
+    stream = f"{sandbox.base_url.replace('http', 'ws')}/stream/socket"
+    with (
+        connect(stream, additional_headers=watcher.headers, proxy=None, max_size=None) as socket,
+        viewing(sandbox, watcher.headers) as viewer,
+    ):
+        socket.send(wire.said(wire.Hello(wire.VERSION, films=False)))
+        until(lambda: socket.recv(timeout=30)[0] == wire.HELLO, 30)
+        person.control("private")
+        _until_rights(socket, wire.HIDDEN)
+        with pytest.raises(Exception, match="private"):
+            until(lambda: viewer.pixel(0, 0) is None, 30)
+        assert person.ask("POST", "/v1/browser/actions", json={"action_type": "MOVE_TO", "x": 9, "y": 9}).status_code == 200
+        person.control("public")
+        assert set(_until_rights(socket, 0)) <= {wire.DESKTOP}, "meanwhile it was shown nothing"
+
+
+def _until_rights(socket: ClientConnection, rights: int) -> list[int]:
+    """The kinds of what comes before the viewer is told its rights."""
+    kinds = []
+    while (message := socket.recv(timeout=30))[:2] != bytes([wire.RIGHTS, rights]):
+        assert isinstance(message, bytes)
+        kinds.append(message[0])
+    return kinds
+
+
+def test_a_client_of_devtools_is_told_nothing_and_finds_its_way_again(sandbox: "Sandbox", person: Person, bank: str) -> None:
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": bank})
+    address = page_of(sandbox)
+    with devtools(sandbox, address) as (client, socket), devtools(sandbox, address) as (_, waiting):
+        for method in ("Page.enable", "Network.enable", "Runtime.enable"):
+            assert "result" in client.command(method)
+        waiting.send(
+            json.dumps({"id": 99, "method": "Runtime.evaluate", "params": {"expression": "new Promise(() => 0)", "awaitPromise": True}})
+        )
+        person.control("private")
+        assert "private" in _answer(waiting, 99)["error"]["message"]
+        looks: dict[str, dict[str, Any]] = {
+            "DOM.getDocument": {},
+            "Page.captureScreenshot": {},
+            "Accessibility.getFullAXTree": {},
+            "Never.heardOf": {},
+        }
+        looks |= {"Runtime.evaluate": {"expression": "1", "throwOnSideEffect": True}}
+        assert all("private" in client.command(method, **more)["error"]["message"] for method, more in looks.items())
+        assert client.command("Page.getFrameTree")["result"]["frameTree"]["frame"]["url"] == "about:blank"
+        with pytest.raises(InvalidStatus, match="423"), devtools(sandbox, address):
+            pass
+        person.ask("POST", "/v1/browser/page/navigate", json={"url": f"{bank}?token=secret"})
+        assert "result" in client.command("Browser.getVersion"), "what came meanwhile has arrived"
+        person.control("release")
+        found = _event(socket, "Page.navigatedWithinDocument")
+        assert found["url"] == f"{bank}?token=secret"
+        assert "result" in client.command("Runtime.evaluate", expression="document.title")
+
+
+def _answer(socket: ClientConnection, number: int) -> dict[str, Any]:
+    while (message := json.loads(socket.recv(timeout=30))).get("id") != number:
+        pass
+    answer: dict[str, Any] = message
+    return answer
+
+
+def _event(socket: ClientConnection, method: str) -> dict[str, Any]:
+    while (message := json.loads(socket.recv(timeout=30))).get("method") != method:
+        pass
+    params: dict[str, Any] = message["params"]
+    return params
+
+
+def test_it_begins_when_a_person_enters_a_password_field_and_ends_with_control(sandbox: "Sandbox", person: Person, bank: str) -> None:
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": bank})
+    sandbox.request("POST", "/v1/browser/page/click", json={"selector": "[name=pass]"})
+    assert not is_private(sandbox), "the agent enters it"
+    sandbox.request("POST", "/v1/browser/page/click", json={"selector": "[name=user]"})
+    with viewing(sandbox, person.headers) as viewer:
+        viewer.point(*USER, 1)
+        viewer.point(*USER)
+        until(lambda: state_of(sandbox)["state"] == "human", 30)
+        assert not is_private(sandbox)
+        viewer.point(*PASSWORD, 1)
+        viewer.point(*PASSWORD)
+        until(lambda: is_private(sandbox), 30)
+        person.control("public")
+        person.control("release")
+        assert not is_private(sandbox)
+        viewer.point(*PASSWORD, 1)
+        viewer.point(*PASSWORD)
+        until(lambda: is_private(sandbox), 30)
+    person.control("release")
+
+
+def test_who_takes_on_a_login_is_private_from_the_start(sandbox: "Sandbox", person: Person) -> None:
+    asked = sandbox.request("POST", "/v1/handoffs", json={"kind": "login", "reason": "Sign in."}).json()["data"]
+    assert person.ask("POST", f"/v1/handoffs/{asked['id']}/claim").status_code == 200
+    assert not is_private(sandbox), "who has not taken control does nothing yet"
+    assert person.control("take")["private"] is not None
+    assert person.ask("POST", f"/v1/handoffs/{asked['id']}/answer", json={"outcome": "done"}).status_code == 200
+    person.control("release")
+    assert not is_private(sandbox)
+
+
+def test_a_film_shows_a_placeholder(sandbox: "Sandbox", person: Person, bank: str, tmp_path: Path) -> None:
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": bank})
+    person.control("private")
+    sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/private.mp4"})
+    until(lambda: duration(sandbox) > 1, 30)
+    sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
+    person.control("release")
+    with av.open(str(film_of(sandbox, "/home/gem/private.mp4", tmp_path))) as film:
+        pictures = [frame.to_image() for frame in film.decode(video=0)]  # type: ignore[no-untyped-call] # the package leaves it out
+    colours = {picture.getpixel((640, 300)) for picture in pictures}
+    assert colours, "there is a film"
+    assert all(sum(colour) < 3 * 70 for colour in colours), "the page is white"
