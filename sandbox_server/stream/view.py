@@ -123,9 +123,12 @@ class View:
         planned = self._planned(frame, now)
         if not planned:
             return planned
-        self._frame += 1
-        self._unsure.append((self._frame, self._looked))
-        return replace(planned, frame=self._frame)
+        self._unsure.append((self._frame + 1, self._looked))
+        return replace(planned, frame=self._frame + 1)
+
+    def sent(self, frame: int) -> None:
+        """The frame of this number is on its way, and the next has the next number; one that is planned and not sent needs a `restart`."""
+        self._frame = frame
 
     def _planned(self, frame: Frame, now: float) -> Plan:
         size = self._fit(frame)

@@ -272,6 +272,7 @@ class Viewer:
             await self._greet(*(plan.size or self._view.size))
         if not plan:
             return
+        self._view.sent(plan.frame)
         started, size = 0.0, 0
         async for message in self._encoders.messages(plan, self._rate.bits):
             started = started or time.monotonic()

@@ -82,11 +82,13 @@ def test_a_menu_that_closes_is_not_sent_again() -> None:
 def test_who_lost_a_frame_on_the_way_is_sent_it_again_and_no_more() -> None:
     view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
     apply(view.plan(framed(image), 0.0), canvas)
+    view.sent(1)
     for number, at in enumerate([(0, 0), (200, 100), (300, 200)]):
         image.paste("red", (*at, at[0] + 20, at[1] + 10))
         view.drawn([(*at, 20, 10)])
         plan = view.plan(framed(image), number / 10)
         assert plan.frame == number + 2
+        view.sent(plan.frame)
         if number < 1:
             apply(plan, canvas)
     view.acked(1)
