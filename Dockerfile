@@ -3,7 +3,7 @@
 
 # What is in the image beside what always is: 1 for yes.
 ARG JUPYTERLAB=1
-ARG CODE_SERVER=0
+ARG CODE_SERVER=1
 
 # --- system: Debian's packages, and the three users ------------------------------------------------------------------
 FROM debian:trixie-slim AS system
@@ -136,7 +136,7 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.c
 
 FROM jupyterlab-${JUPYTERLAB} AS jupyterlab
 
-# --- code-server: VS Code as a page; its native parts are compiled, which takes minutes ---------------------------------
+# --- code-server: VS Code as a page; its native parts are compiled, which takes two minutes, beside the other stages ------
 FROM system AS code-server-0
 RUN mkdir /opt/code-server
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandbox_server.variables import BOOLEAN, KERNEL_NAME, NODE_NAME, SIZE, integer, seconds, variable
+from sandbox_server.variables import BOOLEAN, KERNEL_NAME, NODE_NAME, PORT, SIZE, integer, seconds, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,10 @@ class Code:
     open_files: int = variable("CODE_MAX_OPEN_FILES", integer(64, 1 << 20), 4096, "Files that a process of code may have open.")
     file_bytes: int = variable("CODE_MAX_FILE_BYTES", SIZE, 0, "Size of a file that code may write, in bytes. 0: no limit.")
     editor_idle: float = variable(
-        "EDITOR_IDLE_SECONDS", seconds(60, 31536000), 1800.0, "After how long without use JupyterLab and code-server end."
+        "EDITOR_IDLE_SECONDS", seconds(1, 31536000), 1800.0, "After how long without use code-server ends, and within a minute JupyterLab."
     )
+    jupyterlab_port: int = variable("JUPYTER_LAB_PORT", PORT, 8888, "Loopback port on which the gateway finds JupyterLab.")
+    code_server_port: int = variable("CODE_SERVER_PORT", PORT, 8200, "Loopback port on which the gateway finds code-server.")
     cpu_seconds: int = variable(
         "CODE_CPU_SECONDS",
         integer(0, 1 << 30),

@@ -124,11 +124,11 @@ def run_program(program: Program, account: Account, place: Place | None, report:
     try:
         _leave_the_spawner(program.limits, program.oom_score)
         let_open(program.fds[:STANDARD], account)
-        report = _put_in_place(program.fds, report)
+        report = put_in_place(program.fds, report)
         become(account, place, program.fence)
         _execute(program, stage)
     except Exception as failure:
-        os.write(report, _describe(failure, stage.subject))
+        os.write(report, describe_failure(failure, stage.subject))
     finally:
         os._exit(127)
 
@@ -149,10 +149,10 @@ def run_spare(channel: socket.socket, account: Account, place: Place | None, lim
             told, fds = wire_fds.receive(own)
         if told is not None:
             program = Program(**wire_fds.read_body(fds[0]), fds=tuple(fds[1:]), limits=limits)
-            report = _put_in_place(program.fds, report)
+            report = put_in_place(program.fds, report)
             _execute(program, stage)
     except Exception as failure:
-        os.write(report, _describe(failure, stage.subject))
+        os.write(report, describe_failure(failure, stage.subject))
     finally:
         os._exit(127)
 
@@ -171,7 +171,7 @@ def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, acco
         status = 0
     except Exception as failure:
         with suppress(OSError):  # closed once the worker serves
-            os.write(report, _describe(failure, "process"))
+            os.write(report, describe_failure(failure, "process"))
         sys.excepthook(type(failure), failure, failure.__traceback__)
     finally:
         os._exit(status)
@@ -200,7 +200,7 @@ def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE) ->
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.umask(UMASK)
-    _offer_to_the_oom_killer(oom_score)
+    offer_to_the_oom_killer(oom_score)
     resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
     for name, value in limits.items():
         resource.setrlimit(LIMITS[name], (value, value))
@@ -221,7 +221,7 @@ def _keep_only(channel: socket.socket, report: int) -> int:
     return STANDARD + 1
 
 
-def _put_in_place(fds: Sequence[int], report: int) -> int:
+def put_in_place(fds: Sequence[int], report: int) -> int:
     """Make descriptors 0, 1, 2 and so on of these; gives where the report is then."""
     report, *sources = (_out_of_the_way(fd) for fd in (report, *fds))
     for target, fd in enumerate(sources):
@@ -231,7 +231,7 @@ def _put_in_place(fds: Sequence[int], report: int) -> int:
 
 def _execute(program: Program, stage: _Stage) -> NoReturn:
     stage.subject = "cwd"
-    _enter(program.cwd, program.environment)
+    enter_directory(program.cwd, program.environment)
     if program.fence:
         program.fence.close()
     stage.subject = "program"
@@ -243,14 +243,16 @@ def _out_of_the_way(fd: int) -> int:
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
 
 
-def _offer_to_the_oom_killer(score: int) -> None:
+def offer_to_the_oom_killer(score: int) -> None:
+    """Set how bad this process is (proc_pid_oom_score_adj(5)), where that may be set."""
     with suppress(OSError):
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
         os.write(fd, b"%d" % score)
         os.close(fd)
 
 
-def _enter(cwd: str | None, environment: Mapping[str, str]) -> None:
+def enter_directory(cwd: str | None, environment: Mapping[str, str]) -> None:
+    """Change to a directory, None is the first of the usual ones that there is; raises OSError for one that was named."""
     if cwd is not None:
         os.chdir(cwd)
         return
@@ -260,7 +262,8 @@ def _enter(cwd: str | None, environment: Mapping[str, str]) -> None:
             return
 
 
-def _describe(failure: Exception, subject: str) -> bytes:
+def describe_failure(failure: Exception, subject: str) -> bytes:
+    """Say, as the client of the spawner hears it, why a process could not become what it was to be."""
     number, reason, more = errno.EINVAL, str(failure), {}
     if isinstance(failure, OSError):
         number, reason = failure.errno or errno.EIO, failure.strerror or reason

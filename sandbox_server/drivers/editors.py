@@ -1,9 +1,10 @@
 """Programs by which a person edits in the browser, JupyterLab and code-server: the agent's, started when somebody opens them."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -16,6 +17,7 @@ START_SECONDS = 60.0
 KNOCK_SECONDS = 0.1
 PROBE_SECONDS = 20.0
 SAID_BYTES = 1 << 16
+FRONT = str(Path(__file__).with_name("editor-front.cjs"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Editor:
 
     base: str = ""
     """The path that it has on its port, without the first slash."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What it is told beside the agent's environment."""
 
     @property
     def path(self) -> str:
@@ -45,12 +49,12 @@ class Editor:
         return f"/proxy/{self.port}/{self.base}"
 
 
-def jupyterlab(kernels: str, workspace: str, idle_seconds: float) -> Editor:
+def jupyterlab(port: int, kernels: str, workspace: str, idle_seconds: float) -> Editor:
     """JupyterLab; the kernels whose connection files are in `kernels` are in its list."""
     options = {
         "ServerApp.base_url": "/jupyter/",
         "ServerApp.ip": "127.0.0.1",
-        "ServerApp.port": "8888",
+        "ServerApp.port": str(port),
         "ServerApp.port_retries": "0",
         "ServerApp.root_dir": workspace,
         "ServerApp.open_browser": "False",
@@ -67,17 +71,17 @@ def jupyterlab(kernels: str, workspace: str, idle_seconds: float) -> Editor:
     }
     program = "/opt/jupyterlab/bin/python"
     argv = [program, "-I", "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
-    return Editor("jupyter", "JupyterLab", 8888, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1", "jupyter/")
+    return Editor("jupyter", "JupyterLab", port, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1", "jupyter/")
 
 
-def code_server(workspace: str, idle_seconds: float) -> Editor:
+def code_server(port: int, workspace: str, idle_seconds: float) -> Editor:
     """code-server, which is VS Code."""
     script = "/opt/code-server/out/node/entry.js"
-    options = ["--bind-addr=127.0.0.1:8200", "--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
-    options += ["--trusted-origins=localhost:8200"]  # which is how a preview calls it
-    idle = f"--idle-timeout-seconds={max(60, idle_seconds):.0f}"
-    argv = ["/opt/node/24/bin/node", script, *options, "--disable-getting-started-override", idle, workspace]
-    return Editor("code-server", "code-server", 8200, script, argv, "CODE_SERVER=1")
+    options = [f"--bind-addr=127.0.0.1:{port}", "--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
+    options += [f"--trusted-origins=localhost:{port}"]  # which is how a preview calls it
+    argv = ["/opt/node/24/bin/node", "--require", FRONT, script, *options, "--disable-getting-started-override", workspace]
+    told = {"EDITOR_FRONT": f"{port} {idle_seconds:.0f}"}
+    return Editor("code-server", "code-server", port, script, argv, "CODE_SERVER=1", environment=told)
 
 
 class Editors:
@@ -139,7 +143,7 @@ class Editors:
             raise Unavailable(f"{editor.title} is not in this image", hint=hint, name=editor.name)
         said = Capture(SAID_BYTES)
         output = PipeReader(said.take)
-        env = {SESSION: f"editor:{editor.name}"}
+        env = {**editor.environment, SESSION: f"editor:{editor.name}"}
         process = await self._processes.start(editor.argv, env=env, stdout=output.theirs, stderr=output.theirs, on_exit="kill")
         output.release()
         self._running[editor.name] = process, output

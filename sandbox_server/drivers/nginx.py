@@ -1,5 +1,6 @@
-"""The one part of the gateway's configuration that depends on the settings: where it listens."""
+"""What of the gateway's configuration depends on the settings: where it listens, and where the editors do."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sandbox_server.settings import Gateway
@@ -19,3 +20,8 @@ def listen(settings: Gateway, *, has_ipv6: bool) -> str:
     if settings.ipv6 and has_ipv6:
         lines.append(f"listen [{settings.ipv6}]:{settings.port} ipv6only=on;")
     return "\n".join([*lines, f"client_max_body_size {settings.max_body_bytes};", ""])
+
+
+def upstreams(ports: Mapping[str, int]) -> str:
+    """Write the `upstream` blocks of the editors, by name and loopback port, which nginx reads as it starts, whether they run or not."""
+    return "".join(f"upstream {name} {{ server 127.0.0.1:{port} max_fails=0; }}\n" for name, port in ports.items())

@@ -4,8 +4,9 @@ A small root daemon of the standard library. A client asks for one process per c
 from it how the process started and how it ended; closing the connection ends the process. See `wire_fds` for the
 messages and `process` for the client.
 
-Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score"}`, or
-`{"worker": true, "user"}` for a file worker, whose socket comes with the reply.
+Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score", "template", "like"}`,
+or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `template` gives a program a name, by which it is
+asked to fork what is to be `like` it (`templates`).
 Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
 A client may send `{"kill": signal, "group": bool}` at any time between.
 """
@@ -18,6 +19,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from sandbox_server.drivers import child, wire_fds
@@ -29,6 +31,7 @@ from sandbox_server.drivers.listening import peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.spare import Spares
 from sandbox_server.drivers.spawned import Spawned, ending
+from sandbox_server.drivers.templates import NOBODY, NoTemplateError, Templates
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 from sandbox_server.paths import Paths
 
@@ -70,6 +73,8 @@ class Spawner:
         self._limits = limits or {}
         self._private = private
         self._spares = Spares(accounts["agent"], seat, self._limits) if spare else None
+        self._templates = Templates(accounts["agent"])
+        self._unborn: list[Spawned] = []
         self._waiting: list[tuple[Spawned, list[int]]] = []
         self._poller = Poller()
         self._children: dict[int, Spawned] = {}
@@ -186,6 +191,8 @@ class Spawner:
                 raise MalformedMessageError("one connection starts one process")
             request = wire_fds.read_body(fds[0])
             self._fork(connection, request, fds[1:])
+        except NoTemplateError as error:
+            self._refuse(connection, error.errno or errno.ENOENT, str(error.strerror), "template")
         except OSError as error:
             if self._seat and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # so says fork in a namespace that ends
                 return False
@@ -194,9 +201,9 @@ class Spawner:
             self._refuse(connection, errno.EINVAL, f"malformed request: {error}")
         return True
 
-    def _refuse(self, connection: Spawned, number: int, message: str) -> None:
+    def _refuse(self, connection: Spawned, number: int, message: str, subject: str = "request") -> None:
         connection.failed = True
-        self._reply(connection, {"error": number, "message": message, "subject": "request"})
+        self._reply(connection, {"error": number, "message": message, "subject": subject})
 
     def _fork(self, connection: Spawned, request: Message, fds: list[int]) -> None:
         user = request.get("user", "agent")
@@ -207,17 +214,25 @@ class Spawner:
             own = connection.worker[1]
             if place:
                 connection.describe(account)
-            enter = partial(child.run_worker, self._serve_files, own, account, place)
+            self._fork_to(connection, partial(child.run_worker, self._serve_files, own, account, place))
+            return
+        connection.kept = request.get("on_disconnect", "kill") == "keep"
+        connection.ends_group = request.get("on_exit", "keep") == "kill"
+        program = self._program(request, account, fds)
+        if place:
+            connection.describe(account, program)
+        if "like" in request:
+            self._await_birth(connection, self._templates.fork(request["like"], program))
+        elif "template" in request:
+            with self._templates.open(request["template"]) as channel:
+                program = replace(program, fds=(*program.fds[: child.STANDARD], channel.fileno()))
+                self._fork_to(connection, partial(child.run_program, program, account, place))
+        elif self._spares and user == "agent" and (spare := self._spares.take(program)):
+            self._watch_start(connection, spare.pid, spare.report)
         else:
-            connection.kept = request.get("on_disconnect", "kill") == "keep"
-            connection.ends_group = request.get("on_exit", "keep") == "kill"
-            program = self._program(request, account, fds)
-            if place:
-                connection.describe(account, program)
-            if self._spares and user == "agent" and (spare := self._spares.take(program)):
-                self._watch_start(connection, spare.pid, spare.report)
-                return
-            enter = partial(child.run_program, program, account, place)
+            self._fork_to(connection, partial(child.run_program, program, account, place))
+
+    def _fork_to(self, connection: Spawned, enter: Callable[[int], object]) -> None:
         readable, writable = os.pipe()
         try:
             pid = os.fork()
@@ -230,6 +245,34 @@ class Spawner:
         finally:
             os.close(writable)
         self._watch_start(connection, pid, readable)
+
+    def _await_birth(self, connection: Spawned, report: int) -> None:
+        connection.report = report
+        self._unborn.append(connection)
+        self._poller.watch(report, partial(self._on_birth, connection))
+
+    def _on_birth(self, connection: Spawned) -> None:
+        """Take for our own what a template has forked, or learn that it has not."""
+        try:
+            pid = self._templates.born(connection.report, self._children)
+        except BlockingIOError:
+            return
+        self._unborn.remove(connection)
+        self._poller.unwatch(connection.report)
+        if pid == NOBODY:
+            os.close(connection.report)
+            connection.report = -1
+            self._refuse(connection, errno.ENOENT, "it did not fork", "template")
+            return
+        self._watch_start(connection, pid, connection.report)
+        if connection.sock.fileno() < 0:  # it hung up meanwhile
+            self._signal(connection, signal.SIGKILL)
+
+    def _claim(self, pid: int) -> Spawned | None:
+        """Whose the child is that has ended; one that a template forked may not have been noticed before."""
+        for connection in [] if pid in self._children else list(self._unborn):
+            self._on_birth(connection)
+        return self._children.pop(pid, None)
 
     def _watch_start(self, connection: Spawned, pid: int, readable: int) -> None:
         connection.pid, connection.report = pid, readable
@@ -327,7 +370,7 @@ class Spawner:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 if ended is None:
                     return
-                if connection := self._children.pop(ended.si_pid, None):
+                if connection := self._claim(ended.si_pid):
                     self._finish(connection, connection.reap(self._seat))
                 else:
                     os.waitpid(ended.si_pid, 0)

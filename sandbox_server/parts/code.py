@@ -50,7 +50,8 @@ def part(shared: Shared) -> Part:
 def _editors(shared: Shared) -> tuple[Editor, ...]:
     settings = shared.settings
     workspace, idle = settings.agent.workspace, settings.code.editor_idle
-    return jupyterlab(f"{settings.paths.kernels}/known", workspace, idle), code_server(workspace, idle)
+    lab = jupyterlab(settings.code.jupyterlab_port, f"{settings.paths.kernels}/known", workspace, idle)
+    return lab, code_server(settings.code.code_server_port, workspace, idle)
 
 
 def _limits(shared: Shared) -> dict[str, int]:

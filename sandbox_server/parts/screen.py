@@ -65,6 +65,7 @@ def part(shared: Shared) -> Part:
     devtools = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json"), hidden)
     recordings = PageRecordings(owner, files, hidden)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
+    shared.desktop, shared.downloads = desktop, downloads
     session, uploads, elements = BrowserSession(owner), Uploads(files, paths.spool), Elements()
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     shared.activity.recordings.extend((lambda: display.recording, lambda: recordings.recording))

@@ -149,7 +149,7 @@ async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], Ma
     except OSError as error:
         _log.error("UDP port %d cannot be had: %s", stream.udp_port, error)
         return None
-    host, port = stream.udp_address
+    host, port = stream.udp_address or ("", 0)
     return lambda reached: through(door, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
 
 

@@ -88,3 +88,4 @@ def test_the_hook_for_readiness_is_a_program_only_where_it_is_set(settings: Sett
 def test_the_gateway_is_told_where_to_listen(settings: Settings, tmp_path: Path) -> None:
     link(settings)
     assert "listen 0.0.0.0:8080;" in (tmp_path / "run/nginx/listen.conf").read_text()
+    assert "127.0.0.1:8888 " in (tmp_path / "run/nginx/upstreams.conf").read_text()

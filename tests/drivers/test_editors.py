@@ -2,13 +2,15 @@
 
 import socket
 import sys
+from contextlib import suppress
 
 import anyio
 import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.drivers.editors import Editor, Editors, code_server, jupyterlab
+from sandbox_server.drivers.editors import FRONT, Editor, Editors, code_server, jupyterlab
 from sandbox_server.drivers.process import Processes
+from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -60,11 +62,71 @@ async def test_one_that_is_disabled_or_unknown_is_not_found(processes: Processes
 
 
 def test_each_has_a_place_of_its_own_and_ends_when_it_is_idle() -> None:
-    lab, code = jupyterlab("/kernels", "/home/gem", 900), code_server("/home/gem", 900)
+    lab, code = jupyterlab(8888, "/kernels", "/home/gem", 900), code_server(8200, "/home/gem", 900)
 
     assert (lab.path, code.path) == ("/jupyter/", "/code-server/")
     assert "--ServerApp.shutdown_no_activity_timeout=900" in lab.argv
-    assert "--idle-timeout-seconds=900" in code.argv
+    assert (code.environment, FRONT in code.argv) == ({"EDITOR_FRONT": "8200 900"}, True)
     assert (lab.preview, code.preview) == ("/proxy/8888/jupyter/", "/proxy/8200/")
     assert lab.port != code.port
     assert sys.executable not in (lab.argv[0], code.argv[0])
+
+
+LISTEN = """
+const { createServer } = require("node:http");
+const server = createServer((_, answer) => answer.end("welcome"));
+server.on("upgrade", (_, socket) => {
+  socket.write("HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: x\\r\\nConnection: upgrade\\r\\n\\r\\n");
+  socket.on("end", () => socket.end()).resume();
+  setTimeout(() => socket.write("later"), 2500);
+});
+server.listen(Number(process.argv[1]), "127.0.0.1");
+createServer((_, answer) => answer.end("an extension")).listen(Number(process.argv[2]), "127.0.0.1");
+"""
+
+
+def fronted(idle_seconds: int, other: int) -> Editor:
+    """A server behind the front, and another one in its process."""
+    port = free_port()
+    argv = ["node", "--require", FRONT, "-e", LISTEN, str(port), str(other)]
+    return Editor("one", "One", port, "/bin/sh", argv, "ONE=1", environment={"EDITOR_FRONT": f"{port} {idle_seconds}"})
+
+
+async def answered(port: int, host: str, *headers: str) -> bytes:
+    """The first of what a server answers to a name."""
+    async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+        await stream.send("\r\n".join(["GET / HTTP/1.1", f"Host: {host}", *(headers or ["Connection: close"]), "", ""]).encode())
+        received = b""
+        with suppress(anyio.EndOfStream):
+            while True:
+                received += await stream.receive()
+        return received
+
+
+async def test_a_page_that_made_up_a_name_is_refused_whatever_it_asks_for(processes: Processes) -> None:
+    one = fronted(600, other := free_port())
+    upgrade = ("Connection: upgrade", "Upgrade: websocket")
+    async with Editors(processes, [one]) as editors:
+        with anyio.fail_after(60):
+            await editors.start("one")
+            own = [await answered(one.port, name) for name in (f"localhost:{one.port}", "localhost", "127.0.0.1:1")]
+            foreign = [await answered(one.port, "evil.example", *more) for more in ((), upgrade)]
+            foreign.append(await answered(one.port, "localhost.evil.example"))
+            beside = await answered(other, "evil.example")
+
+    assert [b"welcome" in said for said in own] == [True] * 3
+    assert [said.split(b" ")[1] for said in foreign] == [b"403"] * 3
+    assert not any(b"welcome" in said for said in foreign)
+    assert b"an extension" in beside
+
+
+async def test_it_ends_when_nobody_uses_it_and_not_while_somebody_is_connected(processes: Processes) -> None:
+    one = fronted(1, free_port())
+    async with Editors(processes, [one]) as editors:
+        with anyio.fail_after(60):
+            await editors.start("one")
+            async with await anyio.connect_tcp("127.0.0.1", one.port) as stream:
+                await stream.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+                assert b" 101 " in await stream.receive()
+                assert await stream.receive() == b"later"  # than it would have ended
+            await until(lambda: not editors.runs(one))

@@ -1,8 +1,8 @@
-"""The gateway's `listen` directives."""
+"""The directives of the gateway that depend on settings."""
 
 from pathlib import Path
 
-from sandbox_server.drivers.nginx import has_ipv6, listen
+from sandbox_server.drivers.nginx import has_ipv6, listen, upstreams
 from sandbox_server.settings import Gateway
 
 
@@ -20,3 +20,10 @@ def test_ipv6_is_there_when_an_interface_has_an_address(tmp_path: Path) -> None:
     assert not has_ipv6(str(tmp_path))
     (tmp_path / "if_inet6").write_text("00000000000000000000000000000001 01 80 10 80       lo\n")
     assert has_ipv6(str(tmp_path))
+
+
+def test_an_editor_is_where_it_is_said() -> None:
+    found = upstreams({"jupyter": 9001, "code-server": 8200})
+
+    assert "upstream jupyter { server 127.0.0.1:9001 " in found
+    assert "upstream code-server { server 127.0.0.1:8200 " in found

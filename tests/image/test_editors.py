@@ -1,12 +1,16 @@
 """JupyterLab and code-server through the gateway."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from websockets.sync.client import connect
 
 from tests.image.container import Sandbox, until
+
+JUPYTERLAB_LOOKS_SECONDS = 60
+"""How often JupyterLab looks whether it is idle."""
 
 
 def lab(sandbox: Sandbox, path: str) -> Any:
@@ -22,6 +26,31 @@ def started(sandbox: Sandbox) -> Sandbox:
     answer = sandbox.request("POST", "/v1/editors/jupyter/start")
     assert answer.status_code == 200, answer.text
     return sandbox
+
+
+@pytest.fixture(scope="module")
+def code(sandbox: Sandbox) -> Sandbox:
+    """A sandbox in which code-server runs."""
+    answer = sandbox.request("POST", "/v1/editors/code-server/start")
+    assert answer.status_code == 200, answer.text
+    return sandbox
+
+
+@pytest.fixture(scope="module", autouse=True)
+def idle(sandbox_with: Callable[..., Sandbox]) -> Sandbox:
+    """A sandbox in which both were started, JupyterLab on a port of its own, and are not used: JupyterLab takes its time to end."""
+    sandbox = sandbox_with(env={"EDITOR_IDLE_SECONDS": "1", "JUPYTER_LAB_PORT": "9001"})
+    for name in ("jupyter", "code-server"):
+        answer = sandbox.request("POST", f"/v1/editors/{name}/start")
+        assert answer.status_code == 200, answer.text
+    assert sandbox.request("GET", "/jupyter/api").status_code == 200
+    assert "jupyter" in running(sandbox)
+    return sandbox
+
+
+def running(sandbox: Sandbox) -> set[str]:
+    """The editors that run."""
+    return {editor["name"] for editor in sandbox.request("GET", "/v1/editors").json()["data"]["editors"] if editor["running"]}
 
 
 def test_a_program_is_told_how_to_start_an_editor_that_does_not_run(sandbox: Sandbox) -> None:
@@ -50,12 +79,10 @@ def test_a_browser_is_led_to_jupyterlab_at_an_address_of_its_own(started: Sandbo
     assert (own.status_code, "version" in own.json()) == (200, True)
 
 
-def test_what_is_not_in_the_image_says_how_to_have_it(sandbox: Sandbox) -> None:
+def test_both_editors_are_in_the_image(sandbox: Sandbox) -> None:
     listed = sandbox.request("GET", "/v1/editors").json()["data"]["editors"]
-    [code] = [editor for editor in listed if editor["name"] == "code-server"]
-    answer = sandbox.request("POST", "/v1/editors/code-server/start") if not code["installed"] else None
 
-    assert answer is None or (answer.status_code, "CODE_SERVER=1" in answer.json()["hint"]) == (503, True)
+    assert {editor["name"]: editor["installed"] for editor in listed} == {"jupyter": True, "code-server": True}
 
 
 def test_the_editors_are_behind_the_gateway_s_sign_in(started: Sandbox) -> None:
@@ -88,9 +115,24 @@ def test_the_lab_is_the_page_that_a_browser_gets(started: Sandbox) -> None:
     assert (page.status_code, "JupyterLab" in page.text) == (200, True)
 
 
-def test_a_page_of_another_name_cannot_reach_jupyterlab_directly(started: Sandbox) -> None:
-    asked = started.run(
-        "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Host: evil.example", "http://127.0.0.1:8888/jupyter/api"
-    )
+def test_code_server_is_the_page_that_a_program_and_a_preview_get(code: Sandbox) -> None:
+    page = code.request("GET", "/code-server/?folder=/home/gem")
+    ticket = code.request("POST", "/tickets", json={"path_prefix": "/proxy/8200", "scopes": ["code"]}).json()["ticket"]
+    preview = code.http.get(f"{code.base_url}/proxy/8200/healthz?ticket={ticket}", headers={"X-Forwarded-Host": "8200-preview.localhost"})
 
-    assert asked.stdout == "403"
+    assert (page.status_code, "vscode-workbench-web-configuration" in page.text) == (200, True)
+    assert (preview.status_code, "status" in preview.json()) == (200, True)
+
+
+@pytest.mark.parametrize("port", [8888, 8200])
+@pytest.mark.parametrize("more", [(), ("-H", "Connection: upgrade", "-H", "Upgrade: websocket")])
+def test_a_page_of_another_name_cannot_reach_an_editor_directly(started: Sandbox, code: Sandbox, port: int, more: tuple[str, ...]) -> None:
+    status = ("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}")
+    address = f"http://127.0.0.1:{port}/jupyter/api"
+
+    assert started.run(*status, *more, "-H", "Host: evil.example", address).stdout == "403"
+    assert code.run(*status, address).stdout != "403"
+
+
+def test_editors_that_nobody_uses_end(idle: Sandbox) -> None:
+    until(lambda: running(idle) == set(), JUPYTERLAB_LOOKS_SECONDS + 30)

@@ -101,7 +101,7 @@ def test_a_fork_bomb_that_outlives_its_kernel_is_over_with_it(own: Sandbox) -> N
 
 def test_a_relay_that_is_killed_is_replaced_and_no_variable_is_lost(own: Sandbox) -> None:
     run(own, "x = 41")
-    killed = own.run("pkill", "-KILL", "-f", "[k]ernels/relay.py")
+    killed = own.run("pkill", "-KILL", "-f", "[k]ernels/relay")
     result = run(own, "x + 1")
 
     assert killed.code == 0
@@ -109,7 +109,7 @@ def test_a_relay_that_is_killed_is_replaced_and_no_variable_is_lost(own: Sandbox
 
 
 def test_who_uses_up_the_memory_is_ended_and_nobody_else(own: Sandbox) -> None:
-    relay = "pgrep -f [k]ernels/relay.py"
+    relay = "pgrep -f [k]ernels/relay"
     run(own, "x = 41")
     before = own.run("bash", "-c", relay)
     result = run(own, HOGS, timeout=120, session_id="hogs")
@@ -159,3 +159,27 @@ def test_without_jupyter_no_kernel_runs_and_the_answer_says_why(start_sandbox: C
 
     assert (answer.status_code, "disabled" in answer.json()["message"]) == (503, True)
     until(lambda: without.exec("pgrep", "-f", "kernels/launch").code == 1)
+
+
+def test_a_kernel_of_each_call_s_own_is_forked_and_knows_nothing_of_the_one_before(sandbox: Sandbox) -> None:
+    body = {"language": "python", "code": "import os; print(os.getppid(), open('/proc/self/cmdline').read()[:14], 'x' in globals()); x = 1"}
+    said = [sandbox.request("POST", "/v1/code/execute", json=body).json()["data"]["stdout"] for _ in range(2)]
+
+    assert said == ["0 kernels/kernel False\n"] * 2
+
+
+def test_a_forked_kernel_that_is_isolated_is_kept_from_what_its_policy_says(sandbox: Sandbox) -> None:
+    code = "print(open('/proc/self/cmdline').read()[:16]); open('/home/gem/not-allowed', 'w')"
+    body = {"language": "python", "code": code, "isolation": {"write": {"allow": ["/tmp"]}}}
+    result = sandbox.request("POST", "/v1/code/execute", json=body).json()["data"]
+
+    assert (result["stdout"], result["outputs"][-1]["ename"]) == ("kernels/isolated\n", "PermissionError")
+
+
+def test_what_pip_installs_is_found_by_the_next_kernel(sandbox: Sandbox) -> None:
+    code = "import site; from pathlib import Path; own = Path(site.getusersitepackages()); own.mkdir(parents=True, exist_ok=True)"
+    run(sandbox, f"{code}; (own / 'installed_since.py').write_text('x = 42')", session_id="installs")
+    found = sandbox.request("POST", "/v1/code/execute", json={"language": "python", "code": "import installed_since as i; print(i.x)"})
+    sandbox.request("DELETE", "/v1/jupyter/sessions/installs")
+
+    assert found.json()["data"]["stdout"] == "42\n"

@@ -18,6 +18,12 @@ FIELD = "<title>-</title><textarea style='position:fixed;inset:0;background:rgb(
 
 @pytest.fixture(scope="module")
 def browser(sandbox: Sandbox) -> Iterator[Browser]:
+    with browser_for(sandbox) as launched:
+        yield launched
+
+
+@contextmanager
+def browser_for(sandbox: Sandbox) -> Iterator[Browser]:
     """A browser of the person's own, to which the sandbox is as good as encrypted."""
     arguments = ["--no-sandbox", "--disable-dev-shm-usage", f"--unsafely-treat-insecure-origin-as-secure={sandbox.base_url}"]
     with sync_playwright() as playwright:
@@ -27,7 +33,7 @@ def browser(sandbox: Sandbox) -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, sandbox: Sandbox, query: str = "", **context: Any) -> Iterator[Page]:
+def opened(browser: Browser, sandbox: Sandbox, query: str = "", language: str = "en", **context: Any) -> Iterator[Page]:
     """The page of somebody who signed in, who lets go at the end; an error of its scripts fails the test."""
     with browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | context)) as made:
         page = made.new_page()
@@ -35,7 +41,7 @@ def opened(browser: Browser, sandbox: Sandbox, query: str = "", **context: Any) 
         expect.set_options(timeout=PATIENCE_MS)
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(f"{sandbox.base_url}/view?lang=en&api_key={sandbox.api_key}{query}")
+        page.goto(f"{sandbox.base_url}/view?lang={language}&api_key={sandbox.api_key}{query}")
         page.locator("main[data-picture=connected]").wait_for()
         yield page
         if page.locator("#driver").inner_text() == "You drive":

@@ -27,7 +27,7 @@ from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.nginx import listen
+from sandbox_server.drivers.nginx import listen, upstreams
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
@@ -213,6 +213,7 @@ class Gateway:
             file.write_text(text.replace("/opt/tandem/", f"{ROOT}/"))
         (run / "nginx/components").symlink_to(self.folder / "nginx/components")
         (run / "nginx/listen.conf").write_text(listen(GatewaySettings(port=self.port, ipv4="127.0.0.1"), has_ipv6=False))
+        (run / "nginx/upstreams.conf").write_text(upstreams({"jupyter": 8888, "code-server": 8200}))
 
     def send(self, raw: bytes) -> bytes:
         """Send bytes as they are; everything that comes back until the connection closes."""

@@ -1,11 +1,15 @@
 """Who is let in: whoever the gateway says may look; what they send counts if they may act."""
 
+import socket as socketlib
+
 import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
+from sandbox_server.settings import Stream
 from sandbox_server.stream import wire
 from sandbox_server.stream.app import UNSUPPORTED, create
 from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.transport.signals import INVITED
 from tests.drivers.x11.conftest import XServer
 
 # Xlib leaves the socket to the garbage collector where it could not connect.
@@ -43,6 +47,33 @@ def test_what_is_no_message_closes_the_socket_and_says_why(xserver: XServer, mes
         while (sent := socket.receive())["type"] != "websocket.close":
             continue
     assert sent["code"] == UNSUPPORTED
+
+
+def free_port() -> int:
+    with socketlib.socket(socketlib.AF_INET, socketlib.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
+def test_viewers_are_invited_to_datagrams_where_the_port_is_set_alone(xserver: XServer, opened: bool) -> None:
+    stream = Stream(udp_port=free_port() if opened else 0)
+    app = create(xserver.name, "/nonexistent", stream)
+    with TestClient(app) as client, client.websocket_connect("/stream/socket", headers=VIEW) as socket:
+        socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
+        while socket.receive_bytes()[0] != wire.HELLO:
+            continue
+        assert (socket.receive_bytes() == wire.signal(INVITED)) == opened
+
+
+def test_a_port_that_cannot_be_had_is_done_without(xserver: XServer, caplog: pytest.LogCaptureFixture) -> None:
+    with socketlib.socket(socketlib.AF_INET, socketlib.SOCK_DGRAM) as taken:
+        taken.bind(("0.0.0.0", 0))
+        app = create(xserver.name, "/nonexistent", Stream(udp_port=taken.getsockname()[1]))
+        with TestClient(app) as client:
+            assert client.get("/healthz").status_code == 200
+    assert "cannot be had" in caplog.text
 
 
 def test_the_process_is_healthy_without_a_desktop() -> None:

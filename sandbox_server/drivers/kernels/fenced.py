@@ -6,17 +6,19 @@ listens on are made before the fence is up, and it is given them as open descrip
 Where something cannot be held back it says so as JSON on the error output, and exits with `REFUSED`.
 """
 
+import errno
 import json
 import os
 import pwd
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sandbox_server.drivers.fence import policy
 from sandbox_server.drivers.fence.__main__ import REFUSED
 from sandbox_server.drivers.fence.fence import Fence, FenceError
+from sandbox_server.drivers.kernels import launch
 
 CHANNELS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 BACKLOG = 16
@@ -27,6 +29,28 @@ _PROFILE = ("security", "log", "pid", "startup")
 def main(arguments: Sequence[str]) -> int:
     """Become the kernel; returns only where that cannot be."""
     private, encoded, connection_file, program, script, packages = arguments
+
+    def execute(fence: Fence, connection: int) -> None:
+        try:
+            os.execve(program, [program, script, packages, str(connection)], fence.environment(os.environ) | _own(os.environ))
+        except OSError as error:
+            reason = f"{program} cannot be executed: {error.strerror}"
+            raise FenceError(error.errno or errno.EACCES, reason, "read.allow") from None
+
+    return _enclose(private, encoded, connection_file, execute)
+
+
+def become(private: str, encoded: str, connection_file: str) -> int:
+    """Be the kernel, in a process that a `template` has forked."""
+
+    def run(fence: Fence, connection: int) -> None:
+        os.environ.update(fence.environment(os.environ))
+        launch.become(str(connection))
+
+    return _enclose(private, encoded, connection_file, run)
+
+
+def _enclose(private: str, encoded: str, connection_file: str, then: Callable[[Fence, int], None]) -> int:
     home = pwd.getpwuid(os.getuid()).pw_dir
     connection = _connection(connection_file)
     for name in _PROFILE:
@@ -36,13 +60,11 @@ def main(arguments: Sequence[str]) -> int:
         fence.separate(lambda: None)
         os.chdir(os.getcwd())
         fence.close()
-        os.execve(program, [program, script, packages, str(connection)], fence.environment(os.environ) | _own(os.environ))
+        then(fence, connection)
     except FenceError as error:
-        refusal = {"error": error.errno, "field": error.field, "message": error.strerror}
-    except OSError as error:
-        refusal = {"error": error.errno, "field": "read.allow", "message": f"{program} cannot be executed: {error.strerror}"}
-    sys.stderr.write(json.dumps(refusal))
-    return REFUSED
+        sys.stderr.write(json.dumps({"error": error.errno, "field": error.field, "message": error.strerror}))
+        return REFUSED
+    return 0
 
 
 def _connection(path: str) -> int:

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgument, NotFound, PermissionDenied, Unavailable
 from sandbox_server.core.tasks import Tasks
@@ -18,25 +18,18 @@ from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.fence.__main__ import REFUSED
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, Tail
+from sandbox_server.drivers.kernels.nursery import NAME_ROOM, Nursery
 from sandbox_server.drivers.kernels.relayed import Relayed
 from sandbox_server.drivers.pipes import PipeReader
-from sandbox_server.drivers.process import Processes, not_isolated
+from sandbox_server.drivers.process import Process, Processes, not_isolated
 
 PACKAGES = "/opt/kernel"
 """Below it, by version, is what runs a notebook's code."""
 DEFAULT = "python3"
 SCRIPT = str(Path(__file__).with_name("launch.py"))
 FENCED = "sandbox_server.drivers.kernels.fenced"
-NAME_ROOM = 160
-"""Bytes of a session's name that can be told of a kernel."""
 START_SECONDS = 60.0
 PROBE_SECONDS = 20.0
-WARM_AFTER = 1.5
-"""Seconds after the server's start in which nothing is kept ready: the desktop and the browser start then."""
-
-HASTEN_AFTER = 0.5
-"""Seconds that a caller waits for a kernel that is only starting, at the lowest priority, before another is started for him."""
-
 _FIND = """
 for packages in "$1"/*/; do
   version=$(basename "$packages")
@@ -121,6 +114,7 @@ class Kernels:
         self._warm = warm and enabled
         self._enabled = enabled
         self._ready: asyncio.Task[Kernel] | None = None
+        self._nursery: Nursery | None = None
         self._relay: Relayed | None = None
         self._opening = asyncio.Lock()
         self._opened = AsyncExitStack()
@@ -144,41 +138,26 @@ class Kernels:
         """
         python = await self._known(name)
         if isolation:
-            return await self._start(python, isolation=isolation, directory=directory)
+            return await self._start(python, isolation, directory)
         default = await self.pythons.get(self.default)
         if self._warm and python == default and (kernel := await self._take_ready(python)):
             return kernel
         return await self._start(python)
 
     async def _take_ready(self, python: Python) -> Kernel | None:
-        """Give the kernel that is kept ready, or one that is ready sooner; None where that has ended."""
+        """Give the kernel that is kept ready; None where that has ended."""
         ready, self._ready = self._ready, None
         try:
-            if ready and not ready.done():
-                ready = await self._hasten(ready, python)
-            kernel = await ready if ready else None
+            kernel = await asyncio.shield(ready) if ready else None
             return kernel if kernel and kernel.exit is None else None
+        except asyncio.CancelledError:
+            self._ready = ready
+            raise
         except (Failure, KernelEnded):
             _log.warning("the kernel that was kept ready is gone", exc_info=True)
             return None
         finally:
             self._ready = self._ready or self._keep_ready(python)
-
-    async def _hasten(self, ready: asyncio.Task[Kernel], python: Python) -> asyncio.Task[Kernel]:
-        """Wait for a kernel that gives way to everything else, but not for long: on a busy machine another is ready sooner."""
-        started = [ready]
-        try:
-            if not (await asyncio.wait(started, timeout=HASTEN_AFTER))[0]:
-                started.append(self._tasks.start(self._start(python), name="starting a kernel at once"))
-                await asyncio.wait(started, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            self._ready, *others = started
-            for other in others:
-                other.cancel()
-            raise
-        first = next(task for task in started if task.done())
-        self._ready = next((task for task in started if task is not first), None)
-        return first
 
     async def _known(self, name: str) -> Python:
         if not self._enabled:
@@ -186,27 +165,18 @@ class Kernels:
         return await self.pythons.get(name)
 
     async def _warm_up(self) -> None:
-        await asyncio.sleep(WARM_AFTER)
-        if self._ready is None:
-            self._ready = self._keep_ready(await self.pythons.get(self.default))
+        python = await self.pythons.get(self.default)
+        self._ready = self._ready or self._keep_ready(python)
 
     def _keep_ready(self, python: Python) -> asyncio.Task[Kernel]:
-        return self._tasks.start(self._start(python, background=True), name="starting a kernel")
+        return self._tasks.start(self._start(python), name="starting a kernel")
 
-    async def _start(
-        self, python: Python, *, background: bool = False, isolation: IsolationPolicy | None = None, directory: str | None = None
-    ) -> Kernel:
+    async def _start(self, python: Python, isolation: IsolationPolicy | None = None, directory: str | None = None) -> Kernel:
         relay, tail, key = await self.relayed(), Tail(), secrets.token_hex(6)
         file = str((await relay.prepare("open", kernel=key))["file"])
         said = PipeReader(tail.take)
-        argv = [python.program, SCRIPT, python.packages, file]
-        if isolation:
-            argv = [sys.executable, "-I", "-m", FENCED, self._private, json.dumps(asdict(isolation)), file, *argv[:-1]]
-        env = {SESSION: "jupyter:".ljust(NAME_ROOM, " ")} | ({"TANDEM_WARM": "1"} if background else {})
         try:
-            process = await self._processes.start(
-                argv, cwd=directory, env=env, stdout=said.theirs, stderr=said.theirs, on_exit="kill", limits=self._limits
-            )
+            process = await self._begin(python, isolation, file, cwd=directory, stdout=said.theirs, stderr=said.theirs)
         except (NotFound, PermissionDenied) as error:
             said.close()
             if directory:
@@ -228,6 +198,17 @@ class Kernels:
             raise
         return kernel
 
+    async def _begin(self, python: Python, isolation: IsolationPolicy | None, file: str, **options: Any) -> Process:
+        """Start its process: forked where that makes no difference but in time, else by itself."""
+        role, instead = ["kernels/kernel", file], [python.program, SCRIPT, python.packages, file]
+        if isolation:
+            private = [self._private, json.dumps(asdict(isolation)), file]
+            role, instead = ["kernels/isolated", *private], [sys.executable, "-I", "-m", FENCED, *private, *instead[:-1]]
+        options |= {"env": {SESSION: "jupyter:".ljust(NAME_ROOM, " ")}, "on_exit": "kill", "limits": self._limits}
+        if self._nursery and python.program == self._nursery.program and _may_be_forked(isolation):
+            return await self._nursery.start(role, instead, **options)
+        return await self._processes.start(instead, **options)
+
     async def relayed(self) -> Relayed:
         """The relay through which every kernel is spoken to. Raises Unavailable where there is no `python3` with a kernel."""
         async with self._opening:
@@ -235,9 +216,15 @@ class Kernels:
                 usual = (await self.pythons.all()).get(DEFAULT)
                 if usual is None:
                     raise Unavailable("there is no kernel for the agent's python3")
-                relay = Relayed(self._processes, program=usual.program, packages=usual.packages, folder=self._folder)
-                self._relay = await self._opened.enter_async_context(relay)
+                nursery = Nursery(self._processes, program=usual.program, packages=usual.packages)
+                self._nursery = await self._opened.enter_async_context(nursery)
+                self._relay = await self._opened.enter_async_context(Relayed(nursery, self._folder))
             return self._relay
+
+
+def _may_be_forked(isolation: IsolationPolicy | None) -> bool:
+    """Whether what the template has already, its environment and what it has imported, is nothing that the policy keeps away."""
+    return isolation is None or (isolation.env is None and (isolation.read is None or "/" not in isolation.read.deny))
 
 
 def _refused(said: str) -> Failure:

@@ -1,23 +1,40 @@
 """Starts an IPython kernel, inside the agent's box, with whichever Python runs this file: `launch.py PACKAGES CONNECTION`.
 
-CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `fenced` makes it.
+CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `fenced` makes it. A `template` has
+imported this file, and becomes a kernel without starting Python.
 
 It needs nothing but the standard library of Python 3.10 and the packages it is pointed to. Those come last on the path: what the agent
 has installed itself goes before them.
 """
 
 import ctypes
+import importlib
 import json
 import os
+import site
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
-LOW_PRIORITY = 19
 SESSION = "TANDEM_SESSION"
 """The variable that says whose the kernel is. Other processes read it from the memory in which the kernel was given it."""
+FORK_LINGERS = 3000
+"""Milliseconds that a process which code has forked waits at its end for what it printed to be taken."""
+IMPORTED_AT_THE_START = (
+    "IPython.core.completerlib",
+    "IPython.core.debugger",
+    "IPython.core.logger",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "ipykernel.debugger",
+    "rlcompleter",
+    "sqlite3",
+    "tornado.platform.asyncio",
+    "tornado.queues",
+    "unicodedata",
+)
 _getenv = ctypes.CDLL(None).getenv
 _getenv.restype = ctypes.c_void_p
 _place = _getenv(SESSION.encode())
@@ -25,17 +42,14 @@ _room = len(os.environb.get(SESSION.encode(), b""))
 
 
 def main(packages: str, connection: str) -> None:
-    """Become a kernel on the sockets that the connection names.
-
-    With TANDEM_WARM in the environment nobody waits for it yet.
-    """
+    """Start as a kernel on the sockets that the connection names."""
     sys.path[0] = ""  # as in a notebook; this script's own folder is none of the agent's business
     sys.path.append(packages)
-    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
-    if os.environ.pop("TANDEM_WARM", ""):
-        loading = threading.Thread(target=_load)
-        loading.start()
-        loading.join()
+    become(connection)
+
+
+def become(connection: str) -> None:
+    """Serve on the sockets that the connection names."""
     with open(int(connection) if connection.isdecimal() else connection, encoding="utf-8") as file:
         described = json.load(file)
     run(described)
@@ -53,10 +67,14 @@ def run(described: "dict[str, Any]") -> None:
     """Serve until the kernel is told to stop."""
     from ipykernel.kernelapp import IPKernelApp
 
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     # It is told where to listen, and writes that nowhere.
     IPKernelApp.init_connection_file = lambda app: app.load_connection_info(described)
     IPKernelApp.write_connection_file = lambda app, **_: None
-    _bind_to(described.get("open", {}))
+    if "open" in described:
+        _bind_to(described["open"])
+    elif described["transport"] == "ipc":
+        _take_from_forks(f"ipc://{described['ip']}-forks")
     try:
         tempfile.gettempdir()
     except FileNotFoundError:  # a cell's name has the directory in it, although nothing is written there
@@ -67,6 +85,7 @@ def run(described: "dict[str, Any]") -> None:
     options = ["--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
     app = IPKernelApp.instance()
     app.initialize(options)
+    app.shell.events.register("pre_execute", _see_own_packages)
     app.shell.events.register("post_execute", _leave_to(os.getpid()))
     app.start()
 
@@ -82,8 +101,34 @@ def _bind_to(made: Mapping[str, int]) -> None:
             self.setsockopt(zmq.USE_FD, made[address])
         return bind(self, address)
 
-    if made:
-        zmq.Socket.bind = bind_or_take
+    zmq.Socket.bind = bind_or_take
+
+
+def _take_from_forks(address: str) -> None:
+    """Take at an address what processes print that code has forked of the kernel; it would listen on a port of TCP for that.
+
+    A fenced process could make no socket for such an address, so a kernel behind a fence keeps the port.
+    """
+    import zmq
+    from ipykernel import iostream, kernelapp
+    from zmq.eventloop.zmqstream import ZMQStream
+
+    class Output(iostream.IOPubThread):  # type: ignore[misc] # it has no types here
+        def _setup_pipe_in(self) -> None:
+            self._pipe_uuid = os.urandom(16)
+            taken = self.socket.context.socket(zmq.PULL)
+            taken.bind(address)
+            self._pipe_in = ZMQStream(taken, self.io_loop)
+            self._pipe_in.on_recv(self._handle_pipe_msg)
+
+        def _setup_pipe_out(self) -> tuple[Any, Any]:
+            context = zmq.Context()
+            sent = context.socket(zmq.PUSH)
+            sent.linger = FORK_LINGERS
+            sent.connect(address)
+            return context, sent
+
+    kernelapp.IOPubThread = Output
 
 
 def _leave_to(kernel: int) -> Callable[[], None]:
@@ -98,11 +143,24 @@ def _leave_to(kernel: int) -> Callable[[], None]:
     return leave
 
 
-def _load() -> None:
-    """Import what a kernel needs, in a thread that gives way to everything else: nice is a thread's own on Linux (sched(7))."""
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOW_PRIORITY)
+def _see_own_packages() -> None:
+    """Look where pip puts what the agent installs, once that is there: Python looks for it at its start alone (site)."""
+    own = site.getusersitepackages()
+    if site.ENABLE_USER_SITE and own not in sys.path and os.path.isdir(own):
+        packages = sys.path.pop()
+        site.addsitedir(own)
+        sys.path.append(packages)
+        sys.path_importer_cache.pop(own, None)
+
+
+def load() -> None:
+    """Import what a kernel needs; what it imports only when it starts, where this version of it does."""
     import ipykernel.ipkernel
     import ipykernel.kernelapp  # noqa: F401
+
+    for name in IMPORTED_AT_THE_START:
+        with suppress(ImportError):
+            importlib.import_module(name)
 
 
 if __name__ == "__main__":

@@ -311,7 +311,18 @@ async def serve(folder: str, sock: socket.socket) -> None:
 def main(packages: str, folder: str) -> None:
     """Serve the server at the other end of standard input."""
     sys.path += [packages, ROOT]
+    become(folder)
+
+
+def become(folder: str) -> None:
+    """Serve it, once everything can be imported."""
     asyncio.run(serve(folder, socket.socket(fileno=0)))
+
+
+def load() -> None:
+    """Import what is imported otherwise when the first kernel is there."""
+
+    import sandbox_server.drivers.kernels.copies  # noqa: F401
 
 
 if __name__ == "__main__":

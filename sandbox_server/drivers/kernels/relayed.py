@@ -11,13 +11,12 @@ from typing import Self
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.kernels.nursery import OOM_SCORE, Nursery
 from sandbox_server.drivers.lines import Line, Lines
-from sandbox_server.drivers.process import Processes, put_down
+from sandbox_server.drivers.process import put_down
 
 SCRIPT = str(Path(__file__).with_name("relay.py"))
 RETRY_AFTER = 1.0
-OOM_SCORE = 200
-"""Well below that of all that the agent runs: the relay serves every session, so none of its memory's hogs takes it along."""
 TRIES = 3
 """For what may be asked twice, where the relay ended before it answered."""
 
@@ -72,13 +71,13 @@ class RelayEnded(Unavailable):
 class Relayed:
     """Asks the relay; an asynchronous context manager, which ends it.
 
-    `program` is the Python that runs it, `packages` where that finds jupyter_client, `folder` where kernels have their sockets, all of
-    the agent's tree.
+    `nursery` starts it, `folder` is where kernels have their sockets, of the agent's tree.
     """
 
-    def __init__(self, processes: Processes, *, program: str, packages: str, folder: str) -> None:
-        self._processes = processes
-        self._argv = [program, "-I", SCRIPT, packages, folder]
+    def __init__(self, nursery: Nursery, folder: str) -> None:
+        self._nursery = nursery
+        self._role = ["kernels/relay", folder]
+        self._instead = [nursery.program, "-I", SCRIPT, nursery.packages, folder]
         self._conversation: _Conversation | None = None
         self._numbers = count(1)
         self._starting = asyncio.Lock()
@@ -132,7 +131,7 @@ class Relayed:
     async def _start(self) -> _Conversation:
         await self._opened.aclose()
         lines = await self._opened.enter_async_context(Lines())
-        process = await self._processes.start(self._argv, cwd="/", stdin=lines.theirs, oom_score=OOM_SCORE)
+        process = await self._nursery.start(self._role, self._instead, cwd="/", stdin=lines.theirs, oom_score=OOM_SCORE)
         self._opened.push_async_callback(put_down, process)
         lines.release()
         conversation = _Conversation(lines, next(self._numbers))

@@ -5,11 +5,13 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from sandbox_server.core import Model
+from sandbox_server.core.receipt import Receipt
 
 type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "free"]
 PRIVATE_KINDS: frozenset[Kind] = frozenset({"login", "otp", "payment"})
 """What nobody else is to see a person do."""
 type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancelled"]
+type Told = Literal["webhook", "slack", "telegram", "ntfy", "mail"]
 type Text = Annotated[str, Field(max_length=4000)]
 MAX_SECONDS = 86400.0
 WAIT_SECONDS = 3600.0
@@ -102,8 +104,9 @@ class Delivery(Model):
     at: float
     """Seconds since the epoch."""
     status: int | None
-    """What the webhook answered; null for nothing."""
+    """What was answered, in HTTP or SMTP; null for nothing."""
     error: str | None
+    to: Told = "webhook"
 
 
 class Handoff(Model):
@@ -135,5 +138,7 @@ class Handoff(Model):
     answered_in: Literal["view", "client"] | None = None
     """Where the answer was given: on `/view`, or to the client of the agent that asked, by its own user."""
     closed_at: float | None = None
+    receipt: Receipt | None = None
+    """What the person changed who answered it."""
     deliveries: list[Delivery] = Field(default_factory=list)
-    """How the webhook was told."""
+    """Every try to tell people of it."""

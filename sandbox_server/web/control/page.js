@@ -41,6 +41,11 @@ const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join")
 broken("connecting");
 const handoffs = new Handoffs(find("#handoffs"), {
   you: () => (lease.now && lease.now.you.person && lease.now.you.role !== "view" ? lease.now.you.name : undefined),
+  others: () => {
+    const may = lease.now?.viewers.filter(({ you, role }) => !you && role !== "view") ?? [];
+    return may.map(({ name }) => name);
+  },
+  decides: () => lease.now?.you.role === "admin",
   take: async () => {
     if (!lease.now?.you.driving) await lease.do("take");
   },

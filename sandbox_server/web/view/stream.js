@@ -11,6 +11,7 @@ const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 const view = /** @type {import("./tandem-view.js").TandemView} */ (find("tandem-view"));
 const asked = new URL(location.href).searchParams;
 if (["1", "true", "yes", "on"].includes(asked.get("view_only")?.toLowerCase() ?? "")) view.setAttribute("watch", "");
+if (asked.get("transport") === "websocket") view.setAttribute("websocket", "");
 
 view.addEventListener("state", (event) => {
   const { state } = /** @type {CustomEvent} */ (event).detail;

@@ -176,7 +176,7 @@ export class TandemView extends HTMLElement {
 
   /** @param {{do: string, text: string, lane: number, message: ArrayBuffer}} asked of the page, which alone has connections */
   #beside({ do: what, text, lane, message }) {
-    if (what === "open") this.#peer?.open();
+    if (what === "open") this.hasAttribute("websocket") || this.#peer?.open();
     else if (what === "answer") this.#peer?.answer(text);
     else if (what === "send") this.#peer?.send(lane, message);
     else this.#peer?.close();

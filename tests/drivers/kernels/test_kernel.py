@@ -70,13 +70,13 @@ async def test_what_a_kernel_leaves_behind_ends_with_it(kernels: Kernels, proces
 
 async def nothing_is_left(processes: Processes) -> bool:
     """Whether no kernel runs."""
-    return (await processes.run(["pgrep", "-f", "[k]ernels/launch.py"], timeout=10, max_output=1000)).exit.code == 1
+    return (await processes.run(["pgrep", "-f", "[k]ernels/kernel"], timeout=10, max_output=1000)).exit.code == 1
 
 
 async def test_what_runs_goes_before_what_idles_when_memory_runs_out(kernels: Kernels, processes: Processes) -> None:
     kernel = await kernels.take("python3")
     assert await results(kernel, "print(open('/proc/self/oom_score_adj').read().strip())") == ["700\n"]
-    scores = ["bash", "-c", "cat /proc/$(pgrep -f [k]ernels/launch.py)/oom_score_adj"]
+    scores = ["bash", "-c", "cat /proc/$(pgrep -f [k]ernels/kernel)/oom_score_adj"]
     assert (await processes.run(scores, timeout=10, max_output=100)).stdout == b"500\n"
     await kernel.close()
 

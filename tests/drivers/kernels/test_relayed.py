@@ -1,20 +1,26 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import anyio
 import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.kernels.nursery import Nursery
 from sandbox_server.drivers.kernels.relayed import Relayed
 from sandbox_server.drivers.process import Processes
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
 
-KILL_THE_RELAY = ["bash", "-c", "kill -KILL $(pgrep -f [k]ernels/relay.py)"]
+KILL_THE_RELAY = ["bash", "-c", "kill -KILL $(pgrep -f [k]ernels/relay)"]
 
 
-async def relay_of(kernels: Kernels, processes: Processes, folder: str) -> Relayed:
+@asynccontextmanager
+async def relay_of(kernels: Kernels, processes: Processes, folder: str) -> AsyncIterator[Relayed]:
     python = await kernels.pythons.get("python3")
-    return Relayed(processes, program=python.program, packages=python.packages, folder=folder)
+    async with Nursery(processes, program=python.program, packages=python.packages) as nursery, Relayed(nursery, folder) as relay:
+        yield relay
 
 
 async def relay_changed(relay: Relayed, first: int) -> bool:
@@ -23,7 +29,7 @@ async def relay_changed(relay: Relayed, first: int) -> bool:
 
 
 async def test_what_the_relay_cannot_do_is_unavailable_with_its_reason(kernels: Kernels, processes: Processes, sockets: object) -> None:
-    async with await relay_of(kernels, processes, str(sockets)) as relay:
+    async with relay_of(kernels, processes, str(sockets)) as relay:
         with anyio.fail_after(20), pytest.raises(Unavailable, match="KeyError"):
             await relay.ask("execute", kernel="none", code="1", room=1, count=1)
         with anyio.fail_after(20), pytest.raises(Unavailable, match="KeyError"):
@@ -33,7 +39,7 @@ async def test_what_the_relay_cannot_do_is_unavailable_with_its_reason(kernels: 
 async def test_a_relay_that_ended_fails_what_was_asked_and_is_started_again(
     kernels: Kernels, processes: Processes, sockets: object
 ) -> None:
-    async with await relay_of(kernels, processes, str(sockets)) as relay:
+    async with relay_of(kernels, processes, str(sockets)) as relay:
         with anyio.fail_after(30):
             first = await relay.current()
             async with anyio.create_task_group() as group:
@@ -49,7 +55,7 @@ async def test_a_relay_that_ended_fails_what_was_asked_and_is_started_again(
 
 
 async def test_what_can_be_asked_twice_is_asked_again_of_the_next_relay(kernels: Kernels, processes: Processes, sockets: object) -> None:
-    async with await relay_of(kernels, processes, str(sockets)) as relay:
+    async with relay_of(kernels, processes, str(sockets)) as relay:
         with anyio.fail_after(60):
             first, answers = await relay.current(), list[object]()
             async with anyio.create_task_group() as group:
@@ -57,7 +63,7 @@ async def test_what_can_be_asked_twice_is_asked_again_of_the_next_relay(kernels:
                 async def prepare() -> None:
                     answers.append((await relay.prepare("open", kernel="one"))["file"])
 
-                await processes.run(["bash", "-c", "kill -STOP $(pgrep -f [k]ernels/relay.py)"], timeout=10, max_output=0)
+                await processes.run(["bash", "-c", "kill -STOP $(pgrep -f [k]ernels/relay)"], timeout=10, max_output=0)
                 group.start_soon(prepare)
                 await anyio.wait_all_tasks_blocked()
                 await processes.run(KILL_THE_RELAY, timeout=10, max_output=0)
@@ -66,14 +72,14 @@ async def test_what_can_be_asked_twice_is_asked_again_of_the_next_relay(kernels:
 
 
 async def test_the_relay_is_among_the_last_that_end_for_want_of_memory(kernels: Kernels, processes: Processes, sockets: object) -> None:
-    async with await relay_of(kernels, processes, str(sockets)) as relay:
+    async with relay_of(kernels, processes, str(sockets)) as relay:
         with anyio.fail_after(30):
             await relay.current()
-            scores = ["bash", "-c", "cat /proc/$(pgrep -f [k]ernels/relay.py)/oom_score_adj"]
+            scores = ["bash", "-c", "cat /proc/$(pgrep -f [k]ernels/relay)/oom_score_adj"]
             assert (await processes.run(scores, timeout=10, max_output=100)).stdout == b"200\n"
 
 
 async def test_a_program_that_is_not_there_is_named(processes: Processes, sockets: object) -> None:
-    async with Relayed(processes, program="/no/such/python", packages="/", folder=str(sockets)) as relay:
+    async with Relayed(Nursery(processes, program="/no/such/python", packages="/"), str(sockets)) as relay:
         with pytest.raises(NotFound, match="/no/such/python"):
             await relay.current()
