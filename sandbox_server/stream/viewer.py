@@ -11,12 +11,14 @@ from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
+from sandbox_server.stream.clippings import Clippings
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands, means_to_act
+from sandbox_server.stream.hands import Hands, Input, means_to_act
 from sandbox_server.stream.pixels import Frame
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.sessions import Sessions
+from sandbox_server.stream.sound import Broadcast, Hearing
 from sandbox_server.stream.view import Plan, View
 from sandbox_server.stream.window import FilmRate, Window
 from sandbox_server.stream.zstd import compress
@@ -70,6 +72,7 @@ class Viewer:
         lease: Lease,
         sessions: Sessions,
         session: int,
+        sound: Broadcast,
     ) -> None:
         self._socket = socket
         self._screen = screen
@@ -93,8 +96,9 @@ class Viewer:
         self._rights = 0
         self._pointer = (-1, -1)
         self._copies = screen.copies
-        self._copied = ""
+        self._clippings = Clippings()
         self._tasks = Tasks()
+        self._hearing = Hearing(sound, self._tell_heard, self._tasks)
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -144,6 +148,8 @@ class Viewer:
                 await self._start_over()
             case wire.Resume():
                 await self._resume(message)
+            case wire.Listens():
+                self._hearing.set(listens=message.listens)
             case wire.Signal():
                 self._socket.signalled(message.text)
             case _:
@@ -156,13 +162,13 @@ class Viewer:
             self._rate.learn(self._window, now)
             self._socket.heed(self._window)
 
-    async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
+    async def _act(self, what: Input) -> None:
         if not self._caller.may("control"):
             return
         counts = await self._lease.act() if means_to_act(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
             if counts:
-                self._copied = what.text if isinstance(what, wire.Copied) else self._copied
+                self._clippings.learn(what)
                 await self._hands.do(what)
             elif self._hands.holds:
                 await self._hands.let_go()
@@ -197,10 +203,13 @@ class Viewer:
             if self._may_look and self._has_news(begun):
                 with suppress(Unavailable):
                     await self._look()
+                    if self._view.is_behind:  # not all of it was sent
+                        self.wake()
 
     async def _look(self) -> None:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
-        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic()))
+        room, pointer = self._window.room, self._screen.pointer
+        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
         if self._lease.sees:
             await self._send(plan)
         else:
@@ -247,10 +256,13 @@ class Viewer:
         if not self._caller.may("control"):
             return
         with suppress(Unavailable):
-            text = await self._hands.copied()
-            if self._lease.sees and text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
-                self._copied = text
-                await self._socket.send(wire.clipboard(text))
+            forms = await self._hands.copied()
+            if self._lease.sees and (message := self._clippings.news(forms)):
+                await self._socket.send(message)
+
+    async def _tell_heard(self, message: bytes) -> None:
+        if self._lease.sees:
+            await self._socket.send(message)
 
     @property
     def _held_rights(self) -> int:
