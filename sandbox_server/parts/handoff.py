@@ -29,6 +29,8 @@ def part(shared: Shared) -> Part:
     store = HandoffStore(handoff.file or f"{settings.paths.run}/handoffs.db")
     desk = Desk(store)
     handoffs = Handoffs(desk, private_by(shared, desk))
+    if shared.receipts:
+        desk.receipted = shared.receipts
     desk.kept = HandoffEntries(shared.journal).kept
     return Part((handoffs,), (store, Notices(desk, targets_of(handoff), link_of(settings)), desk))
 

@@ -91,8 +91,10 @@ class StreamClient:
                 await self._signalled(message)
                 continue
             self.received += len(message)
-            for ready in self._order.take(way, message):
+            for ready in self._order.take(way, message) if message else ():
                 await self._take(ready)
+            async with self._changed:
+                self._changed.notify_all()
 
     async def _signalled(self, message: bytes) -> None:
         if self._beside and self._beside.signalled(message):
@@ -111,8 +113,6 @@ class StreamClient:
             self.frames += 1
             if self._arrived:
                 self._arrived(len(message))
-        async with self._changed:
-            self._changed.notify_all()
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from PIL import Image, UnidentifiedImageError
 from sandbox_server.stream import wire
 from sandbox_server.stream.films import FilmReader
 from sandbox_server.stream.pixels import MAX_SIDE, Area, Canvas
-from sandbox_server.stream.wire import BadMessage
+from sandbox_server.stream.wire import BadMessage, unpacked
 from sandbox_server.stream.zstd import BadCompression, decompress
 
 MAX_UNPACKED = 16 << 20
@@ -65,6 +65,8 @@ class ViewerPicture:
         self.running = True
         self.frame = 0
         self.copied: str | None = None
+        self.forms: dict[str, bytes] = {}
+        self.heard: tuple[int, bytes] | None = None
         self.pointer: tuple[int, int] | None = None
         self.cursor: tuple[int, int, bytes] | None = None
         self.counts = Counts()
@@ -78,6 +80,8 @@ class ViewerPicture:
             wire.PONG: self._pong,
             wire.RIGHTS: self._rights,
             wire.CLIPBOARD: self._clipboard,
+            wire.CLIP: self._clip,
+            wire.SOUND: self._sound,
             wire.DESKTOP: self._desktop,
         }
         self._operations: dict[int, Callable[[_Bytes], str]] = {
@@ -202,6 +206,14 @@ class ViewerPicture:
             self.copied = body.take(len(body)).decode()
         except UnicodeDecodeError:
             raise BadMessage("a text is UTF-8") from None
+
+    def _clip(self, body: _Bytes) -> None:
+        self.forms = unpacked(bytes(body.take(len(body))))
+        self.copied = self.forms.get("text/plain", b"").decode()
+
+    def _sound(self, body: _Bytes) -> None:
+        [number] = body.fields("<I")
+        self.heard = number, bytes(body.take(len(body)))
 
     def _desktop(self, body: _Bytes) -> None:
         [running] = body.fields("<B")

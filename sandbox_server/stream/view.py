@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sandbox_server.stream.films import FilmWriter
 from sandbox_server.stream.motion import Motion
+from sandbox_server.stream.nearest import nearest_first
 from sandbox_server.stream.pixels import Area, Frame, Rect, Rects, Shadow, around, cut
 
 REPAY_SECONDS = 0.3
@@ -15,6 +16,8 @@ MIN_LOSSY_PIXELS = 64 * 64
 """Fewer pixels than this that are like a photograph are sent exactly at once: it costs 10 kB."""
 FIRST_RATE = 8_000_000
 """Bits a second that a film may take before it is known what the link does."""
+EXACT_SHRINKS, PICTURE_SHRINKS = 4, 20
+"""By about so much, when they are compressed."""
 MAX_AREAS = 32
 """More areas than this are taken for the one that holds them all."""
 
@@ -86,8 +89,11 @@ class View:
         repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
         return min((due for due in (repay, self._motion.ends_at) if due is not None), default=None)
 
-    def plan(self, frame: Frame, now: float) -> Plan:
-        """Everything that the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now."""
+    def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0)) -> Plan:
+        """What the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now.
+
+        That is everything, or about `room` bytes of it, nearest to the pointer first, and the rest the next time.
+        """
         size = self._fit(frame)
         areas = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
         changed = self._motion.drawn(areas, now)
@@ -96,8 +102,13 @@ class View:
         moves = b"".join(self._shadow.moves(frame, area) for area in areas)
         exact: list[bytes] = []
         pictures: list[tuple[Area, bytearray]] = []
-        for area in areas:
-            self._change(frame, area, now, exact, pictures)
+        later: list[Area] = []
+        for area in areas if room is None else nearest_first(areas, pointer):
+            if room is None or _weight(exact, pictures) < room:
+                self._change(frame, area, now, exact, pictures)
+            else:
+                later.append(area)
+        self._drawn.add(later)
         films = tuple(film for film in films + self._begun(frame, now) if film[1] is self._writers.get(film[0]))
         planned = Plan(size, moves, tuple(exact), tuple(pictures), films, ended + self._superseded())
         return planned or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else planned)
@@ -175,6 +186,11 @@ class View:
         self._lossy.add([_area(rect) for rect in rects])
         for rect in rects:
             yield _area(rect), cut(frame, rect)
+
+
+def _weight(exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> int:
+    """About how many bytes they are when compressed."""
+    return sum(map(len, exact)) // EXACT_SHRINKS + sum(len(pixels) for _, pixels in pictures) // PICTURE_SHRINKS
 
 
 def _area(rect: Rect) -> Area:

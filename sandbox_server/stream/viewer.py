@@ -11,10 +11,12 @@ from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
+from sandbox_server.stream.clippings import Clippings
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands, means_to_act
+from sandbox_server.stream.hands import Hands, Input, means_to_act
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.sound import Broadcast, Hearing
 from sandbox_server.stream.view import Plan, View
 from sandbox_server.stream.window import FilmRate, Window
 from sandbox_server.stream.zstd import compress
@@ -59,7 +61,7 @@ class Viewer:
     """One viewer of the screen, whose input counts if `caller` may act and the lease lets it."""
 
     def __init__(
-        self, socket: Socket, screen: Screen, hands: Hands, encoders: Encoders, caller: Caller, lease: Lease, session: int
+        self, socket: Socket, screen: Screen, hands: Hands, encoders: Encoders, caller: Caller, lease: Lease, session: int, sound: Broadcast
     ) -> None:
         self._socket = socket
         self._screen = screen
@@ -81,8 +83,9 @@ class Viewer:
         self._rights = 0
         self._pointer = (-1, -1)
         self._copies = screen.copies
-        self._copied = ""
+        self._clippings = Clippings()
         self._tasks = Tasks()
+        self._hearing = Hearing(sound, self._tell_heard, self._tasks)
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -124,6 +127,8 @@ class Viewer:
                 self._visible = message.visible
             case wire.Whole():
                 await self._start_over()
+            case wire.Listens():
+                self._hearing.set(listens=message.listens)
             case wire.Signal():
                 self._socket.signalled(message.text)
             case _:
@@ -135,13 +140,13 @@ class Viewer:
             self._rate.learn(self._window, now)
             self._socket.heed(self._window)
 
-    async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
+    async def _act(self, what: Input) -> None:
         if not self._caller.may("control"):
             return
         counts = await self._lease.act() if means_to_act(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
             if counts:
-                self._copied = what.text if isinstance(what, wire.Copied) else self._copied
+                self._clippings.learn(what)
                 await self._hands.do(what)
             elif self._hands.holds:
                 await self._hands.let_go()
@@ -163,10 +168,13 @@ class Viewer:
             if self._may_look and self._has_news(begun):
                 with suppress(Unavailable):
                     await self._look()
+                    if self._view.is_behind:  # not all of it was sent
+                        self.wake()
 
     async def _look(self) -> None:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
-        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic()))
+        room, pointer = self._window.room, self._screen.pointer
+        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
         if self._lease.sees:
             await self._send(plan)
         else:
@@ -213,10 +221,13 @@ class Viewer:
         if not self._caller.may("control"):
             return
         with suppress(Unavailable):
-            text = await self._hands.copied()
-            if self._lease.sees and text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
-                self._copied = text
-                await self._socket.send(wire.clipboard(text))
+            forms = await self._hands.copied()
+            if self._lease.sees and (message := self._clippings.news(forms)):
+                await self._socket.send(message)
+
+    async def _tell_heard(self, message: bytes) -> None:
+        if self._lease.sees:
+            await self._socket.send(message)
 
     @property
     def _held_rights(self) -> int:

@@ -89,3 +89,47 @@ def test_only_an_admin_reads_it(sandbox: "Sandbox") -> None:
     answer: httpx.Response = watcher.ask("GET", "/v1/recorder/events")
     assert answer.status_code == 403
     assert watcher.ask("GET", "/v1/recorder/verify").status_code == 403
+
+
+FORM = "data:text/html,<label>Street <input id=street></label><input type=password id=secret>"
+
+
+def turn(sandbox: "Sandbox") -> httpx.Response:
+    """A person does what an agent asks; what the agent is told."""
+    asked = sandbox.request("POST", "/v1/handoffs", json={"kind": "free", "reason": "sign in"}).json()["data"]["id"]
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
+    person = Person(sandbox)
+    person.ask("POST", f"/v1/handoffs/{asked}/claim", json={})
+    person.control("take")
+    person.ask("POST", "/v1/browser/page/navigate", json={"url": FORM})
+    for field in ("#street", "#secret"):
+        person.ask("POST", "/v1/browser/page/click", json={"selector": field})
+        person.ask("POST", "/v1/browser/page/type", json={"text": PASSWORD})
+    person.ask("POST", "/v1/file/write", json={"file": "/home/gem/by-a-person.txt", "content": PASSWORD})
+    person.control("release", note="signed in")
+    person.ask("POST", f"/v1/handoffs/{asked}/answer", json={"outcome": "done"})
+    told = sandbox.request("GET", f"/v1/handoffs/{asked}?wait=30")
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})  # no field for a password has the focus any more
+    return told
+
+
+def test_an_agent_gets_a_receipt_of_what_a_person_changed(sandbox: "Sandbox") -> None:
+    answers: list[httpx.Response] = []
+
+    def complete() -> bool:
+        """A person as quick as this one may be done with a field before it is watched."""
+        answers.append(turn(sandbox))
+        return bool(answers[-1].json()["data"]["receipt"]["fields"])
+
+    until(complete, within=30)
+    answer = answers[-1]
+    receipt = answer.json()["data"]["receipt"]
+    assert receipt["fields"] == ["Street"]
+    assert "/home/gem/by-a-person.txt" in receipt["files"]
+    assert {"was": "about:blank", "now": "data:…"} in receipt["tabs"]
+    assert (receipt["ended"], receipt["note"]) == ("released", "signed in")
+    assert PASSWORD not in answer.text
+    assert sandbox.request("GET", "/v1/control").json()["data"]["receipt"]["id"] == receipt["id"]
+    for picture in (receipt["before"], receipt["after"]):
+        shown = sandbox.request("GET", picture)
+        assert (shown.headers["content-type"], shown.content[:2]) == ("image/jpeg", b"\xff\xd8")

@@ -2,6 +2,7 @@
 
 from PIL import Image
 
+from sandbox_server.stream.nearest import BAND_ROWS
 from sandbox_server.stream.pixels import Canvas, around
 from sandbox_server.stream.view import MAX_AREAS, REPAY_SECONDS, Areas, Plan, View
 from tests.stream.screens import framed, page, photograph, with_photograph
@@ -30,6 +31,20 @@ def test_who_has_nothing_is_sent_everything_and_then_nothing() -> None:
     assert shown(canvas) == image.tobytes()
     assert not view.plan(framed(image), 0.1)
     assert not view.is_behind
+
+
+def test_where_there_is_little_room_what_is_near_the_pointer_comes_first_and_then_the_rest() -> None:
+    view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
+    room, pointer = 600, (50, 290)
+    apply(view.plan(framed(image), 0.0, room, pointer), canvas)
+    near = (0, BAND_ROWS * 2, *SIZE)
+    seen = Image.frombytes("RGB", SIZE, shown(canvas))
+    assert seen.crop(near).tobytes() == image.crop(near).tobytes()
+    assert view.is_behind
+    assert seen.tobytes() != image.tobytes()
+    while view.is_behind:
+        apply(view.plan(framed(image), 0.1, room, pointer), canvas)
+    assert shown(canvas) == image.tobytes()
 
 
 def test_only_where_it_was_drawn_is_looked() -> None:

@@ -10,6 +10,7 @@ from PIL import Image
 
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
@@ -17,6 +18,7 @@ from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.sound import Broadcast
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.window import Window
 from sandbox_server.stream.wire import BadMessage
@@ -24,6 +26,7 @@ from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
+from tests.stream.test_sound import TONE, Played
 
 pytestmark = [
     pytest.mark.anyio,
@@ -32,6 +35,7 @@ pytestmark = [
 ]
 
 PERSON = Caller("person", frozenset({"view", "control"}), person=True)
+QUIET = Broadcast(Sound("/nonexistent"))
 GUEST = Caller("guest", frozenset({"view"}), person=True)
 
 
@@ -106,10 +110,10 @@ class Seat:
 
 @asynccontextmanager
 async def watching(
-    desktop: Desktop, name: str, seat: Seat, *, caller: Caller = PERSON, lease: Place | None = None
+    desktop: Desktop, name: str, seat: Seat, *, caller: Caller = PERSON, lease: Place | None = None, sound: Broadcast = QUIET
 ) -> AsyncIterator[asyncio.Task[None]]:
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
-        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, caller, lease or Place(drives=True), 1)
+        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, caller, lease or Place(drives=True), 1, sound)
         running = tasks.start(viewer.run())
         seat.say(wire.Hello(wire.VERSION, films=False))
         yield running
@@ -141,7 +145,7 @@ async def test_the_way_is_told_what_acks_show_and_what_the_viewer_says_of_it(des
 async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     seat = Seat()
     async with Screen(xserver.name) as screen, Connection(xserver.name) as connection, Encoders() as encoders, Tasks() as tasks:
-        tasks.start(Viewer(seat, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
+        tasks.start(Viewer(seat, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1, QUIET).run())
         seat.say(wire.Ping(1))
         await seat.until(lambda: True)
         assert seat.picture.canvas.width == 0
@@ -277,12 +281,28 @@ async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, pai
         assert guest.picture.copied is None
 
 
+async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, xserver: XServer) -> None:
+    seat, kept_out, hidden = Seat(), Seat(), Place(drives=False)
+    hidden.show(sees=False)
+    played = Played(*[TONE] * 10)
+    async with (
+        Broadcast(played) as sound,
+        watching(desktop, xserver.name, kept_out, lease=hidden, sound=sound),
+        watching(desktop, xserver.name, seat, sound=sound),
+    ):
+        for each in (kept_out, seat):
+            each.say(wire.Listens(listens=True))
+        await seat.until(lambda: seat.picture.heard)
+        await seat.until(lambda: not played.left)
+        assert kept_out.picture.heard is None
+
+
 async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     slow, quick = Seat(acks=False), Seat()
     name = xserver.name
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
         for each in (slow, quick):
-            tasks.start(Viewer(each, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
+            tasks.start(Viewer(each, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1, QUIET).run())
             each.say(wire.Hello(wire.VERSION, films=False))
             await each.begins()
         for number in range(5):

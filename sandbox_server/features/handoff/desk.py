@@ -3,17 +3,20 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
+from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff.store import HandoffStore
 from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Delivery, Handoff, Outcome
 
 MAX_OPEN = 100
 
 type Asked = Callable[[Handoff], None]
+type Receipted = Callable[[str, float, float], Awaitable[Receipt | None]]
+"""Gives what a person changed, by name, who had control between two moments."""
 
 
 class Desk:
@@ -29,6 +32,7 @@ class Desk:
         """Held from reading one until its successor is kept, so that of two changes none is lost."""
         self._tasks = Tasks()
         self.asked: Asked = lambda _: None
+        self.receipted: Receipted = _no_receipt
         self.kept: Asked = lambda _: None
         """Is told of each as it is kept."""
 
@@ -121,6 +125,15 @@ class Desk:
             pass
         return self.get(handoff)
 
+    async def with_receipt(self, found: Handoff) -> Handoff:
+        """The same with what the person changed, once it has ended by one."""
+        if found.status != "closed" or found.receipt or found.outcome in (None, "timeout", "cancelled"):
+            return found
+        receipt = await self.receipted(found.closed_by or "", found.created_at, found.closed_at or self._now())
+        if receipt is None or receipt.ended == HOLDING:
+            return found.model_copy(update={"receipt": receipt})
+        return await self._change(self.get(found.id), receipt=receipt)
+
     async def news(self) -> AsyncIterator[list[Handoff]]:
         """What is open, now and after every change."""
         while True:
@@ -163,3 +176,7 @@ class Desk:
                 for each in self.listed("open"):
                     if each.deadline_at <= self._now():
                         await self.close(each.id, "clock", "timeout")
+
+
+async def _no_receipt(person: str, since: float, until: float) -> Receipt | None:
+    return None

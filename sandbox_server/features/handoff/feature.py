@@ -36,7 +36,7 @@ class Handoffs:
         With `wait` the answer is the outcome, or the request as it stands when that time is over. It outlives this server.
         """
         made = await self._desk.ask(request, call.caller)
-        return _told(await self._desk.closed(made.id, request.wait) if request.wait else made)
+        return _told(await self._ended(made.id, request.wait) if request.wait else made)
 
     @operation("GET /v1/handoffs", scope="view")
     async def list_handoffs(self, request: ListHandoffs) -> list[Handoff]:
@@ -51,7 +51,7 @@ class Handoffs:
     @operation("GET /v1/handoffs/{id}", scope="view", tool="wait_for_human")
     async def get_handoff(self, request: WaitForPerson) -> Reply[Handoff]:
         """Tell how a request to a person stands; with `wait`, once it has ended."""
-        return _told(await self._desk.closed(request.id, request.wait))
+        return _told(await self._ended(request.id, request.wait))
 
     @operation("POST /v1/handoffs/{id}/claim", scope="control")
     async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
@@ -90,6 +90,10 @@ class Handoffs:
         if call.caller.name != self._desk.get(request.id).asked_by and not call.caller.may("admin"):
             raise PermissionDenied("who asked takes it back, or an admin")
         return await self._desk.close(request.id, call.caller.name, "cancelled")
+
+    async def _ended(self, handoff: str, seconds: float) -> Handoff:
+        """Wait until one has ended, or so long; then with the receipt of who answered it."""
+        return await self._desk.with_receipt(await self._desk.closed(handoff, seconds))
 
     async def _follow(self) -> AsyncIterator[Event]:
         async for found in self._desk.news():

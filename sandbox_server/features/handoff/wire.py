@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from sandbox_server.core import Model
+from sandbox_server.core.receipt import Receipt
 
 type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "free"]
 PRIVATE_KINDS: frozenset[Kind] = frozenset({"login", "otp", "payment"})
@@ -137,5 +138,7 @@ class Handoff(Model):
     answered_in: Literal["view", "client"] | None = None
     """Where the answer was given: on `/view`, or to the client of the agent that asked, by its own user."""
     closed_at: float | None = None
+    receipt: Receipt | None = None
+    """What the person changed who answered it."""
     deliveries: list[Delivery] = Field(default_factory=list)
     """Every try to tell people of it."""
