@@ -1,5 +1,6 @@
 // The page around the stream: how it goes, and what may be drawn over it.
 
+import { keep } from "./clipboard.js";
 import "./tandem-view.js";
 
 /** @type {Record<string, [text: string, tone: string]>} */
@@ -25,7 +26,7 @@ view.addEventListener("rights", () => {
   if (view.control) view.focus();
 });
 view.addEventListener("clipboard", (event) => {
-  navigator.clipboard?.writeText(/** @type {CustomEvent} */ (event).detail.text).catch(() => undefined); // the browser may not let us
+  keep(/** @type {CustomEvent} */ (event).detail);
 });
 find("#whole").addEventListener("click", () => view.requestFullscreen());
 for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-shows]"))) {
