@@ -12,7 +12,7 @@ from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.isolation import Isolation
-from sandbox_server.features.auth import Auth, Credentials
+from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
 from sandbox_server.features.health import Health
 from sandbox_server.parts import recorder
 from sandbox_server.parts.shared import Part, Shared
@@ -23,8 +23,10 @@ def part(shared: Shared) -> Part:
     """Who may come in, what they may do, and what is written down of it."""
     health = Health(Components(component_sockets(shared.settings, shared.found)), shared.audit)
     recording = recorder.first(shared)
-    features: tuple[Feature, ...] = (authentication(shared), health, *recording.features)
-    return Part(features, recording.opened, (shared.audit, *recording.guards, require_scope, require_tool))
+    sessions = Sessions(shared.revoked, shared.control.driving.expel)
+    features: tuple[Feature, ...] = (authentication(shared), sessions, health, *recording.features)
+    guards = (shared.audit, *recording.guards, SessionGuard(shared.revoked), require_scope, require_tool)
+    return Part(features, recording.opened, guards)
 
 
 def authentication(shared: Shared) -> Auth:
@@ -35,7 +37,7 @@ def authentication(shared: Shared) -> Auth:
     tickets = Tickets(keyring.tickets)
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
-    credentials = Credentials(keyring, tokens, tickets, shared.shares, api_key=key, session_ttl=auth.session_ttl)
+    credentials = Credentials(keyring, tokens, tickets, shared.shares, shared.revoked, api_key=key, session_ttl=auth.session_ttl)
     return Auth(credentials, tickets, shared.ports, auth)
 
 
