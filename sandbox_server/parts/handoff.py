@@ -28,7 +28,7 @@ def part(shared: Shared) -> Part:
     settings, handoff = shared.settings, shared.settings.handoff
     store = HandoffStore(handoff.file or f"{settings.paths.run}/handoffs.db")
     desk = Desk(store)
-    handoffs = Handoffs(desk, private_by(shared, desk))
+    handoffs = Handoffs(desk, private_by(shared, desk), shared.owner.drop)
     if shared.receipts:
         desk.receipted = shared.receipts
     desk.kept = HandoffEntries(shared.journal).kept

@@ -1,7 +1,7 @@
 """The composition root of the streaming process."""
 
-import itertools
 import logging
+import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
@@ -25,6 +25,7 @@ from sandbox_server.settings import Settings, Stream
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.sessions import Sessions
 from sandbox_server.stream.sound import Broadcast
 from sandbox_server.stream.transport.transport import MakeDatagrams, Transport
 from sandbox_server.stream.viewer import Viewer
@@ -75,7 +76,7 @@ class Viewers:
         self.channels: Callable[[str], MakeDatagrams] | None = None
         """Given the host at which a viewer reached the server, makes what opens channels to it; None where there is no port for them."""
         self._watching = 0
-        self._sessions = itertools.count(1)
+        self._sessions = Sessions()
 
     async def serve(self, websocket: WebSocket) -> None:
         """One viewer, from its first message to its last."""
@@ -100,10 +101,10 @@ class Viewers:
             with suppress(Unavailable):
                 await hands.let_go()
 
-        lease, session = Hand(self._api, asking_for(websocket), let_go), next(self._sessions) & 0xFFFFFFFF
+        lease, session = Hand(self._api, asking_for(websocket), let_go), secrets.randbits(32)
         channels = self.channels(websocket.url.hostname or "") if self.channels else None
         transport = Transport(_Carried(websocket), channels)
-        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, session, self.sound)
+        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, self._sessions, session, self.sound)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
                 async with lease, transport:

@@ -61,7 +61,10 @@ def api(tmp_path: Path, serving: Callable[..., Any]) -> Iterator[str]:
     async def claimed(_: Caller) -> None:
         """Nothing comes of it."""
 
-    features: list[Any] = [Handoffs(found, claimed)]
+    async def drop(origin: str, selector: str, secret: str) -> None:
+        raise AssertionError(f"no client is asked for {selector} of {origin}")
+
+    features: list[Any] = [Handoffs(found, claimed, drop)]
     features.append(Description(lambda: [each for feature in features for each in operations(feature)], "1"))
 
     @asynccontextmanager

@@ -121,8 +121,14 @@ class Sandbox:
 
     def wait_ready(self) -> None:
         """Return once every component is ready."""
-        until(lambda: self.answers("/readyz") or self.inspect("{{.State.Running}}") == "false", READY_SECONDS, self._unready)
-        assert self.answers("/readyz"), self.logs()
+        ready = [False]
+
+        def is_told() -> bool:
+            ready[0] = self.answers("/readyz")
+            return ready[0] or self.inspect("{{.State.Running}}") == "false"
+
+        until(is_told, READY_SECONDS, self._unready)
+        assert ready[0], self.logs()
 
     def _unready(self) -> str:
         """What is not ready, and everything that it has written."""

@@ -10,6 +10,7 @@ from websockets.exceptions import InvalidStatus
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.client import StreamClient, connect
+from sandbox_server.stream.picture import ViewerPicture
 from tests.image.container import until
 from tests.image.test_vnc import pointer, signed_in
 
@@ -29,10 +30,10 @@ def own(sandbox_with: "Callable[..., Sandbox]") -> "Sandbox":
 
 
 def viewing(
-    sandbox: "Sandbox", headers: dict[str, str] | None = None, *, datagrams: bool = False
+    sandbox: "Sandbox", headers: dict[str, str] | None = None, *, datagrams: bool = False, before: ViewerPicture | None = None
 ) -> "AbstractAsyncContextManager[StreamClient]":
     address = f"{sandbox.base_url.replace('http', 'ws')}/stream/socket"
-    return connect(address, headers or sandbox.headers, films=False, datagrams=datagrams)
+    return connect(address, headers or sandbox.headers, films=False, datagrams=datagrams, before=before)
 
 
 def screenshot(sandbox: "Sandbox") -> bytes:
@@ -118,6 +119,18 @@ async def test_the_page_and_what_it_loads_are_there(own: "Sandbox") -> None:
     assert "tandem-view" in own.request("GET", "/stream/").text
     for path in ("view/worker.js", "view/decoders/exact.js", "vendor/fzstd.mjs"):
         assert own.request("GET", f"/static/{path}").status_code == 200
+
+
+async def test_who_loses_the_connection_goes_on_with_what_it_has(own: "Sandbox") -> None:
+    go(own, "<div style='height:700px;background:conic-gradient(red,gold,teal,navy,red)'></div>")
+    async with viewing(own) as desktop:
+        await desktop.still()
+        await until_shown(own, desktop)
+        whole, session = desktop.received, desktop.picture.session
+    async with viewing(own, before=desktop.picture) as again:
+        await again.until(lambda picture: picture.session != session)
+        await until_shown(own, again)
+        assert again.received < whole / 4
 
 
 async def test_a_desktop_that_dies_comes_back_to_the_same_viewer(own: "Sandbox") -> None:

@@ -30,6 +30,8 @@ function digest({ pixels }) {
 function draw(picture, operation) {
   if (operation.kind === "exact") picture.exact(decompress(operation.packed, new Uint8Array(operation.length)));
   else if (operation.kind === "moves") picture.move(operation.moves);
+  else if (operation.kind === "keep") picture.keep(operation.tiles);
+  else if (operation.kind === "kept") picture.put(operation.tiles);
 }
 
 test("the golden messages show the golden frames", () => {
@@ -57,6 +59,7 @@ test("what a viewer says has its golden bytes", () => {
     Listens: say.listens(true),
     Clip: say.clip({ "text/html": new TextEncoder().encode("<b>bold</b>"), "text/plain": new TextEncoder().encode("bold") }),
     Signal: say.signal("an offer"),
+    Resume: say.resume(4_000_000_000, 70_000),
   };
   assert.deepEqual(Object.fromEntries(Object.entries(said).map(([name, message]) => [name, hex(message)])), vectors.said);
 });

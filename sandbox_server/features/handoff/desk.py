@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Delivery, Handoff, Outcome
+from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Delivery, FormField, Handoff, Outcome
 
 MAX_OPEN = 100
 
@@ -111,6 +111,19 @@ class Desk:
         async with self._changing:
             found = self.get(handoff)
             await self._change(found, deliveries=[*found.deliveries, delivery])
+
+    def secret_field(self, handoff: str, name: str) -> FormField:
+        """A secret field of an open one; raises NotFound."""
+        found = next((field for field in self._open(handoff).fields if field.secret and field.name == name), None)
+        if found is None:
+            raise NotFound(f"there is no secret field {name!r}", name=name)
+        return found
+
+    async def dropped(self, handoff: str, name: str) -> Handoff:
+        """Note that a secret field was filled in."""
+        async with self._changing:
+            found = self._open(handoff)
+            return await self._change(found, dropped=[*(each for each in found.dropped if each != name), name])
 
     async def _end(self, found: Handoff, by: str, **how: Any) -> Handoff:
         return await self._change(found, status="closed", closed_by=by, closed_at=self._now(), **how)

@@ -8,6 +8,7 @@ from sandbox_server.features.handoff.wire import (
     AnswerHandoff,
     AskPerson,
     AssignHandoff,
+    DropSecret,
     Handoff,
     HandoffRef,
     ListHandoffs,
@@ -18,14 +19,17 @@ STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
 
 
 type Claimed = Callable[[Caller], Awaitable[None]]
+type Drop = Callable[[str, str, str], Awaitable[None]]
+"""Puts a secret into a page: the origin, the field's selector, the secret."""
 
 
 class Handoffs:
-    """Asks, claims, answers; `claimed` is called with who took one on."""
+    """Asks, claims, answers; `claimed` is called with who took one on, `drop` puts secrets into pages."""
 
     tag = "handoffs"
 
-    def __init__(self, desk: Desk, claimed: Claimed) -> None:
+    def __init__(self, desk: Desk, claimed: Claimed, drop: Drop) -> None:
+        self._drop = drop
         self._desk = desk
         self._claimed = claimed
 
@@ -73,6 +77,19 @@ class Handoffs:
         _check_person(call)
         await self._desk.claim(request.id, call.caller.name)
         return await self._desk.answer(request, call.caller.name, "view")
+
+    @operation("POST /v1/handoffs/{id}/secret", scope="control", acts="cdp")
+    async def drop_secret(self, request: DropSecret, call: Call) -> Handoff:
+        """Put a secret into the field of the page that it was asked for, as the person who does what is asked.
+
+        It goes into the page in front, if that is of the origin that the field names, and is told to nobody: not to who asked either. 409
+        says why nothing, or not all, was filled in.
+        """
+        _check_person(call)
+        field = self._desk.secret_field(request.id, request.field)
+        await self._desk.claim(request.id, call.caller.name)
+        await self._drop(field.origin or "", field.selector or "", request.secret.get_secret_value())
+        return await self._desk.dropped(request.id, request.field)
 
     @operation("POST /v1/handoffs/{id}/reply", scope="view")
     async def reply_handoff(self, request: AnswerHandoff, call: Call) -> Handoff:

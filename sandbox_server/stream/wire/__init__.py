@@ -9,12 +9,16 @@ from sandbox_server.stream.wire.operations import EXACT as EXACT
 from sandbox_server.stream.wire.operations import FILM as FILM
 from sandbox_server.stream.wire.operations import FILM_ENDS as FILM_ENDS
 from sandbox_server.stream.wire.operations import JPEG as JPEG
+from sandbox_server.stream.wire.operations import KEEP as KEEP
+from sandbox_server.stream.wire.operations import KEPT as KEPT
 from sandbox_server.stream.wire.operations import KEY_FRAME as KEY_FRAME
 from sandbox_server.stream.wire.operations import MOVES as MOVES
 from sandbox_server.stream.wire.operations import exact as exact
 from sandbox_server.stream.wire.operations import film as film
 from sandbox_server.stream.wire.operations import film_ends as film_ends
 from sandbox_server.stream.wire.operations import jpeg as jpeg
+from sandbox_server.stream.wire.operations import keep as keep
+from sandbox_server.stream.wire.operations import kept as kept
 from sandbox_server.stream.wire.operations import moves as moves
 from sandbox_server.stream.wire.server import CLIP as CLIP
 from sandbox_server.stream.wire.server import CLIPBOARD as CLIPBOARD
@@ -59,6 +63,7 @@ from sandbox_server.stream.wire.viewer import Key as Key
 from sandbox_server.stream.wire.viewer import Listens as Listens
 from sandbox_server.stream.wire.viewer import Ping as Ping
 from sandbox_server.stream.wire.viewer import Point as Point
+from sandbox_server.stream.wire.viewer import Resume as Resume
 from sandbox_server.stream.wire.viewer import Signal as Signal
 from sandbox_server.stream.wire.viewer import Text as Text
 from sandbox_server.stream.wire.viewer import Visible as Visible

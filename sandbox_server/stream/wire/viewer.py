@@ -114,7 +114,15 @@ class Signal:
     text: str
 
 
-type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Before the hello: the viewer has what it was shown in another connection, up to this frame."""
+
+    session: int
+    frame: int
+
+
+type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
@@ -126,6 +134,7 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     9: (struct.Struct("<B"), lambda visible: Visible(bool(visible))),
     10: (struct.Struct("<"), Whole),
     12: (struct.Struct("<B"), lambda listens: Listens(bool(listens))),
+    14: (struct.Struct("<II"), Resume),
 }
 _CLIP = 13
 _TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
@@ -177,6 +186,8 @@ def said(message: FromViewer) -> bytes:
             return bytes([_CLIP]) + packed(message.forms)
         case Ping():
             return struct.pack("<BI", 8, message.number)
+        case Resume():
+            return struct.pack("<BII", 14, message.session, message.frame)
         case Visible():
             return struct.pack("<BB", 9, message.visible)
         case Listens():

@@ -1,6 +1,7 @@
 // What the agent asks of a person: shown with what it is about, taken on, and answered.
 
 import { call } from "/static/api.js";
+import { Secrets } from "./secrets.js";
 import { language, person, say } from "./words.js";
 
 /**
@@ -12,7 +13,8 @@ import { language, person, say } from "./words.js";
  * @property {string | null} url
  * @property {{x: number, y: number, width: number, height: number} | null} region
  * @property {string[]} choices
- * @property {{name: string, label: string, secret: boolean}[]} fields
+ * @property {import("./secrets.js").Field[]} fields
+ * @property {string[]} [dropped] secret fields that are filled in
  * @property {number} deadline_at
  * @property {string | null} claimed_by
  */
@@ -24,6 +26,7 @@ export class Handoffs {
   open = [];
   /** @type {Set<string>} */
   #known = new Set();
+  #secrets = new Secrets();
 
   /**
    * @param {HTMLElement} place
@@ -64,6 +67,7 @@ export class Handoffs {
   #take(open) {
     const news = open.filter(({ id }) => !this.#known.has(id));
     this.open = open;
+    this.#secrets.keep(open);
     this.#known = new Set(open.map(({ id }) => id));
     this.show();
     this.page.changed(open);
@@ -81,7 +85,7 @@ export class Handoffs {
     card.append(made("p", "muted", [claimed && say("claimed", { name: person(claimed) }), say("until", { time })].filter(Boolean).join(" · ")));
     const you = this.page.you();
     if (you && !claimed) card.append(this.#button(say("claim"), "", () => this.#claim(handoff)));
-    if (you && claimed === you) card.append(...this.#answers(handoff, written));
+    if (you && claimed === you) card.append(...this.#secrets.fields(handoff), ...this.#answers(handoff, written));
     if (you && claimed && claimed !== you && this.page.decides()) {
       card.append(this.#button(say("doInstead"), "quiet", () => this.#claimInstead(handoff, you)));
     }

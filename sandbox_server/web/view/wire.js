@@ -14,7 +14,8 @@ const KEY_FRAME = 1;
  *   | {kind: "moves", moves: DataView}
  *   | {kind: "jpeg", area: Area, body: Uint8Array}
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
- *   | {kind: "film ends", number: number}} Operation
+ *   | {kind: "film ends", number: number}
+ *   | {kind: "keep" | "kept", tiles: DataView}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
  *   | {kind: "size", width: number, height: number}
  *   | {kind: "part", frame: number, last: boolean, operations: Operation[]}
@@ -103,6 +104,8 @@ const OPERATIONS = [
   (r) => ({ kind: "jpeg", area: r.area(), body: r.bytes(r.u32()) }),
   (r) => ({ kind: "film", number: r.u8(), key: (r.u8() & KEY_FRAME) !== 0, area: r.area(), body: r.bytes(r.u32()) }),
   (r) => ({ kind: "film ends", number: r.u8() }),
+  (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
+  (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
 ];
 
 /**
@@ -222,6 +225,8 @@ export const say = {
   /** @param {boolean} visible */
   visible: (visible) => built(9, [8, visible ? 1 : 0]),
   whole: () => built(10),
+  /** @param {number} session of another connection @param {number} frame the latest that was whole then */
+  resume: (session, frame) => built(14, [32, session], [32, frame]),
   /** @param {boolean} listens whether it wants to hear what the desktop plays */
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
   /** @param {Record<string, Uint8Array>} forms for the desktop's clipboard: any of text/plain, text/html and image/png */

@@ -19,6 +19,7 @@ from sandbox_server.stream.wire import (
     Listens,
     Ping,
     Point,
+    Resume,
     Signal,
     Text,
     Visible,
@@ -42,6 +43,7 @@ SAID: list[FromViewer] = [
     Listens(listens=True),
     Clip({"text/plain": b"bold", "text/html": b"<b>bold</b>"}),
     Signal("an offer"),
+    Resume(4_000_000_000, 70_000),
 ]
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 
