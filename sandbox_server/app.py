@@ -30,7 +30,7 @@ from sandbox_server.settings import Settings
 
 FIRST = (gateway.part, control.part, work.part)
 """What answers the first calls, and every guard that may refuse one or has to come before it."""
-LATER = ("proxy", "code", "tools", "screen", "handoff", "receipts")
+LATER = ("proxy", "code", "tools", "screen", "receipts", "handoff")
 """The modules of what joins it."""
 QUIET_SECONDS = 2.0
 """For so long the other components are not started as long as calls are being answered: the machine is theirs."""

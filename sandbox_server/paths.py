@@ -110,8 +110,8 @@ class Paths:
 
     @property
     def sound(self) -> str:
-        """The socket of the sound server, for the desktop's user and control; where programs look below XDG_RUNTIME_DIR."""
-        return f"{self.desktop}/pulse/native"
+        """The socket of the sound server for control; programs on the desktop have another below `pulse`."""
+        return f"{self.desktop}/sound.sock"
 
     @property
     def desktop_sockets(self) -> str:

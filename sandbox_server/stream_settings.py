@@ -27,9 +27,9 @@ class Stream:
         0,
         "UDP port for the stream beside its WebSocket, to be published as it is: `-p 8443:8443/udp`. 0: none.",
     )
-    udp_address: tuple[str, int] = variable(
+    udp_address: tuple[str, int] | None = variable(
         "STREAM_UDP_ADDRESS",
         Kind("host or HOST:PORT", _reached),
-        ("", 0),
+        None,
         "Where viewers reach that port. Unset: at the host of the page, by the same number.",
     )

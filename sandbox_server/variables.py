@@ -225,7 +225,7 @@ def declared(section: type) -> Iterator[tuple[str, Variable]]:
 
 
 def read[S](section: type[S], environ: Mapping[str, str], problems: list[str]) -> S:
-    """Make a section from the environment; a sentence for each bad value is added to `problems`."""
+    """Make a section from the environment; a sentence for what is wrong with a value, or with all together, is added to `problems`."""
     values: dict[str, Any] = {}
     for name, known in declared(section):
         text = known.text(environ)
@@ -235,4 +235,8 @@ def read[S](section: type[S], environ: Mapping[str, str], problems: list[str]) -
             values[name] = known.kind.parse(text)
         except ValueError as error:
             problems.append(f"{known.name} {error}")
-    return section(**values)
+    try:
+        return section(**values)
+    except ValueError as error:
+        problems.append(str(error))
+        return section()

@@ -18,3 +18,32 @@ def test_the_secret_is_shown_to_nobody() -> None:
 def test_a_webhook_is_an_address() -> None:
     with pytest.raises(BadSettings, match="HANDOFF_WEBHOOK_URL"):
         load({"HANDOFF_WEBHOOK_URL": "hook.example"})
+
+
+@pytest.mark.parametrize(
+    ("environ", "why"),
+    [
+        ({"HANDOFF_SLACK_URL": "hooks.slack.com/x"}, "HANDOFF_SLACK_URL must be a URL"),
+        ({"HANDOFF_NTFY_URL": "https:// x"}, "HANDOFF_NTFY_URL must be a URL"),
+        ({"HANDOFF_SMTP_URL": "smtp://me:s3cret"}, "HANDOFF_SMTP_URL must be a URL as in"),
+        ({"HANDOFF_SMTP_URL": "https://me:s3cret@host"}, "HANDOFF_SMTP_URL must be a URL as in"),
+        ({"HANDOFF_SMTP_URL": "smtps://h", "HANDOFF_MAIL_TO": "a@b"}, "HANDOFF_MAIL_FROM must be set, where HANDOFF_SMTP_URL is"),
+        ({"HANDOFF_SMTP_URL": "smtps://h", "HANDOFF_MAIL_FROM": "a@b"}, "HANDOFF_MAIL_TO must be set"),
+        ({"HANDOFF_MAIL_TO": "a@b, nobody"}, "HANDOFF_MAIL_TO must be a mail address"),
+        ({"HANDOFF_TELEGRAM_TOKEN": "s3cret"}, "HANDOFF_TELEGRAM_CHAT must be set"),
+    ],
+)
+def test_what_cannot_work_stops_the_boot_and_shows_no_secret(environ: dict[str, str], why: str) -> None:
+    with pytest.raises(BadSettings, match=why) as refused:
+        load(environ)
+    assert "s3cret" not in str(refused.value)
+
+
+def test_addresses_that_let_one_post_are_secrets() -> None:
+    environ = {"HANDOFF_SLACK_URL": "https://h/s3cret", "HANDOFF_NTFY_URL": "https://h/s3cret", "HANDOFF_SMTP_URL": "smtps://u:s3cret@h"}
+    environ |= {"HANDOFF_MAIL_FROM": "a@b", "HANDOFF_MAIL_TO": "c@d, e@f"}
+    settings = load(environ)
+
+    assert "s3cret" not in repr(settings)
+    assert set(without_secrets(environ)) == {"HANDOFF_MAIL_FROM", "HANDOFF_MAIL_TO"}
+    assert settings.handoff.mail_to == ("c@d", "e@f")

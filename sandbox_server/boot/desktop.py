@@ -24,7 +24,7 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     """
     desktop = (settings.users.desktop_uid, settings.users.control_uid)
     places.own(settings.paths.desktop, 0o750, desktop)
-    places.own(os.path.dirname(settings.paths.sound), 0o750, desktop)
+    places.own(f"{settings.paths.desktop}/pulse", 0o750, desktop)
     places.own(settings.paths.desktop_sockets, 0o750, desktop)
     places.own(settings.paths.downloads, 0o770, desktop)
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)

@@ -121,6 +121,7 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
     yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
     yield Route("/browser/proxy", answered(inside.use_proxy), methods=["PUT"])
     yield Route("/browser/control", answered(inside.control), methods=["PUT"])
+    yield Route("/browser/secret", answered(inside.drop), methods=["PUT"])
     yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)
 

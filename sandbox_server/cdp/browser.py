@@ -13,6 +13,7 @@ from typing import Protocol, Self
 from sandbox_server.cdp.fields import Fields
 from sandbox_server.cdp.link import Link, Refused
 from sandbox_server.cdp.multiplexer import Notice
+from sandbox_server.cdp.redaction import Secrets
 from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.core.control import ON_SCREEN, Holding
@@ -74,7 +75,9 @@ class Browser:
     ) -> None:
         self._rules = rules or Rules()
         self._hides = hides
-        self.fields = Fields(self._on_focus)
+        self.secrets = Secrets()
+        """What a person typed into fields for secrets: no client is told it, ever."""
+        self.fields = Fields(self._on_focus, self._on_typed)
         """The fields of pages that take secrets."""
         self._launcher = launcher
         self.tabs = tabs
@@ -152,6 +155,12 @@ class Browser:
         if self._hides and self.fields.secret and holding.state == "human" and holding.reach & ON_SCREEN and not holding.private:
             self.hold(replace(holding, private=holding.holder))
 
+    def _on_typed(self, value: str, was: str) -> None:
+        if self.holding.state in ("human", "shared"):
+            if value.startswith(was):
+                self.secrets.discard(was)
+            self.secrets.add(value)
+
     def admits(self, caller: Caller) -> bool:
         """Whether a client may act on pages now."""
         return self._rules.admits(caller)
@@ -189,7 +198,7 @@ class Browser:
         running = await self._launcher.start()
         self.pid = running.process.pid
         began = time.monotonic()
-        link = Link(self._on_notice, self._rules)
+        link = Link(self._on_notice, self._rules, self.secrets)
         try:
             await link.open(running.reads, running.writes)
             await self._serve(link, running.process)

@@ -9,13 +9,11 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, OWNER, Link
 from sandbox_server.cdp.multiplexer import Peer
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.rules import OWN
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.core.results import ALL_SCOPES, Caller
 from sandbox_server.core.tasks import Tasks
 
 type Commands = Mapping[str, Mapping[str, Any]]
@@ -46,7 +44,7 @@ class Emulation:
             self._follower = None
         if not self._commands:
             return
-        follower = _Follower(link, *await link.attach(Caller("owner", ALL_SCOPES | {OWN}), None), self._commands)
+        follower = _Follower(link, *await link.attach(OWNER, None), self._commands)
         self._follower = self._tasks.start(follower.follow(), name="emulation")
         try:
             async with asyncio.timeout(COMMAND_TIMEOUT):

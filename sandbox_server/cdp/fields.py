@@ -14,12 +14,10 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.link import OWNER, Link
 from sandbox_server.cdp.multiplexer import Peer
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.rules import OWN
 from sandbox_server.cdp.wire import Object, encode
-from sandbox_server.core.results import ALL_SCOPES, Caller
 from sandbox_server.core.tasks import Tasks
 
 WORLD = "tandem-fields"
@@ -29,16 +27,23 @@ _SHOWN = ("page", "iframe")
 log = logging.getLogger(__name__)
 
 
+type Typed = Callable[[str, str], None]
+
+
 @cache
 def _script() -> str:
     return Path(__file__).with_name("fields.js").read_text(encoding="utf-8")
 
 
 class Fields:
-    """Follows each browser in turn; `focused` is called when a field for a secret gets the focus."""
+    """Follows each browser in turn.
 
-    def __init__(self, focused: Callable[[], None]) -> None:
+    `focused` is called when a field for a secret gets the focus, `typed` with what is in one after each key, and what was before.
+    """
+
+    def __init__(self, focused: Callable[[], None], typed: Typed) -> None:
         self._focused = focused
+        self._typed = typed
         self._follower: _Follower | None = None
         self._following: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
@@ -51,7 +56,7 @@ class Fields:
         if self._following:
             self._following.cancel()
         self._set(secret=False)
-        self._follower = _Follower(link, *await link.attach(Caller("owner", ALL_SCOPES | {OWN}), None), self._tell)
+        self._follower = _Follower(link, *await link.attach(OWNER, None), self._tell, self._typed)
         self._following = self._tasks.start(self._follower.follow(), name="fields of pages")
 
     async def changed(self, known: bool) -> None:
@@ -83,7 +88,8 @@ class Fields:
 class _Follower:
     """Attached to a browser, and to each page and frame as it appears."""
 
-    def __init__(self, link: Link, peer: Peer, outbox: Outbox, tell: Callable[..., None]) -> None:
+    def __init__(self, link: Link, peer: Peer, outbox: Outbox, tell: Callable[..., None], typed: Typed) -> None:
+        self._typed = typed
         self._link = link
         self._peer = peer
         self._outbox = outbox
@@ -133,10 +139,13 @@ class _Follower:
             case "Page.frameDetached":
                 self._leave(message["sessionId"], message["params"]["frameId"])
             case "Runtime.bindingCalled" if place := self._places.get(message["params"]["name"]):
-                self._heard(place, focused=message["params"]["payload"] == "true")
+                self._heard(place, orjson.loads(message["params"]["payload"]))
 
-    def _heard(self, place: tuple[str, str], *, focused: bool) -> None:
-        if focused:
+    def _heard(self, place: tuple[str, str], told: Object) -> None:
+        if "value" in told:
+            self._typed(str(told["value"]), str(told["was"]))
+            return
+        if told["secret"]:
             self._focused.add(place)
         else:
             self._focused.discard(place)

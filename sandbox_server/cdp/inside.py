@@ -3,11 +3,12 @@
 from dataclasses import asdict
 
 import orjson
-from pydantic import Field
+from pydantic import Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.drop import Drop, put
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.policies import take_proxy
 from sandbox_server.cdp.sessions import Sessions
@@ -80,6 +81,16 @@ class Inside:
         if running := self._browser.running:
             await take_proxy(running, proxied=address is not None)
         return await self.status(request)
+
+    async def drop(self, request: Request) -> Response:
+        """Put a secret into a field; from then on no client is told it."""
+        try:
+            wanted = Drop.model_validate_json(await request.body())
+        except ValidationError as error:
+            raise InvalidArgument(", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])) from None
+        self._browser.secrets.add(wanted.secret.get_secret_value())
+        await put(await self._browser.link(), self._strip, wanted)
+        return JSONResponse({})
 
     async def control(self, request: Request) -> Response:
         """Learn who may act on pages, besides the API."""

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from sandbox_server.cdp.multiplexer import Answer, CaughtUp, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.pipe import Pipe, open_pipe
-from sandbox_server.cdp.rules import Rules
+from sandbox_server.cdp.redaction import Secrets
+from sandbox_server.cdp.rules import OWN, Rules
 from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
-from sandbox_server.core.results import Caller
+from sandbox_server.core.results import ALL_SCOPES, Caller
 
 COMMAND_TIMEOUT = 10.0
 """Seconds for a command of ours."""
 RETRY_AFTER = 1.0
+OWNER = Caller("owner", ALL_SCOPES | {OWN})
+"""This process itself, as the client that looks after pages."""
 
 
 class Refused(InvalidArgument):
@@ -21,9 +24,12 @@ class Refused(InvalidArgument):
 
 
 class Link:
-    """One browser process, from its start to its end. `take` gets the events that are nobody's but ours, `rules` hold for clients."""
+    """One browser process, from its start to its end. `take` gets the events that are nobody's but ours, `rules` hold for clients,
+    who are told no `secrets`.
+    """
 
-    def __init__(self, take: Callable[[Notice], None], rules: Rules | None = None) -> None:
+    def __init__(self, take: Callable[[Notice], None], rules: Rules | None = None, secrets: Secrets | None = None) -> None:
+        self._secrets = secrets or Secrets()
         self._take = take
         self._rules = rules or Rules()
         self._multiplexer = Multiplexer(self._rules)
@@ -172,16 +178,20 @@ class Link:
         self.heard += 1
         match self._multiplexer.from_browser(message):
             case ToPeer(peer, addressed):
-                self._outboxes[peer].put(addressed)
+                self._tell(peer, addressed)
             case CaughtUp(peer, messages):
                 for told in messages:
-                    self._outboxes[peer].put(told)
+                    self._tell(peer, told)
             case Answer(number, body):
                 self._on_answer(number, body)
             case Ended(peer):
                 self._outboxes[peer].close("the page was closed")
             case Notice() as notice:
                 self._take(notice)
+
+    def _tell(self, peer: Peer, message: bytes) -> None:
+        """Queue what the browser said for a client; this process's own learn by it what is secret."""
+        self._outboxes[peer].put(message if peer.caller is OWNER else self._secrets.redacted(message))
 
     def _on_answer(self, number: int, body: Object) -> None:
         if answered := self._answers.pop(number, None):

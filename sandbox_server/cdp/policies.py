@@ -11,18 +11,15 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, OWNER, Link
 from sandbox_server.cdp.multiplexer import Peer
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.rules import OWN
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import Failure, Unavailable
-from sandbox_server.core.results import ALL_SCOPES, Caller
 from sandbox_server.drivers.proxy.configuration import ANSWERED
 
 PAGE = "chrome://policy"
 LOOK_SECONDS = 0.02
-_SELF = Caller("owner", ALL_SCOPES | {OWN})
 _READY = "location.protocol === 'chrome:' && document.readyState === 'complete' && typeof chrome.send === 'function'"
 _READ = "chrome.send('reloadPolicies')"
 
@@ -31,7 +28,7 @@ async def take_proxy(link: Link, *, proxied: bool) -> None:
     """Have the policies read, and return once the browser does what they say of the proxy; raises Unavailable."""
     opened = await link.command("Target.createTarget", url=PAGE, hidden=True)
     try:
-        page = _Page(link, *await link.attach(_SELF, opened["targetId"]))
+        page = _Page(link, *await link.attach(OWNER, opened["targetId"]))
         try:
             async with asyncio.timeout(COMMAND_TIMEOUT):
                 await page.press(_READY, _READ)

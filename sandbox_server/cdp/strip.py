@@ -10,17 +10,14 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link, Refused
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, OWNER, Link, Refused
 from sandbox_server.cdp.multiplexer import Peer
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.rules import OWN
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.core.results import ALL_SCOPES, Caller
 
 PAGE_TIMEOUT = 1.0
 """Seconds for a page, which may be stuck in a script, to tell its size."""
-_SELF = Caller("owner", ALL_SCOPES | {OWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ class Insider:
     @classmethod
     async def of(cls, link: Link) -> "Insider":
         """Attach to the browser."""
-        return cls(link, *await link.attach(_SELF, None))
+        return cls(link, *await link.attach(OWNER, None))
 
     async def command(self, method: str, session: str | None = None, timeout: float = COMMAND_TIMEOUT, **params: object) -> Object:
         """Send a command and return its result; raises Refused, and Unavailable when no answer comes."""
@@ -63,6 +60,10 @@ class Insider:
                 return await self._answer()
         except TimeoutError:
             raise Unavailable(f"the browser did not answer {method}", retry_after=1.0) from None
+
+    def leave(self) -> None:
+        """Let go of the browser, and of all that was attached."""
+        self.link.detach(self._peer)
 
     async def _answer(self) -> Object:
         while (message := await self._outbox.get()) is not None:

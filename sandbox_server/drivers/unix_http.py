@@ -19,4 +19,7 @@ async def exchange(socket: str, verb: str, path: str, content: bytes, headers: M
         head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
     finally:
         writer.close()
-    return int(head.split(b" ", 2)[1]), body
+    words = head.split(b" ", 2)
+    if len(words) < 2:
+        raise ValueError("the other process hung up without an answer")
+    return int(words[1]), body

@@ -45,12 +45,12 @@ class EditorPages:
         """List the editors, and whether the image has them."""
         return EditorList(editors=[await self._described(editor) for editor in self._editors])
 
-    @operation("POST /v1/editors/{name}/start", scope="shell")
+    @operation("POST /v1/editors/{name}/start", scope="shell", acts="shell")
     async def start_editor(self, request: EditorRef) -> EditorState:
         """Start an editor and wait until it answers; opening its path does so too."""
         return await self._described(await self._editors.start(request.name))
 
-    @operation("POST /v1/editors/{name}/stop", scope="shell", destructive=True)
+    @operation("POST /v1/editors/{name}/stop", scope="shell", destructive=True, acts="shell")
     async def stop_editor(self, request: EditorRef) -> EditorState:
         """End an editor, with the terminals and kernels that were started in it."""
         editor = self._editors.get(request.name)

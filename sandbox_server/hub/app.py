@@ -30,6 +30,7 @@ from sandbox_server.hub.built_in import built_in, recorded
 from sandbox_server.hub.connection import connecting
 from sandbox_server.hub.inside import Inside
 from sandbox_server.hub.log_levels import LogLevels
+from sandbox_server.hub.people import People
 from sandbox_server.hub.prompts import HubPrompts
 from sandbox_server.hub.resources import HubResources
 from sandbox_server.hub.servers import Servers
@@ -51,6 +52,8 @@ class Hub:
 
     sources: Sources
     servers: Servers
+    asks_clients: bool = True
+    """Whether the user of a client may answer in the place of a person on `/view`."""
 
 
 class HubServer(Server[Any]):
@@ -62,9 +65,11 @@ class HubServer(Server[Any]):
         return super().create_initialization_options(notification_options or changing, *more, **named)
 
 
-def build_server(api: Api, servers: Servers, askers: Askers, version: str) -> HubServer:
+def build_server(api: Api, hub: Hub, askers: Askers, version: str) -> HubServer:
     """The protocol's side of it."""
-    tools, resources = Tools(Operations(api), servers, askers), HubResources(Resources(api), servers)
+    own, servers = Operations(api), hub.servers
+    tools = Tools(own, servers, askers, People(own, api) if hub.asks_clients else None)
+    resources = HubResources(Resources(api), servers)
     prompts, levels = HubPrompts(servers, askers), askers.levels
 
     def input_schema(name: str) -> Mapping[str, Any] | None:
@@ -115,7 +120,7 @@ def create_mcp_app(api_socket: str, hub: Hub, version: str) -> Starlette:
             servers = await stack.enter_async_context(hub.servers.open())
             askers = Askers(LogLevels())
             stack.push_async_callback(askers.close)
-            endpoint.transport = Transport(build_server(api, servers, askers, version))
+            endpoint.transport = Transport(build_server(api, hub, askers, version))
             app.router.routes += Inside(Operations(api), servers, hub.sources).routes()
             await stack.enter_async_context(endpoint.transport.run())
             yield
@@ -133,7 +138,7 @@ def serve(settings: Settings, version: str) -> None:
     connect = connecting(Processes(paths.socket("spawn"), RESTART_SECONDS), version)
     wake = partial(thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation)))
     servers = Servers(sources, connect, idle_seconds=settings.hub.idle, known=recorded(), wake=wake)
-    serve_on(paths.socket("mcp"), create_mcp_app(paths.socket("api"), Hub(sources, servers), version))
+    serve_on(paths.socket("mcp"), create_mcp_app(paths.socket("api"), Hub(sources, servers, settings.handoff.asks_clients), version))
 
 
 async def thaw(box: BoxClient) -> None:

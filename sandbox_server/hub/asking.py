@@ -40,6 +40,11 @@ class Asker(Protocol):
         """The same for two calls if both belong to one client."""
         ...
 
+    @property
+    def is_held_up(self) -> bool:
+        """Whether the client gets no result before it has answered what it was asked."""
+        ...
+
     def lacks(self, request: InputRequest) -> str | None:
         """Why it cannot be asked that; None where it can."""
         ...
@@ -61,6 +66,7 @@ class NobodyToAsk:
     """A caller over plain HTTP."""
 
     client = ""
+    is_held_up = False
 
     def lacks(self, request: InputRequest) -> str | None:
         """Everything."""
@@ -79,6 +85,8 @@ class NobodyToAsk:
 
 class SessionAsker:
     """A client of a protocol version with sessions: it is asked on the stream on which it waits for the call's result."""
+
+    is_held_up = False
 
     def __init__(self, context: Context, levels: LogLevels) -> None:
         self._context = context

@@ -30,6 +30,8 @@ MAX_PARKED = 64
 class Round:
     """One call, through all the requests that it takes; it is the work's way to ask."""
 
+    is_held_up = True
+
     def __init__(self, context: Context, levels: LogLevels) -> None:
         self.caller = _caller_of(context)
         self.client = secrets.token_hex(16)

@@ -27,6 +27,7 @@ from sandbox_server.core.mcp.results import failed, failure_text
 from sandbox_server.core.mcp.view import view_of
 from sandbox_server.hub.askers import Askers
 from sandbox_server.hub.asking import Asker
+from sandbox_server.hub.people import REQUEST, WAIT, People
 from sandbox_server.hub.servers import Foreign, Servers
 
 _log = logging.getLogger("sandbox.audit")
@@ -35,10 +36,11 @@ _log = logging.getLogger("sandbox.audit")
 class Tools:
     """Answers `tools/list` and `tools/call`."""
 
-    def __init__(self, own: Operations, servers: Servers, askers: Askers) -> None:
+    def __init__(self, own: Operations, servers: Servers, askers: Askers, people: People | None) -> None:
         self._own = own
         self._servers = servers
         self._askers = askers
+        self._people = people
 
     async def list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         """List the tools that the caller may use; all fit on one page. Where two have one name, the first is listed."""
@@ -64,6 +66,8 @@ class Tools:
         view = view_of(request)
         if tool := await self._own.find(name, view):
             async with heartbeat(asker.report):
+                if self._people and tool.name in (REQUEST, WAIT):
+                    return await self._people.call(request, tool, arguments, view, asker)
                 return await self._own.call(request, tool, arguments)
         foreign = await self._servers.find(name, view)
         if foreign is None:

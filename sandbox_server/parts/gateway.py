@@ -13,6 +13,7 @@ from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.features.auth import Auth, Credentials
+from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.features.health import Health
 from sandbox_server.parts import recorder
 from sandbox_server.parts.shared import Part, Shared
@@ -36,7 +37,8 @@ def authentication(shared: Shared) -> Auth:
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
     credentials = Credentials(keyring, tokens, tickets, shared.shares, api_key=key, session_ttl=auth.session_ttl)
-    return Auth(credentials, tickets, shared.ports, auth)
+    editors = EditorTurns(lambda: shared.control.driving.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
+    return Auth(credentials, tickets, shared.ports, auth, turns=editors)
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:

@@ -2,17 +2,21 @@
 
 import secrets
 import time
+from collections.abc import Iterator
 
 from sandbox_server.core import Caller
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.mail import MailServer
 from sandbox_server.features.handoff.desk import Desk
 from sandbox_server.features.handoff.feature import Claimed, Handoffs
 from sandbox_server.features.handoff.notices import Link, Notices
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import Handoff
+from sandbox_server.features.handoff.targets import Mail, Ntfy, Slack, Target, Telegram, Webhook
+from sandbox_server.features.handoff.wire import Handoff as Asked
 from sandbox_server.features.recorder.entries import HandoffEntries
+from sandbox_server.handoff_settings import Handoff
 from sandbox_server.parts.shared import Part, Shared
 from sandbox_server.settings import Settings
 
@@ -20,16 +24,29 @@ LINK_SCOPES = frozenset({"view", "control"})
 
 
 def part(shared: Shared) -> Part:
-    """Handoffs, kept in a file, told to a webhook where there is one."""
+    """Handoffs, kept in a file, told wherever that is set."""
     settings, handoff = shared.settings, shared.settings.handoff
     store = HandoffStore(handoff.file or f"{settings.paths.run}/handoffs.db")
     desk = Desk(store)
-    handoffs = Handoffs(desk, private_by(shared, desk))
+    handoffs = Handoffs(desk, private_by(shared, desk), shared.owner.drop)
+    if shared.receipts:
+        desk.receipted = shared.receipts
     desk.kept = HandoffEntries(shared.journal).kept
-    if not handoff.webhook:
-        return Part((handoffs,), (store, desk))
-    secret = handoff.secret.reveal() if handoff.secret else None
-    return Part((handoffs,), (store, Notices(desk, handoff.webhook, secret, link_of(settings)), desk))
+    return Part((handoffs,), (store, Notices(desk, targets_of(handoff), link_of(settings)), desk))
+
+
+def targets_of(handoff: Handoff) -> Iterator[Target]:
+    """Whoever is to be told, as the settings say; several at once if they say so."""
+    if handoff.webhook:
+        yield Webhook(handoff.webhook, handoff.secret.reveal() if handoff.secret else None)
+    if handoff.slack:
+        yield Slack(handoff.slack.reveal())
+    if handoff.telegram and handoff.telegram_chat:
+        yield Telegram(handoff.telegram_url, handoff.telegram.reveal(), handoff.telegram_chat)
+    if handoff.ntfy:
+        yield Ntfy(handoff.ntfy.reveal(), handoff.ntfy_token.reveal() if handoff.ntfy_token else None)
+    if handoff.smtp and handoff.mail_from:
+        yield Mail(MailServer.at(handoff.smtp.reveal()), handoff.mail_from, handoff.mail_to)
 
 
 def private_by(shared: Shared, desk: Desk) -> Claimed:
@@ -50,7 +67,7 @@ def link_of(settings: Settings) -> Link:
     tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
     base = settings.handoff.link
 
-    def link(handoff: Handoff) -> str | None:
+    def link(handoff: Asked) -> str | None:
         if base is None:
             return None
         grant = Grant(f"invited#{secrets.token_hex(3)}", LINK_SCOPES)

@@ -18,7 +18,7 @@ def first(shared: Shared) -> Part:
     journal, driving, redaction = shared.journal, shared.control.driving, redaction_for(shared.settings)
     inputs = InputEntries(journal)
     driving.noted, driving.lines = inputs.note, LineEntries(journal, redaction).entered
-    return Part((Recorder(journal),), (journal, LeaseEntries(journal, driving, inputs)), (RecorderGuard(journal, redaction),))
+    return Part((Recorder(journal),), (journal, LeaseEntries(journal, driving, inputs, redaction)), (RecorderGuard(journal, redaction),))
 
 
 def redaction_for(settings: Settings) -> Redaction:

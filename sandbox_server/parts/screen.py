@@ -43,7 +43,7 @@ from sandbox_server.features.browser.tabs import Tabs
 from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
-from sandbox_server.features.control.fences import KeysFence
+from sandbox_server.features.control.fences import A_PROGRAM, KeysFence
 from sandbox_server.features.control.privacy import ClipboardFence, SecretFocus
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
@@ -65,7 +65,9 @@ def part(shared: Shared) -> Part:
     devtools = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json"), hidden)
     recordings = PageRecordings(owner, files, hidden)
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
-    session, uploads, elements = BrowserSession(owner), Uploads(files, paths.spool), Elements()
+    shared.desktop, shared.downloads = desktop, downloads
+    session = BrowserSession(owner, lambda: not shared.control.driving.holding.admits(A_PROGRAM, "cdp"))
+    uploads, elements = Uploads(files, paths.spool), Elements()
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     shared.activity.recordings.extend((lambda: display.recording, lambda: recordings.recording))
     features: tuple[Feature, ...] = (

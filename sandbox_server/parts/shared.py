@@ -1,14 +1,15 @@
 """What more than one part uses, and what a part is."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sandbox_server.core.audit import Audit
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
+from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import Owner
@@ -25,10 +26,15 @@ from sandbox_server.drivers.toolbox import Toolbox
 from sandbox_server.features.control.parts import control_of
 from sandbox_server.settings import Settings
 
+if TYPE_CHECKING:
+    from sandbox_server.drivers.devtools.downloads import Downloads
+    from sandbox_server.drivers.x11.desktop import Desktop
+
 type Fact = Callable[[], bool]
 """Something that holds at this moment, or not."""
 type Way = Callable[[str], str | None]
 """Gives host and port of the proxy by which a host is reached, or None."""
+type Receipted = Callable[[str, float, float], Awaitable[Receipt | None]]
 type Opened = tuple[AbstractAsyncContextManager[Any], ...]
 
 
@@ -87,6 +93,11 @@ class Shared:
         self.journal.private = self.hidden
         self.ports = _agent_ports(settings)
         self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
+        self.desktop: Desktop | None = None
+        """The screen, once its part is there; None where there is none."""
+        self.downloads: Downloads | None = None
+        self.receipts: Receipted | None = None
+        """Gives what a person changed, once its part is there."""
         self.way: Way = lambda _: None
         """How a host is reached; the forward proxy puts its own answer here."""
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)

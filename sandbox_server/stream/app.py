@@ -1,7 +1,7 @@
 """The composition root of the streaming process."""
 
-import itertools
 import logging
+import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
@@ -18,12 +18,15 @@ from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.results import Caller
 from sandbox_server.drivers.hand import Hand
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings, Stream
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.sessions import Sessions
+from sandbox_server.stream.sound import Broadcast
 from sandbox_server.stream.transport.transport import MakeDatagrams, Transport
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.wire import MAX_UP, BadMessage
@@ -63,8 +66,9 @@ class _Carried:
 class Viewers:
     """Lets viewers in."""
 
-    def __init__(self, desktop: Desktop, name: str, api: str) -> None:
+    def __init__(self, desktop: Desktop, name: str, api: str, sound: Sound) -> None:
         self.desktop = desktop
+        self.sound = Broadcast(sound)
         self._api = api
         self.screen = Screen(name)
         self.encoders = Encoders()
@@ -72,7 +76,7 @@ class Viewers:
         self.channels: Callable[[str], MakeDatagrams] | None = None
         """Given the host at which a viewer reached the server, makes what opens channels to it; None where there is no port for them."""
         self._watching = 0
-        self._sessions = itertools.count(1)
+        self._sessions = Sessions()
 
     async def serve(self, websocket: WebSocket) -> None:
         """One viewer, from its first message to its last."""
@@ -97,10 +101,10 @@ class Viewers:
             with suppress(Unavailable):
                 await hands.let_go()
 
-        lease, session = Hand(self._api, asking_for(websocket), let_go), next(self._sessions) & 0xFFFFFFFF
+        lease, session = Hand(self._api, asking_for(websocket), let_go), secrets.randbits(32)
         channels = self.channels(websocket.url.hostname or "") if self.channels else None
         transport = Transport(_Carried(websocket), channels)
-        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, session)
+        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, self._sessions, session, self.sound)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
                 async with lease, transport:
@@ -124,13 +128,16 @@ def asking_for(websocket: WebSocket) -> dict[str, str]:
     return given | {SCOPES_HEADER: f"{headers.get(SCOPES_HEADER, '')} server"}
 
 
-def create(name: str, api: str, stream: Stream | None = None) -> Starlette:
-    """Make the application for the display `name`; `api` is the socket at which the API keeps the lease."""
-    viewers = Viewers(Desktop(name), name, api)
+def create(name: str, api: str, sound: str, stream: Stream | None = None) -> Starlette:
+    """Make the application for the display `name`.
+
+    `api` is the socket at which the API keeps the lease, `sound` that of the sound server.
+    """
+    viewers = Viewers(Desktop(name), name, api, Sound(sound))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with viewers.desktop, viewers.screen, viewers.hands, viewers.encoders, AsyncExitStack() as stack:
+        async with viewers.desktop, viewers.screen, viewers.hands, viewers.encoders, viewers.sound, AsyncExitStack() as stack:
             if stream and stream.udp_port:
                 viewers.channels = await open_port(stream, stack)
             yield
@@ -148,7 +155,7 @@ async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], Ma
     except OSError as error:
         _log.error("UDP port %d cannot be had: %s", stream.udp_port, error)
         return None
-    host, port = stream.udp_address
+    host, port = stream.udp_address or ("", 0)
     return lambda reached: through(door, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
 
 
@@ -162,7 +169,7 @@ def serve(settings: Settings) -> None:
     logs.configure(settings.logs.level)
     serve_on(
         settings.paths.socket("stream"),
-        create(settings.display.name, settings.paths.socket("api"), settings.stream),
+        create(settings.display.name, settings.paths.socket("api"), settings.paths.sound, settings.stream),
         ws_max_size=MAX_UP,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_SECONDS,

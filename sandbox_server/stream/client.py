@@ -27,7 +27,9 @@ STILL_SECONDS = 1.0
 class StreamClient:
     """One connection. What it shows is kept up to date by itself, and every frame is acknowledged."""
 
-    def __init__(self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None) -> None:
+    def __init__(
+        self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None, picture: ViewerPicture
+    ) -> None:
         self._connection = connection
         self._arrived = arrived
         self._changed = asyncio.Condition()
@@ -36,7 +38,7 @@ class StreamClient:
         self._beside = Beside(connection.send, lambda message: self._came.put_nowait((BESIDE, message)), beside) if beside else None
         self._begun: float | None = None
         self._latest: wire.Ack | None = None
-        self.picture = ViewerPicture()
+        self.picture = picture
         self.received = 0
         """Bytes of all messages."""
         self.frames = 0
@@ -91,8 +93,10 @@ class StreamClient:
                 await self._signalled(message)
                 continue
             self.received += len(message)
-            for ready in self._order.take(way, message):
+            for ready in self._order.take(way, message) if message else ():
                 await self._take(ready)
+            async with self._changed:
+                self._changed.notify_all()
 
     async def _signalled(self, message: bytes) -> None:
         if self._beside and self._beside.signalled(message):
@@ -111,8 +115,6 @@ class StreamClient:
             self.frames += 1
             if self._arrived:
                 self._arrived(len(message))
-        async with self._changed:
-            self._changed.notify_all()
 
 
 @asynccontextmanager
@@ -123,13 +125,19 @@ async def connect(
     films: bool = True,
     arrived: Callable[[int], None] | None = None,
     datagrams: bool = False,
+    before: ViewerPicture | None = None,
 ) -> AsyncIterator[StreamClient]:
-    """Connect to a stream's socket; the connection ends with the context. `datagrams`: use them, too, where the server takes them."""
+    """Connect to a stream's socket; the connection ends with the context. `datagrams`: use them, too, where the server takes them.
+
+    `before` is the picture of a connection that has ended: it goes on, and only what differs is sent.
+    """
     async with (
         connect_socket(address, additional_headers=headers, max_size=None, compression=None, proxy=None) as connection,
         Tasks() as tasks,
     ):
-        client = StreamClient(connection, arrived, tasks if datagrams else None)
+        client = StreamClient(connection, arrived, tasks if datagrams else None, before or ViewerPicture())
+        if before:
+            await client.send(wire.Resume(before.session, before.done))
         await client.send(wire.Hello(wire.VERSION, films=films))
         tasks.start(client.listen(), name="listen to the stream")
         tasks.start(client.follow(), name="follow the stream")

@@ -34,7 +34,7 @@ class Encoders:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def messages(self, frame: int, plan: Plan, rate: int) -> AsyncIterator[bytes]:
+    async def messages(self, plan: Plan, rate: int) -> AsyncIterator[bytes]:
         """The messages that bring a viewer what was planned, as they are ready; the last of them ends the frame.
 
         Films take at most `rate` bits a second together.
@@ -45,12 +45,13 @@ class Encoders:
         works += [loop.run_in_executor(self._threads, _film, number, film, rate // len(plan.films)) for number, film in plan.films]
         waiting = b"".join(wire.film_ends(number) for number in plan.ended)
         waiting += wire.moves(plan.moves) if plan.moves else b""
+        waiting += b"".join((wire.keep(keep) if keep else b"") + (wire.kept(put) if put else b"") for keep, put in plan.kept)
         waiting += b"".join(_exact(piece) for piece in plan.exact if len(piece) <= SOON_BYTES)
         for work in works:
             if waiting:
-                yield wire.part(frame, waiting, last=False)
+                yield wire.part(plan.frame, waiting, last=False)
             waiting = await work
-        yield wire.part(frame, waiting, last=True)
+        yield wire.part(plan.frame, waiting, last=True)
 
 
 def _exact(piece: bytes) -> bytes:

@@ -9,7 +9,7 @@ from sandbox_server.drivers.x11.connection import Connection, Display
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keyboard import SHIFT
 from sandbox_server.drivers.x11.keysyms import UNICODE
-from sandbox_server.stream.wire import Copied, Key, Point, Text, Wheel
+from sandbox_server.stream.wire import Clip, Copied, Key, Point, Text, Wheel
 
 WHEEL_PIXELS = 100
 """What a browser calls one notch of the wheel."""
@@ -24,7 +24,7 @@ _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 
 type Event = tuple[int, int, int, int]
 """Kind, key or button, x, y: XTest's."""
-type Input = Point | Wheel | Key | Text | Copied
+type Input = Point | Wheel | Key | Text | Copied | Clip
 
 
 def means_to_act(what: Input) -> bool:
@@ -34,6 +34,8 @@ def means_to_act(what: Input) -> bool:
             return what.buttons != 0
         case Key():
             return what.down
+        case Copied() | Clip():  # a page offers its clipboard as soon as it is looked at
+            return False
     return True
 
 
@@ -70,10 +72,12 @@ class Hands:
                 await self._desktop.typist.type(what.text, use_clipboard=False)
             case Copied():
                 await self._desktop.clipboard.write(what.text)
+            case Clip():
+                await self._desktop.clipboard.put(what.forms)
 
-    async def copied(self) -> str:
-        """The text on the desktop's clipboard. Raises Unavailable while there is no desktop."""
-        return await self._desktop.clipboard.read()
+    async def copied(self) -> dict[str, bytes]:
+        """What is on the desktop's clipboard, by form. Raises Unavailable while there is no desktop."""
+        return await self._desktop.clipboard.forms()
 
     async def let_go(self) -> None:
         """Release everything that this viewer holds."""

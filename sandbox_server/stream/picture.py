@@ -13,12 +13,13 @@ from PIL import Image, UnidentifiedImageError
 from sandbox_server.stream import wire
 from sandbox_server.stream.films import FilmReader
 from sandbox_server.stream.pixels import MAX_SIDE, Area, Canvas
-from sandbox_server.stream.wire import BadMessage
+from sandbox_server.stream.wire import BadMessage, unpacked
 from sandbox_server.stream.zstd import BadCompression, decompress
 
 MAX_UNPACKED = 16 << 20
 """Most that exact rects of one operation may have uncompressed."""
 _MOVE_BYTES = 12
+_KEPT_BYTES = 6
 
 
 class _Bytes:
@@ -63,8 +64,13 @@ class ViewerPicture:
         self.canvas = Canvas(0, 0)
         self.rights = 0
         self.running = True
+        self.session = 0
         self.frame = 0
+        self.done = 0
+        """The latest frame of the session that is whole."""
         self.copied: str | None = None
+        self.forms: dict[str, bytes] = {}
+        self.heard: tuple[int, bytes] | None = None
         self.pointer: tuple[int, int] | None = None
         self.cursor: tuple[int, int, bytes] | None = None
         self.counts = Counts()
@@ -78,6 +84,8 @@ class ViewerPicture:
             wire.PONG: self._pong,
             wire.RIGHTS: self._rights,
             wire.CLIPBOARD: self._clipboard,
+            wire.CLIP: self._clip,
+            wire.SOUND: self._sound,
             wire.DESKTOP: self._desktop,
         }
         self._operations: dict[int, Callable[[_Bytes], str]] = {
@@ -86,6 +94,8 @@ class ViewerPicture:
             wire.JPEG: self._jpeg,
             wire.FILM: self._film,
             wire.FILM_ENDS: self._film_ends,
+            wire.KEEP: self._keep,
+            wire.KEPT: self._put,
         }
 
     def take(self, message: bytes) -> int | None:
@@ -108,7 +118,8 @@ class ViewerPicture:
         return picture
 
     def _hello(self, body: _Bytes) -> None:
-        version, self.rights, _ = body.fields("<BBI")
+        version, self.rights, self.session = body.fields("<BBI")
+        self.frame = self.done = 0
         if version != wire.VERSION:
             raise BadMessage(f"this client speaks version {wire.VERSION}")
         self._size(body)
@@ -118,7 +129,8 @@ class ViewerPicture:
         if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
             raise BadMessage(f"a screen has at most {MAX_SIDE} pixels a side")
         self._films.clear()
-        self.canvas = Canvas(width, height)
+        if (width, height) != (self.canvas.width, self.canvas.height):  # else it is another connection, and the picture goes on
+            self.canvas = Canvas(width, height)
 
     def _part(self, body: _Bytes) -> int | None:
         flags, self.frame = body.fields("<BI")
@@ -128,7 +140,10 @@ class ViewerPicture:
             if number not in self._operations:
                 raise BadMessage(f"there is no operation {number}")
             self.counts.add(self._operations[number](body), before - len(body))
-        return self.frame if flags & wire.LAST else None
+        if not flags & wire.LAST:
+            return None
+        self.done = self.frame
+        return self.done
 
     def _exact(self, body: _Bytes) -> str:
         length, packed = body.fields("<II")
@@ -147,6 +162,18 @@ class ViewerPicture:
         if not self.canvas.move(body.take(count * _MOVE_BYTES)):
             raise BadMessage("a move is not within the picture")
         return "moves"
+
+    def _keep(self, body: _Bytes) -> str:
+        [count] = body.fields("<H")
+        if not self.canvas.keep(body.take(count * _KEPT_BYTES)):
+            raise BadMessage("what is to be kept is not within the picture")
+        return "keep"
+
+    def _put(self, body: _Bytes) -> str:
+        [count] = body.fields("<H")
+        if not self.canvas.put(body.take(count * _KEPT_BYTES)):
+            raise BadMessage("nothing is kept there, or it does not lie within the picture")
+        return "kept"
 
     def _jpeg(self, body: _Bytes) -> str:
         area, packed = self._area(body)
@@ -202,6 +229,14 @@ class ViewerPicture:
             self.copied = body.take(len(body)).decode()
         except UnicodeDecodeError:
             raise BadMessage("a text is UTF-8") from None
+
+    def _clip(self, body: _Bytes) -> None:
+        self.forms = unpacked(bytes(body.take(len(body))))
+        self.copied = self.forms.get("text/plain", b"").decode()
+
+    def _sound(self, body: _Bytes) -> None:
+        [number] = body.fields("<I")
+        self.heard = number, bytes(body.take(len(body)))
 
     def _desktop(self, body: _Bytes) -> None:
         [running] = body.fields("<B")

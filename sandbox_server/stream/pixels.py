@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ _RECT_BYTES = 4 * 256 * 256 + 1024
 _MAX_RECTS = 8192
 _MAX_MOVES = 256
 _MAX_HOT = 16
+KEPT = 4096
+"""Tiles that a viewer keeps, at 4 KiB each."""
 
 type Area = tuple[int, int, int, int]
 """x, y, width and height in pixels."""
@@ -43,6 +46,12 @@ class Move(ctypes.Structure):
     """Pixels that are found elsewhere now, as they are on the wire."""
 
     _fields_ = tuple((name, ctypes.c_uint16) for name in ("from_x", "from_y", "x", "y", "width", "height"))
+
+
+class Kept(ctypes.Structure):
+    """A tile that is kept or put, as it is on the wire."""
+
+    _fields_ = tuple((name, ctypes.c_uint16) for name in ("slot", "x", "y"))
 
 
 class _Pictures(ctypes.Structure):
@@ -77,6 +86,15 @@ def _native() -> ctypes.CDLL:
     found.warm.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
     found.cool.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
     found.find_hot.argtypes = (*[ctypes.c_void_p] * 3, *[ctypes.c_int] * 3, ctypes.c_void_p, ctypes.c_int)
+    found.kept_size.restype = ctypes.c_size_t
+    found.find_kept.argtypes = (*[ctypes.c_void_p] * 2, *[ctypes.c_int] * 4, *[ctypes.c_void_p] * 3, ctypes.c_int, ctypes.c_void_p)
+    found.keep_tiles.argtypes = found.put_tiles.argtypes = (
+        ctypes.c_void_p,
+        *[ctypes.c_int] * 2,
+        ctypes.c_void_p,
+        ctypes.c_int,
+        *[ctypes.c_void_p] * 2,
+    )
     found.to_yuv.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return found
 
@@ -141,6 +159,7 @@ class Shadow:
         self.width = width
         self.height = height
         self._memory = (ctypes.c_uint32 * (width * height))()
+        self._kept: Any = None
         self._room = (ctypes.c_uint8 * (max(PIECE_BYTES, _RECT_BYTES)))()
         self.forget((0, 0, width, height))
 
@@ -160,7 +179,20 @@ class Shadow:
         both = self._with(frame)
         found = _native().find_moves(both, *area, memory, _MAX_MOVES)
         _native().move(both, memory, found)
-        return memoryview(memory).cast("B")[: found * ctypes.sizeof(Move)].tobytes()
+        return _head(memory, found)
+
+    def kept(self, frame: Frame, area: Area, *, skip: Any = None) -> tuple[bytes, bytes]:
+        """What within the area the viewer is to keep, as `Kept`, and then what to put from what it keeps; that is done here, too."""
+        if self._kept is None:
+            size = _native().kept_size()
+            self._kept = (ctypes.c_uint8 * size).from_buffer(mmap.mmap(-1, size))  # what is not used takes no memory
+        keep, put, counts = (Kept * KEPT)(), (Kept * KEPT)(), (ctypes.c_int * 2)()
+        _native().find_kept(self._with(frame), self._kept, *area, skip, keep, put, KEPT, counts)
+        return _head(keep, counts[1]), _head(put, counts[0])
+
+    def forget_kept(self) -> None:
+        """Note that the viewer may keep anything."""
+        self._kept = None
 
     def take(self, frame: Frame, rects: Rects, *, lossy: bool = False) -> None:
         """Note that the viewer was sent these rects of the frame."""
@@ -182,6 +214,11 @@ class Shadow:
     def _with(self, frame: Frame) -> Any:
         both = _Pictures(frame.address, ctypes.addressof(self._memory), self.width, self.width, self.height)
         return ctypes.byref(both)
+
+
+def _head(memory: Any, count: int) -> bytes:
+    """The first of an array's structures, as bytes."""
+    return ctypes.string_at(memory, count * ctypes.sizeof(memory._type_))
 
 
 def cut(frame: Frame, rect: Rect) -> bytearray:
@@ -222,6 +259,20 @@ class Canvas:
         self.height = height
         self.pixels = bytearray(width * height * 4)
         self._memory = (ctypes.c_uint32 * (width * height)).from_buffer(self.pixels)
+        self._kept = (ctypes.c_uint32 * (KEPT * TILE * TILE)).from_buffer(mmap.mmap(-1, KEPT * TILE * TILE * 4))
+        self._known = (ctypes.c_uint8 * KEPT)()
+
+    def keep(self, tiles: bytes) -> bool:
+        """Keep tiles, given as `Kept`s; whether they lie within the picture."""
+        return self._with_kept(_native().keep_tiles, tiles)
+
+    def put(self, tiles: bytes) -> bool:
+        """Put tiles that are kept where `Kept`s say; whether they are kept, and lie within the picture then."""
+        return self._with_kept(_native().put_tiles, tiles)
+
+    def _with_kept(self, work: Any, tiles: bytes) -> bool:
+        count = len(tiles) // ctypes.sizeof(Kept)
+        return bool(work(self._memory, self.width, self.height, tiles, count, self._kept, self._known))
 
     def unpack(self, packed: bytes) -> bool:
         """Draw exact rects; whether that is what the bytes are. What came before a mistake in them is drawn."""

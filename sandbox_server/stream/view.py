@@ -1,11 +1,13 @@
 """What one viewer has of the screen, and what to send it next. Used on the thread of the screen's connection."""
 
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sandbox_server.stream.films import FilmWriter
 from sandbox_server.stream.motion import Motion
-from sandbox_server.stream.pixels import Area, Frame, Rect, Rects, Shadow, around, cut
+from sandbox_server.stream.nearest import nearest_first
+from sandbox_server.stream.pixels import TILE, Area, Frame, Rect, Rects, Shadow, around, cut
 
 REPAY_SECONDS = 0.3
 """How long a picture has to be still before it is sent exactly: a scroll or a fade has ended by then."""
@@ -15,6 +17,8 @@ MIN_LOSSY_PIXELS = 64 * 64
 """Fewer pixels than this that are like a photograph are sent exactly at once: it costs 10 kB."""
 FIRST_RATE = 8_000_000
 """Bits a second that a film may take before it is known what the link does."""
+EXACT_SHRINKS, PICTURE_SHRINKS = 4, 20
+"""By about so much, when they are compressed."""
 MAX_AREAS = 32
 """More areas than this are taken for the one that holds them all."""
 
@@ -23,9 +27,13 @@ MAX_AREAS = 32
 class Plan:
     """What to send for one frame, before it is compressed."""
 
+    frame: int = 0
+    """Its number, from 1 in each connection."""
     size: tuple[int, int] | None = None
     """The screen's, if it is a new one."""
     moves: bytes = b""
+    kept: tuple[tuple[bytes, bytes], ...] = ()
+    """What to keep, and what to put from what is kept, in turns."""
     exact: tuple[bytes, ...] = ()
     pictures: tuple[tuple[Area, bytearray], ...] = ()
     films: tuple[tuple[int, FilmWriter], ...] = ()
@@ -34,7 +42,7 @@ class Plan:
     """Films that have no more pictures."""
 
     def __bool__(self) -> bool:
-        return bool(self.size or self.moves or self.exact or self.pictures or self.films or self.ended)
+        return bool(self.size or self.moves or self.kept or self.exact or self.pictures or self.films or self.ended)
 
 
 @dataclass(slots=True)
@@ -66,6 +74,14 @@ class View:
         self._drawn = Areas()
         self._lossy = Areas()
         self._lossy_since = 0.0
+        self._frame = 0
+        self._looked: list[Area] = []
+        self._unsure: deque[tuple[int, list[Area]]] = deque()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The screen's, as the viewer knows it."""
+        return self._shadow.width, self._shadow.height
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -74,6 +90,24 @@ class View:
     def restart(self) -> None:
         """The viewer has nothing."""
         self._shadow = Shadow(0, 0)
+
+    def acked(self, frame: int) -> None:
+        """The viewer has this frame, and all before it."""
+        while self._unsure and self._unsure[0][0] <= frame:
+            self._unsure.popleft()
+
+    def resume(self, frame: int) -> None:
+        """Go on in another connection with a viewer that has the frames up to this one, and of later ones perhaps something."""
+        lost = [area for number, areas in self._unsure if number > frame for area in areas]
+        for area in [*lost, *(place.area for place in self._motion.places)]:
+            self._shadow.forget(_tiles(area, *self.size))
+        if lost:
+            self._shadow.forget_kept()
+        self._writers.clear()
+        self._motion = Motion(*self.size)
+        self._unsure.clear()
+        self._frame = 0
+        self._drawn.areas = [(0, 0, *self.size)]
 
     @property
     def is_behind(self) -> bool:
@@ -86,21 +120,51 @@ class View:
         repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
         return min((due for due in (repay, self._motion.ends_at) if due is not None), default=None)
 
-    def plan(self, frame: Frame, now: float) -> Plan:
-        """Everything that the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now."""
+    def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0)) -> Plan:
+        """What the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now.
+
+        That is everything, or about `room` bytes of it, nearest to the pointer first, and the rest the next time.
+        """
+        self._looked = []
+        planned = self._planned(frame, now, room, pointer)
+        if not planned:
+            return planned
+        self._unsure.append((self._frame + 1, self._looked))
+        return replace(planned, frame=self._frame + 1)
+
+    def sent(self, frame: int) -> None:
+        """The frame of this number is on its way, and the next has the next number; one that is planned and not sent needs a `restart`."""
+        self._frame = frame
+
+    def _planned(self, frame: Frame, now: float, room: int | None, pointer: tuple[int, int]) -> Plan:
         size = self._fit(frame)
         areas = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
         changed = self._motion.drawn(areas, now)
         ended = self._end_films(now, areas)
         films = tuple(self._next(place.number, frame) for place in changed if place.number not in ended)
-        moves = b"".join(self._shadow.moves(frame, area) for area in areas)
+        moved = [self._shadow.moves(frame, area) for area in areas]
+        kept = [self._shadow.kept(frame, area, skip=self._motion.skip) for area, moves in zip(areas, moved, strict=True) if not moves]
         exact: list[bytes] = []
         pictures: list[tuple[Area, bytearray]] = []
-        for area in areas:
-            self._change(frame, area, now, exact, pictures)
+        later: list[Area] = []
+        for area in areas if room is None else nearest_first(areas, pointer):
+            if room is None or _weight(exact, pictures) < room:
+                self._change(frame, area, now, exact, pictures)
+            else:
+                later.append(area)
+        self._drawn.add(later)
         films = tuple(film for film in films + self._begun(frame, now) if film[1] is self._writers.get(film[0]))
-        planned = Plan(size, moves, tuple(exact), tuple(pictures), films, ended + self._superseded())
-        return planned or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else planned)
+        self._looked += areas
+        sent = Plan(
+            size=size,
+            moves=b"".join(moved),
+            kept=tuple(one for one in kept if any(one)),
+            exact=tuple(exact),
+            pictures=tuple(pictures),
+            films=films,
+            ended=ended + self._superseded(),
+        )
+        return sent or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else sent)
 
     def _change(self, frame: Frame, area: Area, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
         changes = self._shadow.changes(frame, area, skip=self._motion.skip)
@@ -149,6 +213,7 @@ class View:
             now, later = _cut_off(area, left)
             if later:
                 self._lossy.areas.append(later)
+            self._looked.append(now)
             changes = self._shadow.changes(frame, now, lossless=True, skip=self._motion.skip)
             exact += self._send(frame, Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures)))
             left -= now[2] * now[3]
@@ -177,8 +242,20 @@ class View:
             yield _area(rect), cut(frame, rect)
 
 
+def _weight(exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> int:
+    """About how many bytes they are when compressed."""
+    return sum(map(len, exact)) // EXACT_SHRINKS + sum(len(pixels) for _, pixels in pictures) // PICTURE_SHRINKS
+
+
 def _area(rect: Rect) -> Area:
     return rect.x, rect.y, rect.width, rect.height
+
+
+def _tiles(area: Area, width: int, height: int) -> Area:
+    """The area with all of the tiles that it touches."""
+    left, top = area[0] // TILE * TILE, area[1] // TILE * TILE
+    right, bottom = -(-(area[0] + area[2]) // TILE) * TILE, -(-(area[1] + area[3]) // TILE) * TILE
+    return left, top, min(right, width) - left, min(bottom, height) - top
 
 
 def _within(area: Area, frame: Frame) -> Area | None:

@@ -11,10 +11,14 @@ from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
+from sandbox_server.stream.clippings import Clippings
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands, means_to_act
+from sandbox_server.stream.hands import Hands, Input, means_to_act
+from sandbox_server.stream.pixels import Frame
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.sessions import Sessions
+from sandbox_server.stream.sound import Broadcast, Hearing
 from sandbox_server.stream.view import Plan, View
 from sandbox_server.stream.window import FilmRate, Window
 from sandbox_server.stream.zstd import compress
@@ -59,7 +63,16 @@ class Viewer:
     """One viewer of the screen, whose input counts if `caller` may act and the lease lets it."""
 
     def __init__(
-        self, socket: Socket, screen: Screen, hands: Hands, encoders: Encoders, caller: Caller, lease: Lease, session: int
+        self,
+        socket: Socket,
+        screen: Screen,
+        hands: Hands,
+        encoders: Encoders,
+        caller: Caller,
+        lease: Lease,
+        sessions: Sessions,
+        session: int,
+        sound: Broadcast,
     ) -> None:
         self._socket = socket
         self._screen = screen
@@ -68,21 +81,24 @@ class Viewer:
         self._caller = caller
         self._lease = lease
         lease.changed = self.wake
+        self._sessions = sessions
         self._session = session
+        self._left = asyncio.Event()
         self._view = View()
         self._window = Window()
         self._rate = FilmRate()
         self._news = asyncio.Event()
         self._visible = True
         self._greeted = False
-        self._frame = 0
+        self._told = False
         self._cursor: Cursor | None = None
         self._running = True
         self._rights = 0
         self._pointer = (-1, -1)
         self._copies = screen.copies
-        self._copied = ""
+        self._clippings = Clippings()
         self._tasks = Tasks()
+        self._hearing = Hearing(sound, self._tell_heard, self._tasks)
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -94,10 +110,12 @@ class Viewer:
 
     async def run(self) -> None:
         """Serve the viewer until it leaves. Raises BadMessage if it sends what is no message."""
+        self._sessions.begin(self._session, self._caller.name, self._left.set)
         try:
             await self._screen.join(self)
             async with self._tasks as tasks:
                 ends = {tasks.start(self._listen(), name="viewer to desktop"), tasks.start(self._show(), name="desktop to viewer")}
+                ends.add(tasks.start(self._leave(), name="viewer goes on elsewhere"))
                 ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for end in ended:
                     end.result()
@@ -105,6 +123,10 @@ class Viewer:
             with suppress(Unavailable):
                 await self._hands.let_go()
             await self._screen.leave(self)
+            self._sessions.end(self._session, self._view if self._told else None)
+
+    async def _leave(self) -> None:
+        await self._left.wait()
 
     async def _listen(self) -> None:
         while (message := await self._socket.receive()) is not None:
@@ -124,6 +146,10 @@ class Viewer:
                 self._visible = message.visible
             case wire.Whole():
                 await self._start_over()
+            case wire.Resume():
+                await self._resume(message)
+            case wire.Listens():
+                self._hearing.set(listens=message.listens)
             case wire.Signal():
                 self._socket.signalled(message.text)
             case _:
@@ -132,16 +158,17 @@ class Viewer:
 
     def _acked(self, ack: wire.Ack, now: float) -> None:
         if self._window.acked(ack.frame, now, ack.milliseconds / 1000, ack.receiving / 1000):
+            self._view.acked(ack.frame)
             self._rate.learn(self._window, now)
             self._socket.heed(self._window)
 
-    async def _act(self, what: wire.Point | wire.Wheel | wire.Key | wire.Text | wire.Copied) -> None:
+    async def _act(self, what: Input) -> None:
         if not self._caller.may("control"):
             return
         counts = await self._lease.act() if means_to_act(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
             if counts:
-                self._copied = what.text if isinstance(what, wire.Copied) else self._copied
+                self._clippings.learn(what)
                 await self._hands.do(what)
             elif self._hands.holds:
                 await self._hands.let_go()
@@ -149,6 +176,19 @@ class Viewer:
     async def _start_over(self) -> None:
         with suppress(Unavailable):
             await self._screen.look(lambda _: self._view.restart())
+
+    async def _resume(self, before: wire.Resume) -> None:
+        """Go on with what the viewer had in another connection, where that is known; else it is sent everything."""
+        view = None if self._greeted else await self._sessions.resume(before.session, self._caller.name)
+        if view is None:
+            return
+
+        def take_over(_: Frame) -> None:
+            view.resume(before.frame)
+            self._view = view
+
+        with suppress(Unavailable):
+            await self._screen.look(take_over)
 
     async def _show(self) -> None:
         """Send what is new, whenever something is."""
@@ -163,10 +203,13 @@ class Viewer:
             if self._may_look and self._has_news(begun):
                 with suppress(Unavailable):
                     await self._look()
+                    if self._view.is_behind:  # not all of it was sent
+                        self.wake()
 
     async def _look(self) -> None:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
-        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic()))
+        room, pointer = self._window.room, self._screen.pointer
+        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
         if self._lease.sees:
             await self._send(plan)
         else:
@@ -213,10 +256,13 @@ class Viewer:
         if not self._caller.may("control"):
             return
         with suppress(Unavailable):
-            text = await self._hands.copied()
-            if self._lease.sees and text and text != self._copied and len(text.encode()) <= wire.MAX_TEXT:
-                self._copied = text
-                await self._socket.send(wire.clipboard(text))
+            forms = await self._hands.copied()
+            if self._lease.sees and (message := self._clippings.news(forms)):
+                await self._socket.send(message)
+
+    async def _tell_heard(self, message: bytes) -> None:
+        if self._lease.sees:
+            await self._socket.send(message)
 
     @property
     def _held_rights(self) -> int:
@@ -229,26 +275,27 @@ class Viewer:
         if not self._lease.drives and self._hands.holds:
             with suppress(Unavailable):
                 await self._hands.let_go()
-        if (self._frame or self._lease.sees is False) and self._rights != self._held_rights:
+        if (self._told or self._lease.sees is False) and self._rights != self._held_rights:
             self._rights = self._held_rights
             await self._socket.send(wire.rights(self._rights))
 
     async def _send(self, plan: Plan) -> None:
-        if plan.size:
-            await self._greet(*plan.size)
+        if plan.size or not self._told:
+            await self._greet(*(plan.size or self._view.size))
         if not plan:
             return
-        self._frame = (self._frame + 1) & 0xFFFFFFFF
+        self._view.sent(plan.frame)
         started, size = 0.0, 0
-        async for message in self._encoders.messages(self._frame, plan, self._rate.bits):
+        async for message in self._encoders.messages(plan, self._rate.bits):
             started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)
-        self._window.sent(self._frame, size, started)
+        self._window.sent(plan.frame, size, started)
 
     async def _greet(self, width: int, height: int) -> None:
-        if self._frame:
+        if self._told:
             await self._socket.send(wire.size(width, height))
         else:
+            self._told = True
             self._rights = self._held_rights
             await self._socket.send(wire.hello(self._session, self._rights, width, height))

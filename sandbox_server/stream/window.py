@@ -28,6 +28,9 @@ QUEUED_FRAMES = 4
 """So many in a row wait in a queue; a packet that was lost makes one wait, and those that came meanwhile."""
 LEAST_PACE = 64 * 1024
 """Bytes a second."""
+LEAST_ROOM = 24 * 1024
+ROOM_SECONDS = 0.1
+"""What a frame may take of a link that is full."""
 LOWER_SECONDS = 0.2
 """A queue is met for as long as it takes to drain: the rate is lowered once in this time."""
 LEAST_SHARE = 0.6
@@ -119,6 +122,11 @@ class Window:
     def pace(self) -> float | None:
         """Bytes a second at which to send, a little more than the viewer takes; None before that was found out."""
         return max(LEAST_PACE, GAIN * self.rate) if self._filled and self.rate else None
+
+    @property
+    def room(self) -> int | None:
+        """Bytes that one frame should have at most, so that what is urgent by then does not wait for long; None where nothing is full."""
+        return None if self.pace is None else max(LEAST_ROOM, int(self.pace * ROOM_SECONDS))
 
     @property
     def in_flight(self) -> float:

@@ -20,16 +20,17 @@ pytestmark = pytest.mark.anyio
 
 CONFIGURATION = Path(sandbox_server.__file__).with_name("sound.pa")
 SOCKET = "/run/sandbox-desktop/pulse/native"
+LISTENED = "/run/sandbox-desktop/sound.sock"
 
 
 class Server:
     """PulseAudio with the configuration of the image, on a socket of the test."""
 
     def __init__(self, folder: Path) -> None:
-        self.socket = str(folder / "pulse/native")
+        self.socket = str(folder / "sound.sock")
         self._environment = os.environ | {"HOME": str(folder), "PULSE_RUNTIME_PATH": str(folder / "run")}
         configuration = folder / "sound.pa"
-        configuration.write_text(CONFIGURATION.read_text().replace(SOCKET, self.socket))
+        configuration.write_text(CONFIGURATION.read_text().replace(SOCKET, f"{folder}/pulse/native").replace(LISTENED, self.socket))
         os.mkdir(folder / "pulse")
         argv = ["pulseaudio", "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--realtime=no", "--log-target=stderr"]
         self.process = subprocess.Popen([*argv, "-F", str(configuration)], env=self._environment, stderr=subprocess.DEVNULL)

@@ -10,8 +10,9 @@ from sandbox_server.hub.asking import Answer
 class FakeClient:
     """A client that answers as it is told to, and keeps what it hears."""
 
-    def __init__(self, client: str = "one", answer: Answer | None = None) -> None:
+    def __init__(self, client: str = "one", answer: Answer | None = None, *, is_held_up: bool = False) -> None:
         self.client = client
+        self.is_held_up = is_held_up
         self.told: list[tuple[float, float | None, str | None]] = []
         self.logged: list[str] = []
         self.asked: list[InputRequest] = []

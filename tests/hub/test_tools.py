@@ -15,6 +15,7 @@ from sandbox_server.hub.askers import Askers
 from sandbox_server.hub.log_levels import LogLevels
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.tools import Tools
+from tests.hub.conftest import nothing_behind
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +41,7 @@ class Asking:
 
 @pytest.fixture
 def tools(api: Api, no_servers: Servers) -> Tools:
-    return Tools(Operations(api), no_servers, Askers(LogLevels()))
+    return Tools(Operations(api), no_servers, Askers(LogLevels()), None)
 
 
 async def listed(tools: Tools, **asking: str) -> list[str]:
@@ -202,8 +203,8 @@ async def test_a_defect_of_ours_is_named_by_its_id_only(tools: Tools) -> None:
     assert "the server's log has error" in text(result)
 
 
-async def test_the_protocol_side_knows_the_schemas_once_they_were_read(api: Api, tools: Tools, no_servers: Servers) -> None:
-    server = build_server(api, no_servers, Askers(LogLevels()), "1")
+async def test_the_protocol_side_knows_the_schemas_once_they_were_read(api: Api, tools: Tools) -> None:
+    server = build_server(api, nothing_behind(), Askers(LogLevels()), "1")
     assert server.get_tool_input_schema is not None
     before = server.get_tool_input_schema("sample_add")
     await listed(tools)

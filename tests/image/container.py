@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 KEY = "the-key-of-the-image-tests"
-READY_SECONDS = 30.0
+READY_SECONDS = 60.0
 PROFILE = "deploy/seccomp/tandem.json"
 
 
@@ -33,7 +33,7 @@ def engine(*arguments: str, timeout: float = 60.0, stdin: bytes = b"") -> Comple
     return Completed(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 
-def until(true: Callable[[], object], within: float = 5.0, otherwise: Callable[[], str] = str) -> None:
+def until(true: Callable[[], object], within: float = 30.0, otherwise: Callable[[], str] = str) -> None:
     """Return once `true()` holds; fail after `within` seconds with what `otherwise()` tells."""
     deadline = time.monotonic() + within
     while not true():
@@ -121,8 +121,14 @@ class Sandbox:
 
     def wait_ready(self) -> None:
         """Return once every component is ready."""
-        until(lambda: self.answers("/readyz") or self.inspect("{{.State.Running}}") == "false", READY_SECONDS, self._unready)
-        assert self.answers("/readyz"), self.logs()
+        ready = [False]
+
+        def is_told() -> bool:
+            ready[0] = self.answers("/readyz")
+            return ready[0] or self.inspect("{{.State.Running}}") == "false"
+
+        until(is_told, READY_SECONDS, self._unready)
+        assert ready[0], self.logs()
 
     def _unready(self) -> str:
         """What is not ready, and everything that it has written."""

@@ -89,3 +89,72 @@ def test_only_an_admin_reads_it(sandbox: "Sandbox") -> None:
     answer: httpx.Response = watcher.ask("GET", "/v1/recorder/events")
     assert answer.status_code == 403
     assert watcher.ask("GET", "/v1/recorder/verify").status_code == 403
+
+
+FORM = "data:text/html,<label>Street <input id=street></label><input type=password id=secret>"
+
+
+def turn(sandbox: "Sandbox") -> httpx.Response:
+    """A person does what an agent asks; what the agent is told."""
+    asked = sandbox.request("POST", "/v1/handoffs", json={"kind": "free", "reason": "sign in"}).json()["data"]["id"]
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
+    person = Person(sandbox)
+    person.ask("POST", f"/v1/handoffs/{asked}/claim", json={})
+    person.control("take")
+    person.ask("POST", "/v1/browser/page/navigate", json={"url": FORM})
+    for field in ("#street", "#secret"):
+        person.ask("POST", "/v1/browser/page/click", json={"selector": field})
+        person.ask("POST", "/v1/browser/page/type", json={"text": PASSWORD})
+    person.ask("POST", "/v1/file/write", json={"file": "/home/gem/by-a-person.txt", "content": PASSWORD})
+    person.control("release", note="signed in")
+    person.ask("POST", f"/v1/handoffs/{asked}/answer", json={"outcome": "done"})
+    told = sandbox.request("GET", f"/v1/handoffs/{asked}?wait=30")
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})  # no field for a password has the focus any more
+    return told
+
+
+def test_an_agent_gets_a_receipt_of_what_a_person_changed(sandbox: "Sandbox") -> None:
+    answers: list[httpx.Response] = []
+
+    def complete() -> bool:
+        """A person as quick as this one may be done with a field before it is watched."""
+        answers.append(turn(sandbox))
+        return bool(answers[-1].json()["data"]["receipt"]["fields"])
+
+    until(complete, within=30)
+    answer = answers[-1]
+    receipt = answer.json()["data"]["receipt"]
+    assert receipt["fields"] == ["Street"]
+    assert "/home/gem/by-a-person.txt" in receipt["files"]
+    assert {"was": "about:blank", "now": "data:…"} in receipt["tabs"]
+    assert (receipt["ended"], receipt["note"]) == ("released", "signed in")
+    assert PASSWORD not in answer.text
+    assert sandbox.request("GET", "/v1/control").json()["data"]["receipt"]["id"] == receipt["id"]
+    for picture in (receipt["before"], receipt["after"]):
+        shown = sandbox.request("GET", picture)
+        assert (shown.headers["content-type"], shown.content[:2]) == ("image/jpeg", b"\xff\xd8")
+
+
+def test_the_screen_is_filmed_while_somebody_acts(sandbox: "Sandbox") -> None:
+    before = last(sandbox)
+    sandbox.request("POST", "/v1/browser/actions", json={"action_type": "MOVE_TO", "x": 90, "y": 91})
+
+    def films() -> list[dict[str, Any]]:
+        answer = sandbox.request("GET", "/v1/recorder/video").json()["data"]
+        return [film for film in answer["films"] if film["bytes"] > 1000]
+
+    until(films, within=30)
+    name = films()[-1]["name"]
+    film = sandbox.request("GET", f"/v1/recorder/video/{name}", headers={"Range": "bytes=4-7"})
+    assert (film.status_code, film.content, film.headers["content-type"]) == (206, b"ftyp", "video/mp4")
+    pinned = sandbox.request("POST", "/v1/recorder/pin", json={"note": "look"}).json()["data"]
+    assert any(film["pinned"] for film in films())
+    assert sandbox.request("DELETE", f"/v1/recorder/pin/{pinned['id']}").status_code == 200
+    assert [event["event"] for event in events(sandbox, after=before, kind="video")] == ["pinned", "unpinned"]
+
+
+def test_the_player_shows_it_to_an_admin_alone(sandbox: "Sandbox") -> None:
+    page = Person(sandbox).ask("GET", "/recorder")
+    assert page.status_code == 200
+    assert "/static/recorder/page.js" in page.text
+    assert Person(sandbox, "view", "control").ask("GET", "/recorder").status_code == 403

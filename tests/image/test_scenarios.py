@@ -31,8 +31,7 @@ def test_what_an_agent_cannot_do_alone_it_does_with_a_person(stage: Stage, brows
     with watching(browser, stage.invitation()) as person:
         found = with_person(stage, scenario, person)
     assert found.done
-    if name != "login":  # nothing keeps what a person types from the agent yet
-        assert found.leaks == []
+    assert found.leaks == []
 
 
 def test_a_persons_first_press_takes_control_and_arrives(stage: Stage, browser: Browser) -> None:

@@ -10,6 +10,7 @@ from websockets.exceptions import InvalidStatus
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.client import StreamClient, connect
+from sandbox_server.stream.picture import ViewerPicture
 from tests.image.container import until
 from tests.image.test_vnc import pointer, signed_in
 
@@ -25,11 +26,14 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture(scope="module")
 def own(sandbox_with: "Callable[..., Sandbox]") -> "Sandbox":
     """A container that these tests may shake."""
-    return sandbox_with()
+    return sandbox_with(env={"STREAM_UDP_PORT": "8443"})
 
 
-def viewing(sandbox: "Sandbox", headers: dict[str, str] | None = None) -> "AbstractAsyncContextManager[StreamClient]":
-    return connect(f"{sandbox.base_url.replace('http', 'ws')}/stream/socket", headers or sandbox.headers, films=False)
+def viewing(
+    sandbox: "Sandbox", headers: dict[str, str] | None = None, *, datagrams: bool = False, before: ViewerPicture | None = None
+) -> "AbstractAsyncContextManager[StreamClient]":
+    address = f"{sandbox.base_url.replace('http', 'ws')}/stream/socket"
+    return connect(address, headers or sandbox.headers, films=False, datagrams=datagrams, before=before)
 
 
 def screenshot(sandbox: "Sandbox") -> bytes:
@@ -57,6 +61,40 @@ async def test_what_is_seen_is_the_screen_bit_for_bit(own: "Sandbox") -> None:
             await until_shown(own, late)
 
 
+async def test_by_datagrams_too_what_is_seen_is_the_screen_bit_for_bit_and_input_arrives_once(own: "Sandbox") -> None:
+    async with viewing(own, datagrams=True) as desktop:
+        await desktop.until(lambda _: desktop.by_datagrams)
+        seen = desktop.frames
+        go(own, "<h1>By datagrams</h1><div style='height:400px;background:linear-gradient(45deg,navy,white,teal)'></div>")
+        await desktop.until(lambda _: desktop.frames > seen)
+        await until_shown(own, desktop)
+        await desktop.send(wire.Point(77, 88, 0))
+        await asyncio.to_thread(until, lambda: pointer(own) == (77, 88))
+
+
+PURPLE = (123, 17, 201)
+STATISTICS = "document.querySelector('tandem-view').shadowRoot.querySelector('pre').textContent"
+
+
+async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: "Sandbox", sandbox: "Sandbox") -> None:
+    """The browser of another sandbox; such a page has no WebCodecs, and shows no films but everything else."""
+    await asyncio.to_thread(go, own, "<body style='background:rgb(123,17,201)'>")
+    ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
+    assert own.base_url.startswith("http:")
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
+    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
+    assert evaluated(sandbox, "isSecureContext + ' ' + typeof VideoDecoder") == "false undefined"
+    await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 100_000)
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?transport=websocket"})
+    await asyncio.to_thread(until, lambda: "over a WebSocket" in evaluated(sandbox, STATISTICS))
+    await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 100_000)
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
+
+
+def evaluated(sandbox: "Sandbox", expression: str) -> str:
+    return str(sandbox.request("POST", "/v1/browser/page/evaluate", json={"expression": expression}).json()["data"])
+
+
 async def test_who_holds_control_acts_and_who_only_looks_does_not(own: "Sandbox") -> None:
     watcher = signed_in(own, scopes=["view"])
     async with viewing(own) as person, viewing(own, watcher) as looking:
@@ -81,6 +119,18 @@ async def test_the_page_and_what_it_loads_are_there(own: "Sandbox") -> None:
     assert "tandem-view" in own.request("GET", "/stream/").text
     for path in ("view/worker.js", "view/decoders/exact.js", "vendor/fzstd.mjs"):
         assert own.request("GET", f"/static/{path}").status_code == 200
+
+
+async def test_who_loses_the_connection_goes_on_with_what_it_has(own: "Sandbox") -> None:
+    go(own, "<div style='height:700px;background:conic-gradient(red,gold,teal,navy,red)'></div>")
+    async with viewing(own) as desktop:
+        await desktop.still()
+        await until_shown(own, desktop)
+        whole, session = desktop.received, desktop.picture.session
+    async with viewing(own, before=desktop.picture) as again:
+        await again.until(lambda picture: picture.session != session)
+        await until_shown(own, again)
+        assert again.received < whole / 4
 
 
 async def test_a_desktop_that_dies_comes_back_to_the_same_viewer(own: "Sandbox") -> None:

@@ -11,13 +11,73 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.image.container import Sandbox, until
+from tests.image.test_vnc import pointer
 
 PATIENCE_MS = 30_000
 FIELD = "<title>-</title><textarea style='position:fixed;inset:0;background:rgb(34,102,170)' oninput='document.title=value'></textarea>"
 
 
+RICH = "<title>-</title><div contenteditable style='position:fixed;inset:0;background:rgb(34,102,170)' oninput='document.title=innerHTML'>"
+TOUCHED = """<title>-</title><body style='margin:0;height:9000px;background:rgb(34,102,170)' onclick='document.title%2B=" click"'
+ oncontextmenu='event.preventDefault();document.title%2B=" menu"' onscroll='document.title%2B=" scrolled"'>"""
+TYPES = "async () => (await navigator.clipboard.read()).flatMap(({ types }) => types)"
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+PRESSED = """from Xlib.display import Display
+display = Display("unix/:99")
+print("button" if display.screen().root.query_pointer().mask & 0x1F00 else "", "key" if any(display.query_keymap()) else "")"""
+
+
+class Fingers:
+    """What fingers do on the picture, at places that are shares of its width and height."""
+
+    def __init__(self, page: Page) -> None:
+        self._session = page.context.new_cdp_session(page)
+        box = page.locator("tandem-view canvas").bounding_box()
+        assert box
+        self._box = box
+
+    def down(self, *places: float) -> None:
+        self._send("touchStart", *places)
+
+    def up(self) -> None:
+        self._send("touchEnd")
+
+    def tap(self, x: float, y: float) -> None:
+        self.down(x, y)
+        self.up()
+
+    def drag(self, x: float, y: float, to_x: float, to_y: float) -> None:
+        self.down(x, y)
+        for step in range(1, 11):
+            self._send("touchMove", x + (to_x - x) * step / 10, y + (to_y - y) * step / 10)
+        self.up()
+
+    def scroll(self, y: float, to_y: float) -> None:
+        """Two fingers, side by side."""
+        self.down(0.4, y)
+        self.down(0.4, y, 0.6, y)
+        for step in range(1, 21):
+            at = y + (to_y - y) * step / 20
+            self._send("touchMove", 0.4, at, 0.6, at)
+        self.up()
+
+    def _send(self, kind: str, *places: float) -> None:
+        box = self._box
+        points = [
+            {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"], "id": number}
+            for number, (x, y) in enumerate(zip(places[::2], places[1::2], strict=True))
+        ]
+        self._session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
 @pytest.fixture(scope="module")
 def browser(sandbox: Sandbox) -> Iterator[Browser]:
+    with browser_for(sandbox) as launched:
+        yield launched
+
+
+@contextmanager
+def browser_for(sandbox: Sandbox) -> Iterator[Browser]:
     """A browser of the person's own, to which the sandbox is as good as encrypted."""
     arguments = ["--no-sandbox", "--disable-dev-shm-usage", f"--unsafely-treat-insecure-origin-as-secure={sandbox.base_url}"]
     with sync_playwright() as playwright:
@@ -27,7 +87,7 @@ def browser(sandbox: Sandbox) -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, sandbox: Sandbox, query: str = "", **context: Any) -> Iterator[Page]:
+def opened(browser: Browser, sandbox: Sandbox, query: str = "", language: str = "en", **context: Any) -> Iterator[Page]:
     """The page of somebody who signed in, who lets go at the end; an error of its scripts fails the test."""
     with browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | context)) as made:
         page = made.new_page()
@@ -35,10 +95,10 @@ def opened(browser: Browser, sandbox: Sandbox, query: str = "", **context: Any) 
         expect.set_options(timeout=PATIENCE_MS)
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(f"{sandbox.base_url}/view?lang=en&api_key={sandbox.api_key}{query}")
+        page.goto(f"{sandbox.base_url}/view?lang={language}&api_key={sandbox.api_key}{query}")
         page.locator("main[data-picture=connected]").wait_for()
         yield page
-        if page.locator("#driver").inner_text() == "You drive":
+        if not page.is_closed() and page.locator("#driver").inner_text() == "You drive":
             give_back(page)
     assert wrong == []
 
@@ -54,6 +114,12 @@ def go(sandbox: Sandbox, content: str) -> None:
 
 def titles(sandbox: Sandbox) -> list[str]:
     return [tab["title"] for tab in sandbox.request("GET", "/v1/browser/tabs").json()["data"]]
+
+
+def pressed(sandbox: Sandbox) -> set[str]:
+    """What is held down on the desktop."""
+    told = sandbox.exec("env", "XAUTHORITY=/run/sandbox-desktop/authority", "/opt/venv/bin/python", "-c", PRESSED, user="control")
+    return set(told.stdout.split())
 
 
 def colour(picture: Locator) -> tuple[int, ...]:
@@ -80,11 +146,98 @@ def test_a_person_sees_the_desktop_takes_it_by_a_click_types_and_gives_it_back(b
         assert sandbox.request("GET", "/v1/control").json()["data"]["state"] == "agent"
 
 
+def test_what_is_copied_is_carried_both_ways_with_its_form(browser: Browser, sandbox: Sandbox) -> None:
+    go(sandbox, RICH)
+    with opened(browser, sandbox, permissions=["clipboard-read", "clipboard-write"]) as page:
+        picture = page.locator("tandem-view canvas")
+        until(lambda: colour(picture) == (34, 102, 170), within=30)
+        picture.click()
+        expect(page.locator("#driver")).to_have_text("You drive")
+        page.evaluate(
+            """() => navigator.clipboard.write([new ClipboardItem({
+                "text/plain": new Blob(["bold ü"], { type: "text/plain" }), "text/html": new Blob(["<b>bold ü</b>"], { type: "text/html" })
+            })])"""
+        )
+        page.keyboard.press("Control+v")
+        until(lambda: "<b>bold ü</b>" in titles(sandbox), within=30)
+        page.evaluate("navigator.clipboard.writeText('-')")
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Control+c")
+        until(lambda: "text/html" in page.evaluate(TYPES), within=30)
+
+
+def test_a_file_that_is_dropped_is_among_the_downloads(browser: Browser, sandbox: Sandbox) -> None:
+    with opened(browser, sandbox) as page:
+        for _ in range(2):
+            page.evaluate(
+                """() => {
+                    const dataTransfer = new DataTransfer();
+                    dataTransfer.items.add(new File(["from afar"], "dropped.txt"));
+                    const dropped = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+                    document.querySelector("main").dispatchEvent(dropped);
+                }"""
+            )
+        notes = page.locator("#drops .notice")
+        expect(notes.first).to_have_text("It is on the desktop: /home/gem/Downloads/dropped.txt")
+        expect(notes.last).to_have_text("It is on the desktop: /home/gem/Downloads/dropped (1).txt")
+    assert sandbox.run("cat", "/home/gem/Downloads/dropped (1).txt").stdout == "from afar"
+
+
+def test_fingers_click_open_menus_and_scroll_and_as_on_a_trackpad_move_the_pointer(browser: Browser, sandbox: Sandbox) -> None:
+    go(sandbox, TOUCHED)
+    with opened(browser, sandbox, **PHONE) as page:
+        picture = page.locator("tandem-view canvas")
+        until(lambda: colour(picture) == (34, 102, 170), within=30)
+        fingers = Fingers(page)
+        fingers.tap(0.5, 0.5)
+        expect(page.locator("#driver")).to_have_text("You drive")
+        expect(page.locator("#trackpad")).to_have_attribute("aria-pressed", "true")
+        fingers.drag(0.5, 0.5, 0.6, 0.5)
+        start = pointer(sandbox)
+        fingers.drag(0.5, 0.5, 0.6, 0.5)
+        until(lambda: pointer(sandbox)[0] > start[0], within=30)
+        page.locator("#trackpad").click()
+        fingers.tap(0.25, 0.5)
+        until(lambda: any("click" in title for title in titles(sandbox)), within=30)
+        assert abs(pointer(sandbox)[0] - 320) < 8
+        fingers.down(0.3, 0.6)
+        until(lambda: any("menu" in title for title in titles(sandbox)), within=30)
+        fingers.up()
+        fingers.scroll(0.5, 0.3)
+        until(lambda: any("scrolled" in title for title in titles(sandbox)), within=30)
+
+
+def test_nothing_stays_pressed_after_a_viewer_has_vanished(browser: Browser, sandbox: Sandbox) -> None:
+    with opened(browser, sandbox) as page:
+        page.locator("tandem-view canvas").hover()
+        page.mouse.down()
+        page.keyboard.down("Shift")
+        until(lambda: pressed(sandbox) == {"button", "key"}, within=30)
+        again = page.context.new_page()
+        page.close()
+        until(lambda: pressed(sandbox) == set(), within=30)
+        again.goto(f"{sandbox.base_url}/view?lang=en")
+        give_back(again)
+
+
+def test_the_desktops_sound_is_heard_by_who_asks_for_it(browser: Browser, sandbox: Sandbox) -> None:
+    player = ["sh", "-c", "pacat --raw --rate=48000 --channels=2 --format=u8 </dev/urandom & echo $!"]
+    pid = sandbox.exec("env", "PULSE_SERVER=unix:/run/sandbox-desktop/pulse/native", *player, user="desktop").stdout.strip()
+    try:
+        with opened(browser, sandbox) as page:
+            view = page.locator("tandem-view")
+            assert view.evaluate("view => view.heard") == 0
+            page.get_by_role("button", name="Sound").click()
+            until(lambda: view.evaluate("view => view.heard") > 50, within=30)
+    finally:
+        sandbox.exec("kill", pid)
+
+
 def test_whoever_clicks_and_gives_back_in_haste_is_shown_who_drives(browser: Browser, sandbox: Sandbox) -> None:
     with opened(browser, sandbox) as page:
         box = page.locator("tandem-view canvas").bounding_box()
         assert box
-        for _ in range(10):
+        for _ in range(5):
             page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             give_back(page)
 
@@ -116,9 +269,7 @@ def test_without_the_stream_the_desktop_is_seen_through_vnc(browser: Browser, sa
     go(sandbox, FIELD)
     with opened(browser, sandbox, "&picture=vnc") as page:
         until(lambda: colour(page.locator("#screen canvas")) == (34, 102, 170), within=30)
-    with browser.new_context() as context:
-        page = context.new_page()
         page.route("**/stream/", lambda route: route.fulfill(status=404))
-        page.goto(f"{sandbox.base_url}/view?api_key={sandbox.api_key}")
-        page.locator("main[data-picture=connected]").wait_for(timeout=PATIENCE_MS)
+        page.goto(f"{sandbox.base_url}/view?lang=en")
+        page.locator("main[data-picture=connected]").wait_for()
         expect(page.locator("tandem-view")).to_have_count(0)

@@ -28,9 +28,24 @@ OPEN = Handoff(
 )
 
 
-def test_a_webhook_is_told_where_there_is_one() -> None:
-    assert not any(isinstance(each, Notices) for each in handoff.part(Shared(load({}))).opened)
-    part = handoff.part(Shared(load({"HANDOFF_WEBHOOK_URL": "https://hook.example"})))
+def test_everybody_is_told_that_the_settings_name() -> None:
+    assert list(handoff.targets_of(load({}).handoff)) == []
+    environ = {
+        "HANDOFF_WEBHOOK_URL": "https://hook.example",
+        "HANDOFF_WEBHOOK_SECRET": "s",
+        "HANDOFF_SLACK_URL": "https://slack.example",
+        "HANDOFF_TELEGRAM_TOKEN": "1:a",
+        "HANDOFF_TELEGRAM_CHAT": "7",
+        "HANDOFF_NTFY_URL": "https://ntfy.example/topic",
+        "HANDOFF_SMTP_URL": "smtps://me:pass@mail.example",
+        "HANDOFF_MAIL_FROM": "a@example.com",
+        "HANDOFF_MAIL_TO": "b@example.com",
+    }
+    targets = list(handoff.targets_of(load(environ).handoff))
+
+    assert [target.name for target in targets] == ["webhook", "slack", "telegram", "ntfy", "mail"]
+    assert targets[4].secrets == ("pass",)
+    part = handoff.part(Shared(load(environ)))
     assert any(isinstance(each, Notices) for each in part.opened)
 
 

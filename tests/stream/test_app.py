@@ -1,11 +1,20 @@
 """Who is let in: whoever the gateway says may look; what they send counts if they may act."""
 
+import json
+import socket as socketlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse
+from websockets.sync.server import ServerConnection, unix_serve
 
+from sandbox_server.settings import Stream
 from sandbox_server.stream import wire
 from sandbox_server.stream.app import UNSUPPORTED, create
 from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.transport.signals import INVITED
 from tests.drivers.x11.conftest import XServer
 
 # Xlib leaves the socket to the garbage collector where it could not connect.
@@ -17,15 +26,36 @@ CONTROL = {"x-sandbox-caller": "key", "x-sandbox-scopes": "view control"}
 
 @pytest.mark.parametrize(("headers", "status"), [({}, 401), ({"x-sandbox-caller": "key", "x-sandbox-scopes": "shell"}, 403)])
 def test_who_may_not_look_is_not_let_in(headers: dict[str, str], status: int) -> None:
-    with TestClient(create(":99", "/nonexistent")) as client, pytest.raises(WebSocketDenialResponse) as refused:
+    with TestClient(create(":99", "/nonexistent", "/nonexistent")) as client, pytest.raises(WebSocketDenialResponse) as refused:
         client.websocket_connect("/stream/socket", headers=headers).__enter__()
     assert refused.value.status_code == status
 
 
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[str]:
+    """The socket of an API that lets every viewer see, and none drive."""
+
+    def tell(connection: ServerConnection) -> None:
+        connection.send(json.dumps({"epoch": 1, "drives": False, "sees": True}))
+        for _ in connection:
+            pass
+
+    path = str(tmp_path / "api.sock")
+    with unix_serve(tell, path) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield path
+        server.shutdown()
+        thread.join(30)
+
+
 @pytest.mark.parametrize(("headers", "rights"), [(VIEW, 0), (CONTROL, wire.MAY_ACT)])
-def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, headers: dict[str, str], rights: int) -> None:
+def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, api: str, headers: dict[str, str], rights: int) -> None:
     picture = ViewerPicture()
-    with TestClient(create(xserver.name, "/nonexistent")) as client, client.websocket_connect("/stream/socket", headers=headers) as socket:
+    with (
+        TestClient(create(xserver.name, api, "/nonexistent")) as client,
+        client.websocket_connect("/stream/socket", headers=headers) as socket,
+    ):
         socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
         while picture.take(socket.receive_bytes()) is None:
             continue
@@ -36,7 +66,7 @@ def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, head
 @pytest.mark.parametrize("message", [b"\xff", "text", wire.said(wire.Hello(99, films=False))])
 def test_what_is_no_message_closes_the_socket_and_says_why(xserver: XServer, message: bytes | str) -> None:
     with (
-        TestClient(create(xserver.name, "/nonexistent")) as client,
+        TestClient(create(xserver.name, "/nonexistent", "/nonexistent")) as client,
         client.websocket_connect("/stream/socket", headers=VIEW) as socket,
     ):
         socket.send({"type": "websocket.receive", "text" if isinstance(message, str) else "bytes": message})
@@ -45,6 +75,33 @@ def test_what_is_no_message_closes_the_socket_and_says_why(xserver: XServer, mes
     assert sent["code"] == UNSUPPORTED
 
 
+def free_port() -> int:
+    with socketlib.socket(socketlib.AF_INET, socketlib.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
+def test_viewers_are_invited_to_datagrams_where_the_port_is_set_alone(xserver: XServer, api: str, opened: bool) -> None:
+    stream = Stream(udp_port=free_port() if opened else 0)
+    app = create(xserver.name, api, "/nonexistent", stream)
+    with TestClient(app) as client, client.websocket_connect("/stream/socket", headers=VIEW) as socket:
+        socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
+        while socket.receive_bytes()[0] != wire.HELLO:
+            continue
+        assert (socket.receive_bytes() == wire.signal(INVITED)) == opened
+
+
+def test_a_port_that_cannot_be_had_is_done_without(xserver: XServer, caplog: pytest.LogCaptureFixture) -> None:
+    with socketlib.socket(socketlib.AF_INET, socketlib.SOCK_DGRAM) as taken:
+        taken.bind(("0.0.0.0", 0))
+        app = create(xserver.name, "/nonexistent", "/nonexistent", Stream(udp_port=taken.getsockname()[1]))
+        with TestClient(app) as client:
+            assert client.get("/healthz").status_code == 200
+    assert "cannot be had" in caplog.text
+
+
 def test_the_process_is_healthy_without_a_desktop() -> None:
-    with TestClient(create(":98", "/nonexistent")) as client:
+    with TestClient(create(":98", "/nonexistent", "/nonexistent")) as client:
         assert client.get("/healthz").status_code == 200

@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream.hands import MAX_NOTCHES, Hands
-from sandbox_server.stream.wire import Copied, Key, Point, Text, Wheel
+from sandbox_server.stream.wire import Clip, Copied, Key, Point, Text, Wheel
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
 
@@ -79,3 +79,6 @@ async def test_text_of_an_input_method_is_typed(hands: Hands, program: Program) 
 async def test_what_is_copied_is_on_the_clipboard(hands: Hands, desktop: Desktop) -> None:
     await hands.do(Copied("from afar"))
     assert await desktop.clipboard.read() == "from afar"
+    rich = {"text/plain": b"bold", "text/html": b"<b>bold</b>"}
+    await hands.do(Clip(rich))
+    assert (await hands.copied(), await desktop.clipboard.read()) == (rich, "bold")

@@ -37,7 +37,7 @@ def test_the_golden_frames_have_every_form_of_a_rect_and_a_move() -> None:
     picture = ViewerPicture()
     for shown in VECTORS["shown"]:
         picture.take(bytes.fromhex(shown["message"]))
-    assert {"exact", "moves"} <= set(picture.counts.operations)
+    assert {"exact", "moves", "keep", "kept"} <= set(picture.counts.operations)
 
 
 def test_a_photograph_is_drawn_where_it_belongs() -> None:
@@ -77,6 +77,9 @@ def test_what_is_no_pixel_is_kept_too() -> None:
         wire.part(1, wire.exact(b"rubbish", 9), last=True),
         wire.part(1, wire.exact(b"", 1 << 31), last=True),
         wire.part(1, wire.moves(bytes([0, 0, 0, 0, 31, 0, 0, 0, 2, 0, 1, 0])), last=True),
+        wire.part(1, wire.keep(bytes([0, 0, 1, 0, 0, 0])), last=True),
+        wire.part(1, wire.keep(bytes([0, 16, 0, 0, 0, 0])), last=True),
+        wire.part(1, wire.kept(bytes(6)), last=True),
         wire.part(1, wire.jpeg((0, 0, 16, 8), b"rubbish"), last=True),
         wire.part(1, wire.jpeg((0, 0, 16, 8), jpeg((8, 8))), last=True),
         wire.part(1, wire.jpeg((20, 0, 16, 8), jpeg((16, 8))), last=True),
@@ -100,7 +103,7 @@ def test_any_bytes_are_a_message_or_refused(message: bytes) -> None:
         picture.take(message)
     except BadMessage:
         return
-    assert message[0] in range(1, 10)
+    assert message[0] in picture._known
 
 
 @settings(deadline=None, database=None, max_examples=50)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from sandbox_server.stream.pixels import Area, Canvas, Frame, Rects, Shadow, cut, rects_of
+from sandbox_server.stream.pixels import KEPT, TILE, Area, Canvas, Frame, Rects, Shadow, cut, rects_of
 from tests.stream.screens import framed, page, photograph, with_photograph
 
 SIZE = (400, 300)
@@ -20,13 +20,17 @@ def together(rects: Rects, more: Rects) -> Rects:
 
 def sent(shadow: Shadow, canvas: Canvas, frame: Frame, area: Area = WHOLE) -> int:
     """Bring the canvas up to date as a viewer is; how many bytes that takes before they are compressed."""
-    assert canvas.move(shadow.moves(frame, area))
+    moves = shadow.moves(frame, area)
+    assert canvas.move(moves)
+    keep, put = shadow.kept(frame, area) if not moves else (b"", b"")
+    assert canvas.keep(keep)
+    assert canvas.put(put)
     changes = shadow.changes(frame, area)
     rects = together(changes.exact, changes.pictures)
     pieces = list(shadow.pack(frame, rects))
     shadow.take(frame, rects)
     assert all(canvas.unpack(piece) for piece in pieces)
-    return sum(map(len, pieces))
+    return len(keep) + len(put) + sum(map(len, pieces))
 
 
 def shown(canvas: Canvas) -> Image.Image:
@@ -70,6 +74,42 @@ def test_what_did_not_move_is_not_moved() -> None:
     shadow = Shadow(*SIZE)
     sent(shadow, Canvas(*SIZE), framed(page(SIZE)))
     assert shadow.moves(framed(page(SIZE, seed=2)), WHOLE) == b""
+
+
+def test_what_comes_back_is_put_from_what_the_viewer_keeps() -> None:
+    size = (384, 288)
+    shadow, canvas, images = Shadow(*size), Canvas(*size), [page(size), photograph(size, 3), page(size, seed=2)]
+    for image in images:
+        sent(shadow, canvas, framed(image))
+    for image in images * 2:
+        assert sent(shadow, canvas, framed(image)) < 12_000
+        assert shown(canvas).tobytes() == image.tobytes()
+
+
+def test_what_is_kept_in_vain_makes_room() -> None:
+    size = (256, 256)
+    shadow, canvas = Shadow(*size), Canvas(*size)
+    for number in range(KEPT // 64 + 20):
+        image = photograph(size, number)
+        sent(shadow, canvas, framed(image))
+        assert shown(canvas).tobytes() == image.tobytes()
+    assert sent(shadow, canvas, framed(photograph(size, number - 2))) < 1000
+    assert sent(shadow, canvas, framed(photograph(size, 0))) > 100_000
+
+
+def test_what_a_viewer_may_have_lost_is_not_put() -> None:
+    shadow, canvas = Shadow(*SIZE), Canvas(*SIZE)
+    for seed in (1, 2):
+        sent(shadow, canvas, framed(page(SIZE, seed=seed)))
+    shadow.forget_kept()
+    assert not shadow.kept(framed(page(SIZE)), WHOLE)[1]
+
+
+def test_a_letter_that_is_typed_is_not_worth_keeping_what_was_there() -> None:
+    shadow, image = Shadow(*SIZE), page(SIZE)
+    sent(shadow, Canvas(*SIZE), framed(image))
+    ImageDraw.Draw(image).text((205, 133), "x", fill="red")
+    assert shadow.kept(framed(image), WHOLE) == (b"", b"")
 
 
 def test_a_photograph_is_told_from_text() -> None:
@@ -119,6 +159,18 @@ def test_rects_that_were_damaged_on_the_way_do_no_harm(data: st.DataObject) -> N
     for _ in range(data.draw(st.integers(1, 8))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     Canvas(*size).unpack(bytes(damaged[: data.draw(st.integers(0, len(damaged)))]))
+
+
+@settings(deadline=None, database=None, max_examples=60)
+@given(st.lists(st.integers(0, 65535), min_size=3, max_size=3))
+def test_a_tile_is_kept_and_put_only_within_the_picture(numbers: list[int]) -> None:
+    canvas = Canvas(80, 60)
+    tile = b"".join(number.to_bytes(2, "little") for number in numbers)
+    slot, x, y = numbers
+    inside = slot < KEPT and x + TILE <= 80 and y + TILE <= 60
+    assert not canvas.put(tile)
+    assert canvas.keep(tile) == inside
+    assert canvas.put(tile) == inside
 
 
 @settings(deadline=None, database=None, max_examples=60)

@@ -2,6 +2,7 @@
 
 from PIL import Image
 
+from sandbox_server.stream.nearest import BAND_ROWS
 from sandbox_server.stream.pixels import Canvas, around
 from sandbox_server.stream.view import MAX_AREAS, REPAY_SECONDS, Areas, Plan, View
 from tests.stream.screens import framed, page, photograph, with_photograph
@@ -13,6 +14,7 @@ WHOLE = (0, 0, *SIZE)
 def apply(plan: Plan, canvas: Canvas) -> None:
     """Do with a plan what a viewer does with its messages; photographs are drawn as they are."""
     assert canvas.move(plan.moves)
+    assert all(canvas.keep(keep) and canvas.put(put) for keep, put in plan.kept)
     assert all(canvas.unpack(piece) for piece in plan.exact)
     for area, pixels in plan.pictures:
         canvas.paste(area, bytes(pixels))
@@ -30,6 +32,20 @@ def test_who_has_nothing_is_sent_everything_and_then_nothing() -> None:
     assert shown(canvas) == image.tobytes()
     assert not view.plan(framed(image), 0.1)
     assert not view.is_behind
+
+
+def test_where_there_is_little_room_what_is_near_the_pointer_comes_first_and_then_the_rest() -> None:
+    view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
+    room, pointer = 600, (50, 290)
+    apply(view.plan(framed(image), 0.0, room, pointer), canvas)
+    near = (0, BAND_ROWS * 2, *SIZE)
+    seen = Image.frombytes("RGB", SIZE, shown(canvas))
+    assert seen.crop(near).tobytes() == image.crop(near).tobytes()
+    assert view.is_behind
+    assert seen.tobytes() != image.tobytes()
+    while view.is_behind:
+        apply(view.plan(framed(image), 0.1, room, pointer), canvas)
+    assert shown(canvas) == image.tobytes()
 
 
 def test_only_where_it_was_drawn_is_looked() -> None:
@@ -62,6 +78,58 @@ def test_what_moved_is_not_sent_again() -> None:
     apply(plan, canvas)
     assert plan.moves
     assert shown(canvas) == scrolled.tobytes()
+
+
+def test_a_menu_that_closes_is_not_sent_again() -> None:
+    view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
+    apply(view.plan(framed(image), 0.0), canvas)
+    opened = image.copy()
+    opened.paste(page((128, 128), seed=5), (64, 64))
+    for now, screen in ((0.1, opened), (0.2, image), (0.3, opened)):
+        view.drawn([(64, 64, 128, 128)])
+        plan = view.plan(framed(screen), now)
+        apply(plan, canvas)
+        assert shown(canvas) == screen.tobytes()
+    assert not plan.exact
+    assert [put for _, put in plan.kept if put]
+
+
+def test_who_lost_a_frame_on_the_way_is_sent_it_again_and_no_more() -> None:
+    view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
+    apply(view.plan(framed(image), 0.0), canvas)
+    view.sent(1)
+    for number, at in enumerate([(0, 0), (200, 100), (300, 200)]):
+        image.paste("red", (*at, at[0] + 20, at[1] + 10))
+        view.drawn([(*at, 20, 10)])
+        plan = view.plan(framed(image), number / 10)
+        assert plan.frame == number + 2
+        view.sent(plan.frame)
+        if number < 1:
+            apply(plan, canvas)
+    view.acked(1)
+    view.resume(2)
+    plan = view.plan(framed(image), 1.0)
+    apply(plan, canvas)
+    assert shown(canvas) == image.tobytes()
+    assert (plan.frame, plan.size) == (1, None)
+    assert sum(map(len, plan.exact)) < 5000
+
+
+def test_who_comes_back_sees_no_film_that_was_shown() -> None:
+    size = (640, 480)
+    view, now = View(films=True), 1.0
+    plan = Plan()
+    while not plan.films:
+        image = page(size)
+        image.paste(photograph((256, 192), int(now * 30)), (64, 64))
+        view.drawn([(64, 64, 256, 192)])
+        plan = view.plan(framed(image), now)
+        now += 1 / 30
+        assert now < 3
+    view.resume(plan.frame)
+    plan = view.plan(framed(image), now)
+    assert not plan.films
+    assert around([area for area, _ in plan.pictures]) == (64, 64, 256, 192)
 
 
 def test_a_screen_of_another_size_is_sent_whole() -> None:

@@ -10,6 +10,7 @@ from PIL import Image
 
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
@@ -17,6 +18,8 @@ from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.screen import Screen
+from sandbox_server.stream.sessions import Sessions
+from sandbox_server.stream.sound import Broadcast
 from sandbox_server.stream.viewer import Viewer
 from sandbox_server.stream.window import Window
 from sandbox_server.stream.wire import BadMessage
@@ -24,6 +27,7 @@ from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
+from tests.stream.test_sound import TONE, Played
 
 pytestmark = [
     pytest.mark.anyio,
@@ -32,6 +36,7 @@ pytestmark = [
 ]
 
 PERSON = Caller("person", frozenset({"view", "control"}), person=True)
+QUIET = Broadcast(Sound("/nonexistent"))
 GUEST = Caller("guest", frozenset({"view"}), person=True)
 
 
@@ -64,6 +69,10 @@ class Seat:
         self.picture = ViewerPicture()
         self.said: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.frames = 0
+        self.bytes = 0
+        self.deaf = False
+        """Whether what is sent is lost."""
+        self.lost = 0
         self.pongs: list[int] = []
         self.heeded: Window | None = None
         self.signals: list[str] = []
@@ -71,9 +80,11 @@ class Seat:
         self._changed = asyncio.Condition()
 
     async def send(self, message: bytes) -> None:
+        self.lost += self.deaf
+        self.bytes += len(message)
         if message[0] == wire.PONG:
             self.pongs.append(int.from_bytes(message[1:5], "little"))
-        ended = self.picture.take(message)
+        ended = None if self.deaf else self.picture.take(message)
         if ended is not None:
             self.frames += 1
             if self._acks:
@@ -106,11 +117,23 @@ class Seat:
 
 @asynccontextmanager
 async def watching(
-    desktop: Desktop, name: str, seat: Seat, *, caller: Caller = PERSON, lease: Place | None = None
+    desktop: Desktop,
+    name: str,
+    seat: Seat,
+    *,
+    caller: Caller = PERSON,
+    lease: Place | None = None,
+    sessions: Sessions | None = None,
+    session: int = 1,
+    sound: Broadcast = QUIET,
+    before: wire.Resume | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
-        viewer = Viewer(seat, screen, Hands(desktop, connection), encoders, caller, lease or Place(drives=True), 1)
+        hands, kept = Hands(desktop, connection), sessions or Sessions()
+        viewer = Viewer(seat, screen, hands, encoders, caller, lease or Place(drives=True), kept, session, sound)
         running = tasks.start(viewer.run())
+        if before:
+            seat.say(before)
         seat.say(wire.Hello(wire.VERSION, films=False))
         yield running
 
@@ -141,7 +164,8 @@ async def test_the_way_is_told_what_acks_show_and_what_the_viewer_says_of_it(des
 async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     seat = Seat()
     async with Screen(xserver.name) as screen, Connection(xserver.name) as connection, Encoders() as encoders, Tasks() as tasks:
-        tasks.start(Viewer(seat, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
+        hands = Hands(desktop, connection)
+        tasks.start(Viewer(seat, screen, hands, encoders, PERSON, Place(drives=True), Sessions(), 1, QUIET).run())
         seat.say(wire.Ping(1))
         await seat.until(lambda: True)
         assert seat.picture.canvas.width == 0
@@ -277,12 +301,30 @@ async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, pai
         assert guest.picture.copied is None
 
 
+async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, xserver: XServer) -> None:
+    seat, kept_out, hidden = Seat(), Seat(), Place(drives=False)
+    hidden.show(sees=False)
+    played = Played(*[TONE] * 10)
+    async with (
+        Broadcast(played) as sound,
+        watching(desktop, xserver.name, kept_out, lease=hidden, sound=sound),
+        watching(desktop, xserver.name, seat, sound=sound),
+    ):
+        for each in (kept_out, seat):
+            each.say(wire.Listens(listens=True))
+        await seat.until(lambda: seat.picture.heard)
+        await seat.until(lambda: not played.left)
+        assert kept_out.picture.heard is None
+
+
 async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     slow, quick = Seat(acks=False), Seat()
     name = xserver.name
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
-        for each in (slow, quick):
-            tasks.start(Viewer(each, screen, Hands(desktop, connection), encoders, PERSON, Place(drives=True), 1).run())
+        sessions = Sessions()
+        for number, each in enumerate((slow, quick)):
+            hands = Hands(desktop, connection)
+            tasks.start(Viewer(each, screen, hands, encoders, PERSON, Place(drives=True), sessions, number, QUIET).run())
             each.say(wire.Hello(wire.VERSION, films=False))
             await each.begins()
         for number in range(5):
@@ -290,3 +332,46 @@ async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painte
             real = await shot(desktop.screen)
             await quick.shows(real)
         assert slow.frames < quick.frames
+
+
+async def test_who_comes_back_is_sent_only_what_differs(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    first, again, sessions = Seat(), Seat(), Sessions()
+    painter.paint(photograph(SIZE))
+    async with watching(desktop, xserver.name, first, sessions=sessions):
+        await first.shows(await shot(desktop.screen))
+    painter.paint(Image.new("RGB", (40, 30), "red"), (100, 100))
+    again.picture = first.picture
+    before = wire.Resume(first.picture.session, first.picture.done)
+    async with watching(desktop, xserver.name, again, sessions=sessions, session=2, before=before):
+        await again.shows(await shot(desktop.screen))
+        assert again.picture.session == 2
+        assert again.bytes < 5000
+
+
+async def test_who_comes_back_without_a_frame_that_was_lost_on_the_way_is_whole_again(
+    desktop: Desktop, painter: Painter, xserver: XServer
+) -> None:
+    first, again, sessions = Seat(), Seat(), Sessions()
+    painter.paint(photograph(SIZE))
+    async with watching(desktop, xserver.name, first, sessions=sessions):
+        await first.shows(await shot(desktop.screen))
+        first.deaf = True
+        done = first.picture.done
+        painter.paint(photograph((200, 100), 7), (50, 60))
+        await first.until(lambda: first.lost)
+    again.picture = first.picture
+    async with watching(desktop, xserver.name, again, sessions=sessions, session=2, before=wire.Resume(1, done)):
+        await again.shows(await shot(desktop.screen))
+        assert again.bytes < 200_000
+
+
+@pytest.mark.parametrize("before", [wire.Resume(9, 1), wire.Resume(1, 1)], ids=["no such session", "somebody else's"])
+async def test_who_goes_on_with_what_is_not_known_is_sent_everything(
+    desktop: Desktop, painter: Painter, xserver: XServer, before: wire.Resume
+) -> None:
+    first, again, sessions = Seat(), Seat(), Sessions()
+    painter.paint(photograph(SIZE))
+    async with watching(desktop, xserver.name, first, sessions=sessions):
+        await first.shows(await shot(desktop.screen))
+    async with watching(desktop, xserver.name, again, caller=GUEST, sessions=sessions, session=2, before=before):
+        await again.shows(await shot(desktop.screen))

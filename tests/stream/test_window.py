@@ -3,8 +3,10 @@
 import heapq
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sandbox_server.stream.window import FIRST_BYTES, LEAST_BYTES, MOST_FRAMES, Best, Window
+from sandbox_server.stream.window import FIRST_BYTES, LEAST_BYTES, LEAST_ROOM, MOST_BITS, MOST_FRAMES, QUEUE_SECONDS, Best, FilmRate, Window
 
 
 class Link:
@@ -113,3 +115,54 @@ def test_what_a_viewer_takes_to_show_a_frame_keeps_no_frame_from_it() -> None:
             window.acked(frame - 3, frame / 30, shown_after=shows)
     assert window.is_open
     assert window.limit > 9_000 * 3
+
+
+def test_before_a_link_was_full_nothing_is_spaced_or_cut() -> None:
+    window = Window()
+    window.sent(1, 80, 0.0)
+    window.acked(1, 0.3)
+    assert window.rate
+    assert window.pace is None
+    assert window.room is None
+
+
+@settings(deadline=None, database=None, max_examples=40)
+@given(st.floats(50_000, 5_000_000), st.floats(0.002, 0.2), st.integers(2_000, 40_000))
+def test_the_pace_of_a_full_link_is_a_little_more_than_it_takes(rate: float, delay: float, size: int) -> None:
+    link = Link(rate, delay)
+    link.run(5, size)
+    if link.window.pace is not None:
+        assert link.window.pace < 1.5 * rate + 64 * 1024
+        assert link.window.room is not None
+        assert link.window.room <= max(LEAST_ROOM, 0.15 * rate + 6_554)
+    assert link.run(5, size) > 0.5 * min(rate, LEAST_BYTES / delay) * 5
+
+
+@settings(deadline=None, database=None, max_examples=60)
+@given(st.lists(st.booleans(), min_size=50, max_size=300), st.floats(0.05, 0.5))
+def test_packets_that_are_lost_now_and_then_are_no_queue(lost: list[bool], later: float) -> None:
+    window, film, trip = Window(), FilmRate(), 0.02
+    for number, late in enumerate(lost, 1):
+        sent = number / 30
+        window.sent(number, 9_000, sent)
+        window.acked(number, sent + trip + (later if late and number % 4 else 0.0))
+        film.learn(window, sent + trip)
+    assert film.bits == MOST_BITS
+
+
+def test_frames_that_wait_longer_and_longer_are_a_queue() -> None:
+    window, film = Window(), FilmRate()
+    for number in range(1, 60):
+        sent = number / 30
+        window.sent(number, 9_000, sent)
+        window.acked(number, sent + 0.02 + number * QUEUE_SECONDS / 4)
+        film.learn(window, sent)
+    assert film.bits < MOST_BITS / 2
+
+
+def test_what_a_large_frame_takes_to_arrive_is_no_queue() -> None:
+    window = Window()
+    for number in range(1, 20):
+        window.sent(number, 9_000, float(number))
+        window.acked(number, number + (0.32 if number > 10 else 0.02), received_in=0.3 if number > 10 else 0.0)
+    assert window.queue == pytest.approx(0.0)

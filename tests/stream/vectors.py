@@ -20,9 +20,11 @@ def frame(number: int, shadow: Shadow, image: Image.Image) -> bytes:
     """One frame, in one part."""
     shown = framed(image)
     moves = shadow.moves(shown, WHOLE)
+    keep, put = shadow.kept(shown, WHOLE) if not moves else (b"", b"")
     changes = shadow.changes(shown, WHOLE)
     rects = Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures))
     operations = wire.moves(moves) if moves else b""
+    operations += (wire.keep(keep) if keep else b"") + (wire.kept(put) if put else b"")
     for piece in shadow.pack(shown, rects):
         operations += wire.exact(compress(piece), len(piece))
     shadow.take(shown, rects)
@@ -33,6 +35,7 @@ def scenes() -> list[tuple[bytes, Image.Image]]:
     """Messages, and what is seen after each."""
     shadow = Shadow(*SIZE)
     images = [page(SIZE), page(SIZE, scrolled=9), with_photograph(SIZE, (30, 20, 40, 33)), Image.new("RGB", SIZE, "navy")]
+    images += images[1:3]
     first = (wire.hello(7, wire.MAY_ACT, *SIZE), Image.new("RGB", SIZE, "black"))
     return [first, *[(frame(number, shadow, image), image) for number, image in enumerate(images, 1)]]
 

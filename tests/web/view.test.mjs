@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { Jitter } from "../../sandbox_server/web/view/jitter.js";
 import { Joiner, Order } from "../../sandbox_server/web/view/order.js";
 import { Picture } from "../../sandbox_server/web/view/picture.js";
 import { Rhythm } from "../../sandbox_server/web/view/rhythm.js";
@@ -29,6 +30,8 @@ function digest({ pixels }) {
 function draw(picture, operation) {
   if (operation.kind === "exact") picture.exact(decompress(operation.packed, new Uint8Array(operation.length)));
   else if (operation.kind === "moves") picture.move(operation.moves);
+  else if (operation.kind === "keep") picture.keep(operation.tiles);
+  else if (operation.kind === "kept") picture.put(operation.tiles);
 }
 
 test("the golden messages show the golden frames", () => {
@@ -53,7 +56,10 @@ test("what a viewer says has its golden bytes", () => {
     Ping: say.ping(7),
     Visible: say.visible(false),
     Whole: say.whole(),
+    Listens: say.listens(true),
+    Clip: say.clip({ "text/html": new TextEncoder().encode("<b>bold</b>"), "text/plain": new TextEncoder().encode("bold") }),
     Signal: say.signal("an offer"),
+    Resume: say.resume(4_000_000_000, 70_000),
   };
   assert.deepEqual(Object.fromEntries(Object.entries(said).map(([name, message]) => [name, hex(message)])), vectors.said);
 });
@@ -119,6 +125,53 @@ test("what a film waits for is no more than was needed of late", () => {
 test("what has no rhythm is seen at once", () => {
   const shown = seen(arrivals(5, () => 0, 50));
   assert.ok(shown.every(({ held }) => held < 17));
+});
+
+/** @param {Jitter} jitter @param {number} samples @returns {Float32Array} what is played, on the left */
+function played(jitter, samples) {
+  const left = new Float32Array(samples);
+  jitter.take(left, new Float32Array(samples));
+  return left;
+}
+
+const TONE = new Float32Array(960).fill(0.5);
+
+test("sound plays once enough of it waits, in its order, and what is missing is silence", () => {
+  const jitter = new Jitter();
+  jitter.put(1, TONE, TONE);
+  assert.deepEqual(played(jitter, 128), new Float32Array(128));
+  jitter.put(2, TONE, TONE);
+  assert.equal(played(jitter, 128)[0], 0.5);
+  const rest = played(jitter, 1920);
+  assert.deepEqual([rest[1791], rest[1792]], [0.5, 0]);
+});
+
+test("what comes too late makes more wait from then on, and a silence does not", () => {
+  const jitter = new Jitter();
+  const before = jitter.target;
+  for (const number of [1, 2]) jitter.put(number, TONE, TONE);
+  played(jitter, 4096);
+  jitter.put(50, TONE, TONE);
+  assert.equal(jitter.target, before);
+  jitter.put(51, TONE, TONE);
+  played(jitter, 4096);
+  jitter.put(52, TONE, TONE);
+  assert.ok(jitter.target > before);
+});
+
+test("a long calm makes less wait again, and a heap that arrives at once is cut to what should wait", () => {
+  const jitter = new Jitter();
+  for (const number of [1, 2]) jitter.put(number, TONE, TONE);
+  played(jitter, 4096);
+  jitter.put(3, TONE, TONE);
+  const most = jitter.target;
+  for (let number = 4; number < 1600; number++) {
+    jitter.put(number, TONE, TONE);
+    played(jitter, 960);
+  }
+  assert.ok(jitter.target < most);
+  for (let number = 1600; number < 1630; number++) jitter.put(number, TONE, TONE);
+  assert.ok(jitter.waiting <= jitter.target + 2880);
 });
 
 /** @param {number} frame @param {number} part @param {boolean} last */

@@ -1,11 +1,11 @@
 """Dialogs of pages: a call never waits for one, and a person's own is left to the person.
 
 While a call runs on a page, its dialogs are answered at once. One that opens while no call runs stays for the person who sees it, until
-the next call on that page needs the page and answers it.
+the next call on that page needs the page and answers it. While a person has the pages no call that only looks answers any.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -29,17 +29,23 @@ class Answer:
     do: Literal["accept", "dismiss"] | None = None
     text: str | None = None
     """For a prompt that is accepted."""
+    looks: bool = False
+    """The call only looks: while a person has the pages it answers nothing."""
 
     def accepts(self, kind: str) -> bool:
         """Whether a dialog of this kind is accepted: alert, beforeunload, confirm or prompt."""
         return kind in ("alert", "beforeunload") if self.do is None else self.do == "accept"
 
 
-class Dialogs:
-    """The dialogs of all pages, by target id."""
+LOOKING = Answer(looks=True)
 
-    def __init__(self, notices: Notices) -> None:
+
+class Dialogs:
+    """The dialogs of all pages, by target id. `held` tells whether a person has the pages just now."""
+
+    def __init__(self, notices: Notices, held: Callable[[], bool] = lambda: False) -> None:
         self._notices = notices
+        self._held = held
         self._open: dict[str, Dialog] = {}
         self._answers: dict[str, list[Answer]] = {}
         self._tasks = Tasks()
@@ -67,13 +73,24 @@ class Dialogs:
                 self._answers.pop(target, None)
 
     async def settle(self, answer: Answer, target: str | None = None) -> bool:
-        """Answer the dialog that is open on a page, or those of all pages; true when there was one."""
+        """Answer the dialog that is open on a page, or those of all pages; true when there was one. See `leaves` for those that stay."""
+        if self.leaves(answer):
+            return False
         targets = [target] if target else list(self._open)
         settled = [await self._say(dialog, answer) for each in targets if (dialog := self._open.pop(each, None))]
         return any(settled)
 
+    def leaves(self, answer: Answer) -> bool:
+        """Whether a call leaves dialogs to the person who has the pages."""
+        return answer.looks and self._held()
+
+    def is_open(self, target: str | None = None) -> bool:
+        """Whether a dialog waits for its answer on a page, or on any."""
+        return target in self._open if target else bool(self._open)
+
     def _take(self, target: str, dialog: "Dialog") -> None:
-        if answers := self._answers.get(target):
+        answers = [answer for answer in self._answers.get(target, ()) if not self.leaves(answer)]
+        if answers:
             self._tasks.start(self._say(dialog, answers[-1]), name="dialog")
         else:
             self._open[target] = dialog

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sandbox_server.core.errors import Conflict, Failure
-from sandbox_server.drivers.browser.dialogs import Answer
+from sandbox_server.drivers.browser.dialogs import LOOKING
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 
@@ -114,7 +114,7 @@ class PageOnScreen:
 
     @asynccontextmanager
     async def _driving(self, doing: str, timeout: float) -> AsyncIterator[Driven]:
-        async with self._session.driving(doing, answer=Answer(), timeout=timeout) as driven:
+        async with self._session.driving(doing, answer=LOOKING, timeout=timeout) as driven:
             yield driven
 
 

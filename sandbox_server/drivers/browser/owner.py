@@ -95,6 +95,13 @@ class Owner:
         """Tell who may act, to which clients of the browser's are held from now on; raises Unavailable."""
         await self._ask("PUT", "/browser/control", orjson.dumps(holding))
 
+    async def drop(self, origin: str, selector: str, secret: str) -> None:
+        """Put a secret into a field of the page in front.
+
+        Raises Conflict, with the reason, where that page, origin or field is not there or did not take all of it; Unavailable.
+        """
+        await self._ask("PUT", "/browser/secret", orjson.dumps({"origin": origin, "selector": selector, "secret": secret}))
+
     async def reset(self, page: str) -> None:
         """Show a blank page in a tab; so comes back one that crashed or hangs. Raises Conflict where it does not.
 
@@ -135,6 +142,8 @@ class Owner:
             raise Unavailable(f"the browser is not there yet: {error}", retry_after=RETRY_AFTER) from None
         if status == 404:
             raise NotFound("there is no such page any more")
+        if status == 409:
+            raise Conflict(_message(body))
         if status != 200:
             raise Unavailable(_message(body), retry_after=RETRY_AFTER)
         return body

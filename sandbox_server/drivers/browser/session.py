@@ -43,12 +43,12 @@ class Driven:
 
 
 class BrowserSession:
-    """One attachment for all callers, with what is to be set up on each."""
+    """One attachment for all callers, with what is to be set up on each. `held` tells whether a person has the pages just now."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: Owner, held: Callable[[], bool] = lambda: False) -> None:
         self.owner = owner
         self._notices = Notices()
-        self._dialogs = Dialogs(self._notices)
+        self._dialogs = Dialogs(self._notices, held)
         self._on_context: list[OnContext] = []
         self._on_page: list[OnPage] = [self._dialogs.watch]
         self._attachment: Attachment | None = None
@@ -175,10 +175,14 @@ class BrowserSession:
     async def _expect_answer(self, page: "Page", tab: Tab, answer: Answer) -> None:
         """Make sure that the page runs scripts; a dialog of its own, or of another page in its process, may be what holds it."""
         await self._dialogs.settle(answer, tab.page)
+        if self._dialogs.leaves(answer) and self._dialogs.is_open(tab.page):
+            raise _waits_for_person()
         if await _answers(page) or (await self._dialogs.settle(answer) and await _answers(page)):
             return
         if self._attachment and tab.page not in self._attachment.pages:
             raise crashed()
+        if self._dialogs.leaves(answer) and self._dialogs.is_open():
+            raise _waits_for_person()
         raise Conflict(
             f"the page has not answered for {ANSWER_SECONDS:g} s and nothing was done",
             hint="It is busy with a script. Try again, reload it, or close its tab.",
@@ -228,6 +232,14 @@ class BrowserSession:
         opened, self._opened = self._opened, AsyncExitStack()
         with suppress(Exception):  # a driver that died cannot say goodbye
             await opened.aclose()
+
+
+def _waits_for_person() -> Conflict:
+    return Conflict(
+        "a dialog of the page waits for the person who has control, and until then the page answers nothing",
+        hint="A screenshot of the screen shows it. Try again once it is answered.",
+        reason="dialog",
+    )
 
 
 async def _answers(page: "Page") -> bool:

@@ -69,11 +69,11 @@ class Journal:
 
         `later` gives more to write down, in the thread that writes: what takes long to make.
         """
-        if not self._on:
-            return
         entry = {"at": round(self._now(), 6), "kind": kind, "actor": {"type": actor, "name": name}, **what}
         for listener in self._listeners:
             listener(entry)
+        if not self._on:
+            return
         if len(self._waiting) >= MAX_WAITING:
             self._lost += 1
             return
@@ -83,7 +83,7 @@ class Journal:
             self._writing = asyncio.ensure_future(self._write())
 
     def listen(self, listener: Callable[[Entry], None]) -> None:
-        """Have every entry told as it is taken, before it has a number."""
+        """Have every entry told as it is taken, before it has a number, and where nothing is written, too."""
         self._listeners.append(listener)
 
     async def read(self, after: int | None, match: Match, limit: int) -> list[Entry]:

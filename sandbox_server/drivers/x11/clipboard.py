@@ -1,7 +1,7 @@
 """The clipboard: read, written, and lent to a paste so that what was on it is there again afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -9,7 +9,13 @@ from typing import Any, Self
 from sandbox_server.drivers.x11.connection import Connection, Display
 from sandbox_server.drivers.x11.selection import Contents, Selection
 
+TEXT, HTML, PNG = "text/plain", "text/html", "image/png"
+"""Forms that a person's computer and the desktop both know."""
+
 _TEXT_TARGETS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "TEXT")
+_UTF_8 = b'<meta http-equiv="content-type" content="text/html; charset=utf-8">'
+"""Before HTML, as browsers on X11 put it: without it LibreOffice and GTK guess."""
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Loan:
@@ -50,12 +56,25 @@ class Clipboard:
 
     async def read(self) -> str:
         """The text on it; nothing where there is none."""
-        contents = await self._contents()
-        return next((contents[target].decode("utf-8", "replace") for target in _TEXT_TARGETS if target in contents), "")
+        return (await self.forms(TEXT)).get(TEXT, b"").decode()
+
+    async def forms(self, *wanted: str) -> dict[str, bytes]:
+        """What is on it, as any of TEXT and HTML, in UTF-8, and PNG; of all of them, or of those that are wanted."""
+        targets = [target for form in wanted or (TEXT, HTML, PNG) for target in (_TEXT_TARGETS if form == TEXT else (form,))]
+        contents = await self._connection.call(lambda _: self._current().read(targets))
+        text = next((contents[target] for target in _TEXT_TARGETS if target in contents), None)
+        found = {TEXT: text and text.decode("utf-8", "replace").encode(), HTML: _html(contents.get(HTML)), PNG: contents.get(PNG)}
+        return {form: value for form, value in found.items() if value and (not wanted or form in wanted)}
 
     async def write(self, text: str) -> None:
         """Put a text on it."""
         await self._own(_forms(text))
+
+    async def put(self, forms: Mapping[str, bytes]) -> None:
+        """Put something on it in several forms: any of TEXT and HTML, in UTF-8, and PNG."""
+        text = _forms(forms[TEXT].decode()) if TEXT in forms else {}
+        html = {HTML: _UTF_8 + forms[HTML]} if HTML in forms else {}
+        await self._own({**html, **{form: forms[form] for form in forms if form == PNG}, **text})
 
     @asynccontextmanager
     async def lend(self, text: str) -> AsyncIterator[Loan]:
@@ -93,6 +112,13 @@ class Clipboard:
 def _forms(text: str) -> Contents:
     encoded = text.encode("utf-8", "surrogatepass")
     return dict.fromkeys(_TEXT_TARGETS, encoded) | ({"STRING": text.encode("latin-1")} if _is_latin(text) else {})
+
+
+def _html(value: bytes | None) -> bytes:
+    """HTML in UTF-8, and no word of that; Firefox has written it in UTF-16."""
+    found = value or b""
+    text = found.decode("utf-16" if found.startswith(_UTF_16) else "utf-8", "replace")
+    return text.rstrip("\0").encode().removeprefix(_UTF_8)
 
 
 def _is_latin(text: str) -> bool:

@@ -5,7 +5,7 @@ Everything here runs on the connection's thread.
 
 import select
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,15 +58,15 @@ class Selection:
         request.SetSelectionOwner(display=self._display.display, window=owner, selection=self._clipboard, time=X.CurrentTime)
         self._display.sync()
 
-    def read(self) -> Contents:
-        """What is on the clipboard, as far as its owner gives it and MAX_BYTES allow."""
+    def read(self, wanted: Collection[str] = ()) -> Contents:
+        """What is on the clipboard, as far as its owner gives it and MAX_BYTES allow; of some targets alone, where they are `wanted`."""
         if self._contents:
-            return self._contents
+            return {target: value for target, value in self._contents.items() if not wanted or target in wanted}
         owner = self._display.get_selection_owner(self._clipboard)
         if owner == X.NONE:
             return {}
         found: dict[str, bytes] = {}
-        for target in self._targets()[:MAX_TARGETS]:
+        for target in [each for each in self._targets() if not wanted or each in wanted][:MAX_TARGETS]:
             value = self._fetch(target)
             if value is not None and sum(map(len, found.values())) + len(value) <= MAX_BYTES:
                 found[target] = value

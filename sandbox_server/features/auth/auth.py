@@ -10,6 +10,7 @@ from typing import Literal
 
 from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
 from sandbox_server.core.allow_list import header_of
+from sandbox_server.core.errors import HeldByHuman
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.ports import Ports
@@ -19,6 +20,7 @@ from sandbox_server.features.auth.origin import is_own
 from sandbox_server.features.auth.original import Original
 from sandbox_server.features.auth.paths import OPEN, scope_for
 from sandbox_server.features.auth.previews import is_editor, own_address, shares_origin
+from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.settings import Auth as AuthSettings
 
 MAX_TICKET_SECONDS = 3600.0
@@ -45,18 +47,25 @@ class Ticket(Model):
 
 
 class Auth:
-    """Decides about every request before it is routed."""
+    """Decides about every request before it is routed. `turns` keeps the editors to who may act."""
 
     tag = "auth"
 
     def __init__(
-        self, credentials: Credentials, tickets: Tickets, ports: Ports, settings: AuthSettings, now: Callable[[], float] = time.time
+        self,
+        credentials: Credentials,
+        tickets: Tickets,
+        ports: Ports,
+        settings: AuthSettings,
+        now: Callable[[], float] = time.time,
+        turns: EditorTurns | None = None,
     ) -> None:
         self._credentials = credentials
         self._tickets = tickets
         self._ports = ports
         self._settings = settings
         self._now = now
+        self._turns = turns
 
     @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
@@ -102,9 +111,11 @@ class Auth:
         return Reply(None, status=204, headers={"Set-Cookie": cookies.clear_cookie(host)})
 
     async def _admit(self, original: Original) -> Reply[dict[str, str]]:
-        """Answer for one request; raises Unauthenticated, PermissionDenied or InvalidArgument."""
+        """Answer for one request; raises Unauthenticated, PermissionDenied, HeldByHuman or InvalidArgument."""
         identity = await self._identify(original)
         _check_path(identity, original)
+        if self._turns:
+            self._turns.check(identity, original)
         signs_in = identity.via == "ticket" or (identity.via == "query" and original.is_page)
         cookies_then = [*self._credentials.sessions(original), *([identity.grant] if signs_in else [])]
         if identity.via not in _OF_PROGRAMS and shares_origin(original, cookies_then):
@@ -182,8 +193,10 @@ def bearer_of(caller: str) -> str:
 
 
 def _refused(refusal: Failure) -> Reply[dict[str, str]]:
-    """The gateway knows two refusals: 401 for who is not known, 403 for all else."""
+    """The gateway knows two refusals: 401 for who is not known, 403 for all else; of what a person holds it makes 423."""
     headers = {"X-Sandbox-Reason": refusal.message}
+    if isinstance(refusal, HeldByHuman):
+        return Reply({"message": refusal.message}, status=403, headers={"X-Sandbox-Held": "held"})
     if isinstance(refusal, Unauthenticated):
         return Reply({"message": refusal.message}, status=401, headers={**headers, "WWW-Authenticate": 'Bearer realm="sandbox"'})
     return Reply({"message": refusal.message}, status=403, headers=headers)

@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from sandbox_server.core import Caller, Failure, Tasks, Unavailable
 from sandbox_server.core.control import ON_SCREEN, Holding, Reach
+from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.lease import Actor, Lease, Times
@@ -46,6 +47,9 @@ class News:
     person: bool = False
     """Whether it was a person who did it."""
 
+    note: str = ""
+    """What who did it has to say."""
+
     @property
     def holding(self) -> Holding:
         """Who may act after it."""
@@ -70,6 +74,8 @@ class Driving:
         self._told = asyncio.Event()
         self._fencing = asyncio.Lock()
         self._warned = 0.0
+        self.receipt: Receipt | None = None
+        """What the last person changed who had control; None while one has, and while it is not known yet."""
         self._tasks = Tasks()
         self.reasons: list[Reason] = []
         self.noted: Noted = lambda caller, what, count: None
@@ -127,6 +133,12 @@ class Driving:
         """Tell that the caller entered a line at the prompt of a shell session."""
         self.lines(caller, session, line)
 
+    def take_receipt(self, receipt: Receipt | None) -> None:
+        """Take what a person changed, once that is known; None while a person drives again."""
+        self.receipt = receipt
+        if receipt:
+            self._tell("receipt", receipt.person, person=True)
+
     async def _take_by_input(self, actor: Actor, reach: Reach) -> None:
         wanted, holds = _with(reach), self.holding.holder == actor.name
         if self.policy == "implicit" or (holds and self.policy == "ask"):
@@ -135,7 +147,7 @@ class Driving:
         elif self.policy == "ask" and actor.name not in [asked.actor.name for asked in self._lease.requests]:
             await self.change("requested", actor, lambda lease, now: machine.request(lease, actor, wanted, now, self._times))
 
-    async def change(self, kind: str, actor: Actor, step: Step) -> Lease:
+    async def change(self, kind: str, actor: Actor, step: Step, note: str = "") -> Lease:
         """Do something to the lease. Returns once it counts: nobody else acts any more. Raises what the step raises.
 
         It is told then, too: whoever is shown that control is free takes it with the next click.
@@ -148,7 +160,7 @@ class Driving:
                 await self._pass_fences()
         finally:
             if _shows(self._lease, before):
-                self._tell(kind, actor.name, person=actor.person)
+                self._tell(kind, actor.name, person=actor.person, note=note)
         return self._lease
 
     async def hide(self, reason: str) -> None:
@@ -273,9 +285,9 @@ class Driving:
             self._changed.set()
             self._changed.clear()
 
-    def _tell(self, kind: str, by: str, *, person: bool = False) -> None:
+    def _tell(self, kind: str, by: str, *, person: bool = False, note: str = "") -> None:
         self._number += 1
-        self._news.append(News(self._id(), kind, by, self._lease, person))
+        self._news.append(News(self._id(), kind, by, self._lease, person, note))
         self._told.set()
         self._told.clear()
 

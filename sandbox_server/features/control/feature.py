@@ -10,6 +10,7 @@ from sandbox_server.features.control.wire import (
     ControlRequested,
     ControlState,
     GiveControl,
+    ReleaseControl,
     Returning,
     Role,
     Subject,
@@ -86,10 +87,10 @@ class ControlLease:
         return await self._change("given", call, lambda lease, now: machine.give(lease, actor, request.to, scope, now, viewing=viewing))
 
     @operation("POST /v1/control/release", scope="control")
-    async def release_control(self, call: Call) -> ControlState:
-        """Let go of control: the agent has it again."""
+    async def release_control(self, request: ReleaseControl, call: Call) -> ControlState:
+        """Let go of control: the agent has it again, and a receipt of what you changed."""
         actor = actor_of(call.caller)
-        return await self._change("released", call, lambda lease, now: machine.release(lease, actor, now))
+        return await self._change("released", call, lambda lease, now: machine.release(lease, actor, now), request.note)
 
     @operation("POST /v1/control/renew", scope="control")
     async def renew_control(self, call: Call) -> ControlState:
@@ -127,8 +128,8 @@ class ControlLease:
         actor = actor_of(call.caller)
         return await self._change("thawed", call, lambda lease, now: machine.thaw(lease, actor, now))
 
-    async def _change(self, kind: str, call: Call, step: Step) -> ControlState:
-        await self._driving.change(kind, actor_of(call.caller), step)
+    async def _change(self, kind: str, call: Call, step: Step, note: str = "") -> ControlState:
+        await self._driving.change(kind, actor_of(call.caller), step, note)
         return self._state(call.caller)
 
     async def _follow(self, call: Call) -> AsyncIterator[Event]:
@@ -160,6 +161,7 @@ class ControlLease:
             ],
             viewers=[Viewer(name=each.name, role=_role(each), you=each.name == caller.name) for each in driving.viewers],
             take=driving.policy,
+            receipt=driving.receipt,
             you=_you(caller, lease),
         )
 

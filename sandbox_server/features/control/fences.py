@@ -9,7 +9,8 @@ from sandbox_server.core.control import Holding
 
 AGAIN_SECONDS = 0.2
 
-_A_PROGRAM = Caller("a program")
+A_PROGRAM = Caller("a program")
+"""Any of them: what holds for one holds for all."""
 
 
 class Turns(Protocol):
@@ -25,7 +26,7 @@ class KeysFence:
         self._turns = turns
 
     async def __call__(self, holding: Holding) -> None:
-        if not holding.admits(_A_PROGRAM, "gui"):
+        if not holding.admits(A_PROGRAM, "gui"):
             await self._turns.interrupt()
 
 

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from sandbox_server.core import Model
 from sandbox_server.core.control import ALL_REACHES, Reach, State
+from sandbox_server.core.receipt import Receipt
 
 type Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -27,6 +28,11 @@ class WantControl(Model):
 class GiveControl(WantControl):
     to: Name
     """`agent`, `shared` for everybody at once, or the name of a person."""
+
+
+class ReleaseControl(Model):
+    note: Annotated[str, Field(max_length=1000)] = ""
+    """What you want to tell the agent."""
 
 
 class Subject(Model):
@@ -92,14 +98,15 @@ class ControlState(Model):
     """The people who have a page open."""
     take: Literal["implicit", "click", "ask"]
     """How a person takes control here."""
+    receipt: Receipt | None = None
+    """What the last person who had control changed; null while one has it, and for a moment after."""
     you: You
 
 
 class ControlChange(Model):
     kind: str
     """What happened, such as `taken`, `released`, `given`, `returned:idle`, `frozen`, `came`, `private:button`,
-    `private:focus`, `private:handoff`,
-    `public` ...; `state` for how it is at first."""
+    `private:focus`, `private:handoff`, `public`, `receipt` ...; `state` for how it is at first."""
     by: str
     """Who did it; empty where nobody did."""
     control: ControlState

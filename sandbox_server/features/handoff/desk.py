@@ -3,17 +3,20 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
+from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Handoff, Outcome
+from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Delivery, FormField, Handoff, Outcome
 
 MAX_OPEN = 100
 
 type Asked = Callable[[Handoff], None]
+type Receipted = Callable[[str, float, float], Awaitable[Receipt | None]]
+"""Gives what a person changed, by name, who had control between two moments."""
 
 
 class Desk:
@@ -25,8 +28,11 @@ class Desk:
         self._handoffs: dict[str, Handoff] = {}
         self._changed = asyncio.Event()
         self._number = 0
+        self._changing = asyncio.Lock()
+        """Held from reading one until its successor is kept, so that of two changes none is lost."""
         self._tasks = Tasks()
         self.asked: Asked = lambda _: None
+        self.receipted: Receipted = _no_receipt
         self.kept: Asked = lambda _: None
         """Is told of each as it is kept."""
 
@@ -66,10 +72,11 @@ class Desk:
 
     async def claim(self, handoff: str, name: str) -> Handoff:
         """Take one on; raises Conflict if somebody else has."""
-        found = self._open(handoff)
-        if found.claimed_by not in (None, name):
-            raise Conflict(f"{found.claimed_by} does this already", claimed_by=found.claimed_by)
-        return await self._claimed(found, name)
+        async with self._changing:
+            found = self._open(handoff)
+            if found.claimed_by not in (None, name):
+                raise Conflict(f"{found.claimed_by} does this already", claimed_by=found.claimed_by)
+            return await self._claimed(found, name)
 
     def asks_privacy(self, name: str) -> bool:
         """Whether somebody does what is asked where secrets are typed."""
@@ -77,24 +84,46 @@ class Desk:
 
     async def assign(self, handoff: str, caller: Caller, to: str) -> Handoff:
         """Give one to somebody else; raises PermissionDenied for who has not claimed it and is no admin."""
-        found = self._open(handoff)
-        if found.claimed_by not in (None, caller.name) and not caller.may("admin"):
-            raise PermissionDenied(f"{found.claimed_by} does this: only that person passes it on, or an admin")
-        return await self._claimed(found, to)
+        async with self._changing:
+            found = self._open(handoff)
+            if found.claimed_by not in (None, caller.name) and not caller.may("admin"):
+                raise PermissionDenied(f"{found.claimed_by} does this: only that person passes it on, or an admin")
+            return await self._claimed(found, to)
 
     async def close(self, handoff: str, by: str, outcome: Outcome) -> Handoff:
         """End one; raises Conflict if it has ended."""
-        return await self._end(self._open(handoff), by, outcome=outcome)
+        async with self._changing:
+            return await self._end(self._open(handoff), by, outcome=outcome)
 
     async def answer(self, answer: AnswerHandoff, by: str, where: Literal["view", "client"]) -> Handoff:
         """End one as a person says; raises Conflict if it has ended, or for a choice or a field that was not offered."""
-        found = self._open(answer.id)
-        if answer.choice is not None and answer.choice not in found.choices:
-            raise Conflict(f"{answer.choice!r} is not among the choices", choices=found.choices)
-        asked = {field.name for field in found.fields if not field.secret}
-        if unknown := sorted(answer.values.keys() - asked):
-            raise Conflict(f"{unknown[0]!r} is not among the fields that come back", fields=sorted(asked))
-        return await self._end(found, by, answered_in=where, **answer.model_dump(exclude={"id"}))
+        async with self._changing:
+            found = self._open(answer.id)
+            if answer.choice is not None and answer.choice not in found.choices:
+                raise Conflict(f"{answer.choice!r} is not among the choices", choices=found.choices)
+            asked = {field.name for field in found.fields if not field.secret}
+            if unknown := sorted(answer.values.keys() - asked):
+                raise Conflict(f"{unknown[0]!r} is not among the fields that come back", fields=sorted(asked))
+            return await self._end(found, by, answered_in=where, **answer.model_dump(exclude={"id"}))
+
+    async def delivered(self, handoff: str, delivery: Delivery) -> None:
+        """Note how somebody was told of one."""
+        async with self._changing:
+            found = self.get(handoff)
+            await self._change(found, deliveries=[*found.deliveries, delivery])
+
+    def secret_field(self, handoff: str, name: str) -> FormField:
+        """A secret field of an open one; raises NotFound."""
+        found = next((field for field in self._open(handoff).fields if field.secret and field.name == name), None)
+        if found is None:
+            raise NotFound(f"there is no secret field {name!r}", name=name)
+        return found
+
+    async def dropped(self, handoff: str, name: str) -> Handoff:
+        """Note that a secret field was filled in."""
+        async with self._changing:
+            found = self._open(handoff)
+            return await self._change(found, dropped=[*(each for each in found.dropped if each != name), name])
 
     async def _end(self, found: Handoff, by: str, **how: Any) -> Handoff:
         return await self._change(found, status="closed", closed_by=by, closed_at=self._now(), **how)
@@ -108,6 +137,15 @@ class Desk:
         except TimeoutError:
             pass
         return self.get(handoff)
+
+    async def with_receipt(self, found: Handoff) -> Handoff:
+        """The same with what the person changed, once it has ended by one."""
+        if found.status != "closed" or found.receipt or found.outcome in (None, "timeout", "cancelled"):
+            return found
+        receipt = await self.receipted(found.closed_by or "", found.created_at, found.closed_at or self._now())
+        if receipt is None or receipt.ended == HOLDING:
+            return found.model_copy(update={"receipt": receipt})
+        return await self._change(self.get(found.id), receipt=receipt)
 
     async def news(self) -> AsyncIterator[list[Handoff]]:
         """What is open, now and after every change."""
@@ -151,3 +189,7 @@ class Desk:
                 for each in self.listed("open"):
                     if each.deadline_at <= self._now():
                         await self.close(each.id, "clock", "timeout")
+
+
+async def _no_receipt(person: str, since: float, until: float) -> Receipt | None:
+    return None

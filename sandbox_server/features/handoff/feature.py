@@ -8,6 +8,7 @@ from sandbox_server.features.handoff.wire import (
     AnswerHandoff,
     AskPerson,
     AssignHandoff,
+    DropSecret,
     Handoff,
     HandoffRef,
     ListHandoffs,
@@ -18,14 +19,17 @@ STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
 
 
 type Claimed = Callable[[Caller], Awaitable[None]]
+type Drop = Callable[[str, str, str], Awaitable[None]]
+"""Puts a secret into a page: the origin, the field's selector, the secret."""
 
 
 class Handoffs:
-    """Asks, claims, answers; `claimed` is called with who took one on."""
+    """Asks, claims, answers; `claimed` is called with who took one on, `drop` puts secrets into pages."""
 
     tag = "handoffs"
 
-    def __init__(self, desk: Desk, claimed: Claimed) -> None:
+    def __init__(self, desk: Desk, claimed: Claimed, drop: Drop) -> None:
+        self._drop = drop
         self._desk = desk
         self._claimed = claimed
 
@@ -36,7 +40,7 @@ class Handoffs:
         With `wait` the answer is the outcome, or the request as it stands when that time is over. It outlives this server.
         """
         made = await self._desk.ask(request, call.caller)
-        return _told(await self._desk.closed(made.id, request.wait) if request.wait else made)
+        return _told(await self._ended(made.id, request.wait) if request.wait else made)
 
     @operation("GET /v1/handoffs", scope="view")
     async def list_handoffs(self, request: ListHandoffs) -> list[Handoff]:
@@ -51,7 +55,7 @@ class Handoffs:
     @operation("GET /v1/handoffs/{id}", scope="view", tool="wait_for_human")
     async def get_handoff(self, request: WaitForPerson) -> Reply[Handoff]:
         """Tell how a request to a person stands; with `wait`, once it has ended."""
-        return _told(await self._desk.closed(request.id, request.wait))
+        return _told(await self._ended(request.id, request.wait))
 
     @operation("POST /v1/handoffs/{id}/claim", scope="control")
     async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
@@ -74,6 +78,19 @@ class Handoffs:
         await self._desk.claim(request.id, call.caller.name)
         return await self._desk.answer(request, call.caller.name, "view")
 
+    @operation("POST /v1/handoffs/{id}/secret", scope="control", acts="cdp")
+    async def drop_secret(self, request: DropSecret, call: Call) -> Handoff:
+        """Put a secret into the field of the page that it was asked for, as the person who does what is asked.
+
+        It goes into the page in front, if that is of the origin that the field names, and is told to nobody: not to who asked either. 409
+        says why nothing, or not all, was filled in.
+        """
+        _check_person(call)
+        field = self._desk.secret_field(request.id, request.field)
+        await self._desk.claim(request.id, call.caller.name)
+        await self._drop(field.origin or "", field.selector or "", request.secret.get_secret_value())
+        return await self._desk.dropped(request.id, request.field)
+
     @operation("POST /v1/handoffs/{id}/reply", scope="view")
     async def reply_handoff(self, request: AnswerHandoff, call: Call) -> Handoff:
         """Pass on what the user of the client that asked answered there; the MCP process does it.
@@ -90,6 +107,10 @@ class Handoffs:
         if call.caller.name != self._desk.get(request.id).asked_by and not call.caller.may("admin"):
             raise PermissionDenied("who asked takes it back, or an admin")
         return await self._desk.close(request.id, call.caller.name, "cancelled")
+
+    async def _ended(self, handoff: str, seconds: float) -> Handoff:
+        """Wait until one has ended, or so long; then with the receipt of who answered it."""
+        return await self._desk.with_receipt(await self._desk.closed(handoff, seconds))
 
     async def _follow(self) -> AsyncIterator[Event]:
         async for found in self._desk.news():

@@ -2,14 +2,16 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 
 from sandbox_server.core import Model
+from sandbox_server.core.receipt import Receipt
 
 type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "free"]
 PRIVATE_KINDS: frozenset[Kind] = frozenset({"login", "otp", "payment"})
 """What nobody else is to see a person do."""
 type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancelled"]
+type Told = Literal["webhook", "slack", "telegram", "ntfy", "mail"]
 type Text = Annotated[str, Field(max_length=4000)]
 MAX_SECONDS = 86400.0
 WAIT_SECONDS = 3600.0
@@ -34,7 +36,9 @@ class FormField(Model):
     ref: Annotated[str, Field(max_length=100)] | None = None
     """The element of the page that it belongs to, as a snapshot names it."""
     selector: Annotated[str, Field(max_length=1000)] | None = None
-    """The same as a CSS selector."""
+    """The same as a CSS selector. A secret one needs it."""
+    origin: Annotated[str, Field(pattern=r"^https?://[^/\s]{1,255}$")] | None = None
+    """Scheme, host and port of the page that a secret is for, such as `https://example.com`; it is filled in nowhere else."""
 
 
 class AskPerson(Model):
@@ -61,12 +65,12 @@ class AskPerson(Model):
 
     @field_validator("fields")
     @classmethod
-    def _are_distinct_and_none_is_secret(cls, fields: list[FormField]) -> list[FormField]:
+    def _are_distinct_and_secrets_have_a_place(cls, fields: list[FormField]) -> list[FormField]:
         names = [field.name for field in fields]
         if len(set(names)) < len(names):
             raise ValueError("two fields have one name")
-        if any(field.secret for field in fields):
-            raise ValueError("secret fields cannot be asked for yet: have the person type what is secret into the page itself")
+        if any(field.secret and (field.selector is None or field.origin is None) for field in fields):
+            raise ValueError("a secret field names the selector and the origin that it is for")
         return fields
 
 
@@ -98,12 +102,20 @@ class AnswerHandoff(HandoffRef):
     """What was filled in, by the names of the fields."""
 
 
+class DropSecret(HandoffRef):
+    field: Annotated[str, Field(max_length=64)]
+    """Its name."""
+    secret: Annotated[SecretStr, Field(min_length=1, max_length=4096)]
+    """What is put into the page; it is kept nowhere and told to nobody."""
+
+
 class Delivery(Model):
     at: float
     """Seconds since the epoch."""
     status: int | None
-    """What the webhook answered; null for nothing."""
+    """What was answered, in HTTP or SMTP; null for nothing."""
     error: str | None
+    to: Told = "webhook"
 
 
 class Handoff(Model):
@@ -131,9 +143,13 @@ class Handoff(Model):
     choice: str | None = None
     values: dict[str, str] = Field(default_factory=dict)
     """What was filled in, by the names of the fields; nothing secret."""
+    dropped: list[str] = Field(default_factory=list)
+    """The secret fields that a person has filled in, by name."""
     closed_by: str | None = None
     answered_in: Literal["view", "client"] | None = None
     """Where the answer was given: on `/view`, or to the client of the agent that asked, by its own user."""
     closed_at: float | None = None
+    receipt: Receipt | None = None
+    """What the person changed who answered it."""
     deliveries: list[Delivery] = Field(default_factory=list)
-    """How the webhook was told."""
+    """Every try to tell people of it."""

@@ -14,6 +14,7 @@ from sandbox_server.drivers.recorder.redaction import Redaction
 GATHER_SECONDS = 2.0
 """How long input is counted before it is written down as one entry."""
 CLOCK = "clock"
+RECEIPT = "receipt"
 
 
 class Change(Protocol):
@@ -27,6 +28,8 @@ class Change(Protocol):
     def person(self) -> bool: ...
     @property
     def holding(self) -> Holding: ...
+    @property
+    def note(self) -> str: ...
 
 
 class Lease(Protocol):
@@ -78,10 +81,11 @@ class LineEntries:
 class LeaseEntries:
     """Writes down who drives, as it changes; an asynchronous context manager. Input comes before the change that ended it."""
 
-    def __init__(self, journal: Journal, lease: Lease, inputs: InputEntries) -> None:
+    def __init__(self, journal: Journal, lease: Lease, inputs: InputEntries, redaction: Redaction) -> None:
         self._journal = journal
         self._lease = lease
         self._inputs = inputs
+        self._redaction = redaction
         self._tasks = Tasks()
 
     async def __aenter__(self) -> Self:
@@ -95,6 +99,8 @@ class LeaseEntries:
     async def _follow(self) -> None:
         async for change in self._lease.news(None):
             self._inputs.write()
+            if change.kind == RECEIPT:  # it has an entry of its own
+                continue
             holding = change.holding
             actor = _actor(change.by, person=change.person)
             more: dict[str, Any] = {
@@ -102,6 +108,7 @@ class LeaseEntries:
                 "holder": holding.holder,
                 "scope": sorted(holding.reach),
                 "epoch": holding.epoch,
+                **({"note": self._redaction.text(change.note)} if change.note else {}),
             }
             self._journal.record("control", *actor, event=change.kind, **more)
 

@@ -19,6 +19,8 @@ SOCKET, BESIDE = range(2)
 """The two ways, for `Order`."""
 MAX_TWICE = 8192
 """What is longer is said over the WebSocket alone."""
+CHANGED = b""
+"""Taken in a message's place when a channel has opened or ended."""
 ANSWER_SECONDS = 15.0
 _NUMBER = struct.Struct("<I")
 
@@ -84,7 +86,9 @@ class Beside:
                 await caller.meet(answer.host, answer.port)
                 await channel.open(answer.peer)
                 self._channel = channel
+                self._take(CHANGED)
                 await channel.ends()
         if self._channel:
             self._channel = None
             await self.say(wire.said(wire.Signal("")), quick=False)
+        self._take(CHANGED)

@@ -15,11 +15,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
-from aiortc.rtcsctptransport import SCTP_RTO_ALPHA, SCTP_RTO_BETA, WEBRTC_BINARY, Chunk, RTCSctpTransport
+from aiortc.rtcsctptransport import SCTP_DATA_LAST_FRAG, SCTP_RTO_ALPHA, SCTP_RTO_BETA, WEBRTC_BINARY, Chunk, DataChunk, RTCSctpTransport
 
 FIRST_RTO = 0.3
 LEAST_RTO = 0.1
 MOST_RTO = 2.0
+SOON_BYTES = 16 * 1024
+"""Where no more than this is on its way, nothing that follows would show soon that it was lost, and it costs little to send it anew."""
+LEAST_SOON = 0.03
+SOON = 2.0
+"""So it is sent anew after so many times there and back."""
 FIRST_WINDOW, LEAST_WINDOW, MOST_WINDOW = 64 * 1024, 24 * 1024, 512 * 1024
 """In bytes; each packet on its way is looked at for each ack, so there is a bound."""
 STREAMS = 2
@@ -32,6 +37,8 @@ _DATA, _INIT, _INIT_ACK, _SACK, _HEARTBEAT, _HEARTBEAT_ACK, _ABORT, _ERROR, _COO
 _PLAIN = frozenset({_COOKIE, _COOKIE_ACK})
 _WITH_PARAMETERS = {_INIT: _INIT_HEAD, _INIT_ACK: _INIT_HEAD, _HEARTBEAT: 0, _HEARTBEAT_ACK: 0, _ABORT: 0, _ERROR: 0}
 """Kinds of chunks that have parameters, and where those begin."""
+_AT_ONCE = 8
+"""Flag of a chunk that is to be acknowledged at once (RFC 7053): browsers wait for another one."""
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError, struct.error)
 
 
@@ -43,9 +50,9 @@ class Association(RTCSctpTransport):
 
     def __init__(self, transport: RTCDtlsTransport, taken: Callable[[int, bytes], None], *, room: int) -> None:
         self._window = FIRST_WINDOW
+        self._late = FIRST_RTO
         super().__init__(transport)
         self._taken = taken
-        self._rto = FIRST_RTO
         self._local_partial_reliability = False
         self._inbound_streams_max = self._outbound_streams_count = STREAMS
         self._advertised_rwnd = room
@@ -64,6 +71,17 @@ class Association(RTCSctpTransport):
     @_cwnd.setter
     def _cwnd(self, window: int) -> None:
         """What it thinks of each loss is not heeded."""
+
+    @property
+    def _rto(self) -> float:
+        """After so long without an ack something is sent anew."""
+        if self._srtt is None or self._flight_size > SOON_BYTES:
+            return self._late
+        return min(self._late, max(LEAST_SOON, SOON * self._srtt))
+
+    @_rto.setter
+    def _rto(self, seconds: float) -> None:
+        """What it begins with is not heeded."""
 
     def widen(self, window: int) -> None:
         """Let so many bytes be on their way."""
@@ -125,6 +143,8 @@ class Association(RTCSctpTransport):
             self._taken(stream_id, data)
 
     async def _send_chunk(self, chunk: Chunk) -> None:
+        if isinstance(chunk, DataChunk) and chunk.flags & SCTP_DATA_LAST_FRAG:
+            chunk.flags |= _AT_ONCE
         with suppress(ConnectionError):  # which the other layers have learned of
             await super()._send_chunk(chunk)
 
@@ -142,7 +162,7 @@ class Association(RTCSctpTransport):
         else:
             self._rttvar += (abs(self._srtt - R) - self._rttvar) * SCTP_RTO_BETA
             self._srtt += (R - self._srtt) * SCTP_RTO_ALPHA
-        self._rto = max(LEAST_RTO, min(self._srtt + 4 * self._rttvar, MOST_RTO))
+        self._late = max(LEAST_RTO, min(self._srtt + 4 * self._rttvar, MOST_RTO))
 
 
 def is_sound(packet: bytes) -> bool:

@@ -3,17 +3,24 @@
 Sans-io. Numbers are little-endian. One WebSocket message holds one message.
 """
 
+from sandbox_server.stream.wire.clips import BadMessage as BadMessage
+from sandbox_server.stream.wire.clips import unpacked as unpacked
 from sandbox_server.stream.wire.operations import EXACT as EXACT
 from sandbox_server.stream.wire.operations import FILM as FILM
 from sandbox_server.stream.wire.operations import FILM_ENDS as FILM_ENDS
 from sandbox_server.stream.wire.operations import JPEG as JPEG
+from sandbox_server.stream.wire.operations import KEEP as KEEP
+from sandbox_server.stream.wire.operations import KEPT as KEPT
 from sandbox_server.stream.wire.operations import KEY_FRAME as KEY_FRAME
 from sandbox_server.stream.wire.operations import MOVES as MOVES
 from sandbox_server.stream.wire.operations import exact as exact
 from sandbox_server.stream.wire.operations import film as film
 from sandbox_server.stream.wire.operations import film_ends as film_ends
 from sandbox_server.stream.wire.operations import jpeg as jpeg
+from sandbox_server.stream.wire.operations import keep as keep
+from sandbox_server.stream.wire.operations import kept as kept
 from sandbox_server.stream.wire.operations import moves as moves
+from sandbox_server.stream.wire.server import CLIP as CLIP
 from sandbox_server.stream.wire.server import CLIPBOARD as CLIPBOARD
 from sandbox_server.stream.wire.server import CURSOR as CURSOR
 from sandbox_server.stream.wire.server import DESKTOP as DESKTOP
@@ -30,6 +37,7 @@ from sandbox_server.stream.wire.server import SIGNAL as SIGNAL
 from sandbox_server.stream.wire.server import SIZE as SIZE
 from sandbox_server.stream.wire.server import SOUND as SOUND
 from sandbox_server.stream.wire.server import VERSION as VERSION
+from sandbox_server.stream.wire.server import clip as clip
 from sandbox_server.stream.wire.server import clipboard as clipboard
 from sandbox_server.stream.wire.server import cursor as cursor
 from sandbox_server.stream.wire.server import desktop as desktop
@@ -40,18 +48,22 @@ from sandbox_server.stream.wire.server import pong as pong
 from sandbox_server.stream.wire.server import rights as rights
 from sandbox_server.stream.wire.server import signal as signal
 from sandbox_server.stream.wire.server import size as size
+from sandbox_server.stream.wire.server import sound as sound
+from sandbox_server.stream.wire.viewer import MAX_CLIP as MAX_CLIP
 from sandbox_server.stream.wire.viewer import MAX_SIGNAL as MAX_SIGNAL
 from sandbox_server.stream.wire.viewer import MAX_TEXT as MAX_TEXT
 from sandbox_server.stream.wire.viewer import MAX_TYPED as MAX_TYPED
 from sandbox_server.stream.wire.viewer import MAX_UP as MAX_UP
 from sandbox_server.stream.wire.viewer import Ack as Ack
-from sandbox_server.stream.wire.viewer import BadMessage as BadMessage
+from sandbox_server.stream.wire.viewer import Clip as Clip
 from sandbox_server.stream.wire.viewer import Copied as Copied
 from sandbox_server.stream.wire.viewer import FromViewer as FromViewer
 from sandbox_server.stream.wire.viewer import Hello as Hello
 from sandbox_server.stream.wire.viewer import Key as Key
+from sandbox_server.stream.wire.viewer import Listens as Listens
 from sandbox_server.stream.wire.viewer import Ping as Ping
 from sandbox_server.stream.wire.viewer import Point as Point
+from sandbox_server.stream.wire.viewer import Resume as Resume
 from sandbox_server.stream.wire.viewer import Signal as Signal
 from sandbox_server.stream.wire.viewer import Text as Text
 from sandbox_server.stream.wire.viewer import Visible as Visible

@@ -2,7 +2,7 @@
 
 import struct
 
-EXACT, MOVES, JPEG, FILM, FILM_ENDS = range(1, 6)
+EXACT, MOVES, JPEG, FILM, FILM_ENDS, KEEP, KEPT = range(1, 8)
 KEY_FRAME = 1
 """Flag of a film's picture that needs none before it."""
 
@@ -30,3 +30,13 @@ def film(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool
 def film_ends(number: int) -> bytes:
     """Operation: a film has no more pictures; what was under it follows exactly."""
     return struct.pack("<BB", FILM_ENDS, number)
+
+
+def keep(body: bytes) -> bytes:
+    """Operation: tiles that are to be kept; `body` holds `pixels.Kept`s."""
+    return struct.pack("<BH", KEEP, len(body) // 6) + body
+
+
+def kept(body: bytes) -> bytes:
+    """Operation: tiles that are kept, and are seen now; `body` holds `pixels.Kept`s."""
+    return struct.pack("<BH", KEPT, len(body) // 6) + body

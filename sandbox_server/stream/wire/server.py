@@ -1,6 +1,9 @@
 """What the server says: each of these makes one message."""
 
 import struct
+from collections.abc import Mapping
+
+from sandbox_server.stream.wire.clips import packed
 
 VERSION = 1
 MAY_ACT = 1
@@ -11,6 +14,7 @@ HIDDEN = 4
 """Another: a person is private, and this viewer is shown nothing until that ends."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
+CLIP = 12
 LAST = 1
 """Flag of the part that ends a frame."""
 
@@ -53,6 +57,16 @@ def rights(held: int) -> bytes:
 def clipboard(text: str) -> bytes:
     """What was copied on the desktop."""
     return bytes([CLIPBOARD]) + text.encode()
+
+
+def sound(number: int, packet: bytes) -> bytes:
+    """The next 20 milliseconds of what the desktop plays, in Opus; `number` counts them."""
+    return struct.pack("<BI", SOUND, number) + packet
+
+
+def clip(forms: Mapping[str, bytes]) -> bytes:
+    """What was copied on the desktop, where it is more than a text: see `clips`."""
+    return bytes([CLIP]) + packed(forms)
 
 
 def desktop(*, running: bool) -> bytes:

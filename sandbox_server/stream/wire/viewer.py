@@ -1,21 +1,21 @@
 """What a viewer says: values in, bytes out, and the other way round."""
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-MAX_UP = 1 << 21
-"""Longest message of a viewer, in bytes: a clipboard of a million characters."""
+from sandbox_server.stream.wire.clips import BadMessage, packed, unpacked
+
+MAX_CLIP = 1 << 22
+"""Most that is carried of a clipboard in all its forms, in bytes."""
+MAX_UP = MAX_CLIP + 64
+"""Longest message of a viewer, in bytes."""
 MAX_TEXT = 1 << 20
 """Longest text for the clipboard, in bytes of UTF-8."""
 MAX_SIGNAL = 1024
 """Longest text of a signal."""
 MAX_TYPED = 4096
 """Longest text that is typed: meanwhile nothing else of the viewer is listened to."""
-
-
-class BadMessage(ValueError):
-    """The other side sent what is no message; the text says what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,20 @@ class Copied:
     text: str
 
 
+@dataclass(frozen=True)
+class Clip:
+    """What is for the desktop's clipboard, in each of its forms: see `clips`."""
+
+    forms: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Listens:
+    """Whether the viewer wants to hear what the desktop plays."""
+
+    listens: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Ping:
     """A question that is answered at once with the same number."""
@@ -100,7 +114,15 @@ class Signal:
     text: str
 
 
-type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Ping | Visible | Whole | Signal
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Before the hello: the viewer has what it was shown in another connection, up to this frame."""
+
+    session: int
+    frame: int
+
+
+type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
@@ -111,7 +133,10 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     8: (struct.Struct("<I"), Ping),
     9: (struct.Struct("<B"), lambda visible: Visible(bool(visible))),
     10: (struct.Struct("<"), Whole),
+    12: (struct.Struct("<B"), lambda listens: Listens(bool(listens))),
+    14: (struct.Struct("<II"), Resume),
 }
+_CLIP = 13
 _TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
 
 
@@ -123,6 +148,8 @@ def parse(message: bytes) -> FromViewer:
     if number in _TEXTS:
         most, made_of = _TEXTS[number]
         return made_of(_text(body, most))
+    if number == _CLIP:
+        return Clip(unpacked(body))
     if number not in _UP:
         raise BadMessage(f"there is no message {number}")
     form, made = _UP[number]
@@ -155,10 +182,16 @@ def said(message: FromViewer) -> bytes:
             return struct.pack("<BIB", 5, message.keysym, message.down)
         case Text() | Copied():
             return bytes([6 if isinstance(message, Text) else 7]) + message.text.encode()
+        case Clip():
+            return bytes([_CLIP]) + packed(message.forms)
         case Ping():
             return struct.pack("<BI", 8, message.number)
+        case Resume():
+            return struct.pack("<BII", 14, message.session, message.frame)
         case Visible():
             return struct.pack("<BB", 9, message.visible)
+        case Listens():
+            return struct.pack("<BB", 12, message.listens)
         case Whole():
             return b"\x0a"
         case Signal():

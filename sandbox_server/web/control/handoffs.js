@@ -1,6 +1,7 @@
 // What the agent asks of a person: shown with what it is about, taken on, and answered.
 
 import { call } from "/static/api.js";
+import { Secrets } from "./secrets.js";
 import { language, person, say } from "./words.js";
 
 /**
@@ -12,6 +13,8 @@ import { language, person, say } from "./words.js";
  * @property {string | null} url
  * @property {{x: number, y: number, width: number, height: number} | null} region
  * @property {string[]} choices
+ * @property {import("./secrets.js").Field[]} fields
+ * @property {string[]} [dropped] secret fields that are filled in
  * @property {number} deadline_at
  * @property {string | null} claimed_by
  */
@@ -23,11 +26,14 @@ export class Handoffs {
   open = [];
   /** @type {Set<string>} */
   #known = new Set();
+  #secrets = new Secrets();
 
   /**
    * @param {HTMLElement} place
    * @param {object} page
    * @param {() => string | undefined} page.you the name of who looks, if that person may answer
+   * @param {() => string[]} page.others who else watches and may answer
+   * @param {() => boolean} page.decides whether who looks may give what another does to somebody else
    * @param {() => Promise<void>} page.take takes control, to do what is asked
    * @param {() => Promise<void>} page.back gives it back, once it is answered
    * @param {(error: Error) => void} page.failed
@@ -49,9 +55,11 @@ export class Handoffs {
 
   /** Show them anew: who looks has become known. */
   show() {
-    const notes = new Map([...this.place.querySelectorAll("textarea")].map((note) => [note.name, note.value]));
+    /** @type {NodeListOf<HTMLInputElement | HTMLTextAreaElement>} */
+    const inputs = this.place.querySelectorAll("input, textarea");
+    const written = new Map([...inputs].map((input) => [input.name, input.value]));
     const focused = /** @type {HTMLTextAreaElement | null} */ (document.activeElement)?.name;
-    this.place.replaceChildren(...this.open.map((handoff) => this.#card(handoff, notes.get(handoff.id) ?? "")));
+    this.place.replaceChildren(...this.open.map((handoff) => this.#card(handoff, written)));
     if (focused) /** @type {HTMLElement | null} */ (this.place.querySelector(`[name="${CSS.escape(focused)}"]`))?.focus();
   }
 
@@ -59,13 +67,14 @@ export class Handoffs {
   #take(open) {
     const news = open.filter(({ id }) => !this.#known.has(id));
     this.open = open;
+    this.#secrets.keep(open);
     this.#known = new Set(open.map(({ id }) => id));
     this.show();
     this.page.changed(open);
     if (news.length) tell(news[0]);
   }
 
-  /** @param {Handoff} handoff @param {string} written */
+  /** @param {Handoff} handoff @param {Map<string, string>} written what is in its inputs, by their names */
   #card(handoff, written) {
     const { kind, reason, instructions, url, claimed_by: claimed, deadline_at: deadline } = handoff;
     const card = made("section", "card");
@@ -76,30 +85,61 @@ export class Handoffs {
     card.append(made("p", "muted", [claimed && say("claimed", { name: person(claimed) }), say("until", { time })].filter(Boolean).join(" · ")));
     const you = this.page.you();
     if (you && !claimed) card.append(this.#button(say("claim"), "", () => this.#claim(handoff)));
-    if (you && claimed === you) card.append(...this.#answers(handoff, written));
+    if (you && claimed === you) card.append(...this.#secrets.fields(handoff), ...this.#answers(handoff, written));
+    if (you && claimed && claimed !== you && this.page.decides()) {
+      card.append(this.#button(say("doInstead"), "quiet", () => this.#claimInstead(handoff, you)));
+    }
     return card;
   }
 
-  /** @param {Handoff} handoff @param {string} written */
+  /** @param {Handoff} handoff @param {Map<string, string>} written */
   #answers(handoff, written) {
+    const fields = handoff.fields.filter(({ secret }) => !secret);
+    const inputs = fields.map(({ name, label }) => labelled(label, `${handoff.id}/${name}`, written));
     const note = document.createElement("textarea");
-    Object.assign(note, { name: handoff.id, rows: 2, value: written, placeholder: say("note") });
+    Object.assign(note, { name: handoff.id, rows: 2, value: written.get(handoff.id) ?? "", placeholder: say("note") });
     note.setAttribute("aria-label", say("note"));
     const tools = made("div", "tools");
     /** @param {string} outcome @param {string | null} choice */
     const answer = async (outcome, choice) => {
       await this.page.back(); // first: the agent goes on as soon as it has the answer
-      await call("POST", `/v1/handoffs/${handoff.id}/answer`, { body: { outcome, note: note.value, choice } });
+      const filled = inputs.map(({ lastElementChild: input }, at) => [fields[at].name, /** @type {HTMLInputElement} */ (input).value]);
+      const values = Object.fromEntries(filled.filter(([, value]) => value));
+      await call("POST", `/v1/handoffs/${handoff.id}/answer`, { body: { outcome, note: note.value, choice, values } });
     };
     for (const choice of handoff.choices) tools.append(this.#button(choice, "", () => answer("done", choice)));
     const outcomes = handoff.choices.length ? OUTCOMES.slice(2) : OUTCOMES;
     for (const outcome of outcomes) tools.append(this.#button(say(outcome), outcome === "done" ? "" : "quiet", () => answer(outcome, null)));
-    return [note, tools];
+    const others = this.page.others();
+    return [...inputs, note, tools, ...(others.length ? [this.#passOn(handoff, others)] : [])];
+  }
+
+  /** @param {Handoff} handoff @param {string[]} others */
+  #passOn(handoff, others) {
+    const select = document.createElement("select");
+    select.setAttribute("aria-label", say("passOn"));
+    select.append(new Option(say("passOn"), ""), ...others.map((name) => new Option(person(name), name)));
+    select.onchange = async () => {
+      try {
+        await this.page.back();
+        await call("POST", `/v1/handoffs/${handoff.id}/assign`, { body: { to: select.value } });
+      } catch (error) {
+        this.page.failed(/** @type {Error} */ (error));
+        select.value = "";
+      }
+    };
+    return select;
   }
 
   /** @param {Handoff} handoff */
   async #claim(handoff) {
     await call("POST", `/v1/handoffs/${handoff.id}/claim`, { body: {} });
+    await this.page.take();
+  }
+
+  /** @param {Handoff} handoff @param {string} you */
+  async #claimInstead(handoff, you) {
+    await call("POST", `/v1/handoffs/${handoff.id}/assign`, { body: { to: you } });
     await this.page.take();
   }
 
@@ -117,6 +157,15 @@ function made(tag, look, text = "") {
   element.className = look;
   element.textContent = text;
   return element;
+}
+
+/** @param {string} text @param {string} name @param {Map<string, string>} written */
+function labelled(text, name, written) {
+  const label = made("label", "field");
+  const input = document.createElement("input");
+  Object.assign(input, { name, value: written.get(name) ?? "", autocomplete: "off", maxLength: 4000 });
+  label.append(made("span", "", text), input);
+  return label;
 }
 
 /** Call a person who looks elsewhere: a sound, and a notification where that is allowed. @param {Handoff} handoff */

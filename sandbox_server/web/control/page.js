@@ -1,6 +1,8 @@
 // The computer as a person sees it: its screen, who drives it, and how to take it and give it back.
 
 import { Clipboard } from "/static/vnc/clipboard.js";
+import { call } from "/static/api.js";
+import { Drop } from "./drop.js";
 import { Handoffs } from "./handoffs.js";
 import { Lease } from "./lease.js";
 import { Panel } from "./panel.js";
@@ -29,6 +31,9 @@ for (const [id, key] of /** @type {const} */ ([
   ["terminal", "terminal"],
   ["whole", "whole"],
   ["notify", "notify"],
+  ["send", "send"],
+  ["trackpad", "trackpad"],
+  ["sound", "sound"],
 ])) {
   find(`#${id}`).textContent = say(key);
 }
@@ -41,6 +46,11 @@ const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join")
 broken("connecting");
 const handoffs = new Handoffs(find("#handoffs"), {
   you: () => (lease.now && lease.now.you.person && lease.now.you.role !== "view" ? lease.now.you.name : undefined),
+  others: () => {
+    const may = lease.now?.viewers.filter(({ you, role }) => !you && role !== "view") ?? [];
+    return may.map(({ name }) => name);
+  },
+  decides: () => lease.now?.you.role === "admin",
   take: async () => {
     if (!lease.now?.you.driving) await lease.do("take");
   },
@@ -55,7 +65,7 @@ const handoffs = new Handoffs(find("#handoffs"), {
 });
 lease.follow();
 handoffs.follow();
-shown.show();
+shown.show().then(() => trackpad(matchMedia("(pointer: coarse) and (max-width: 48rem)").matches));
 
 /**
  * @param {import("./lease.js").Control} control
@@ -70,6 +80,7 @@ function changed(control, kind, by) {
   if (handoffs.open.length) handoffs.show();
   const drives = control.you.driving && control.you.role !== "view";
   find("#keyboard").hidden = !drives || !matchMedia("(pointer: coarse)").matches;
+  find("#trackpad").hidden = find("#keyboard").hidden || shown.trackpad === undefined;
   find("#clip").hidden = !drives;
   if (drives && !drove && kind === "taken" && by === control.you.name) panel.say(say("taken"));
   drove = drives;
@@ -108,7 +119,14 @@ function pictured(state) {
   said.hidden = state === "connected";
   find("main").dataset.picture = state;
   if (state === "connected") setTimeout(point, 500); // the picture is fitted by then
+  find("#sound").hidden = shown.sound === undefined;
   said.textContent = say(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
+}
+
+/** Fingers move the pointer, or are it. @param {boolean} on */
+function trackpad(on) {
+  shown.trackpad = on;
+  find("#trackpad").setAttribute("aria-pressed", String(on));
 }
 
 /** Somebody clicks the screen: say why it does nothing, if it does. */
@@ -139,7 +157,12 @@ find("#notify").onclick = async () => {
 };
 screen.addEventListener("pointerdown", clicked, { capture: true });
 addEventListener("keydown", shortcut, { capture: true });
-find("#keyboard").onclick = () => typed.focus();
+find("#keyboard").onclick = () => shown.keyboard() || typed.focus();
+find("#sound").onclick = () => {
+  shown.sound = !shown.sound;
+  find("#sound").setAttribute("aria-pressed", String(shown.sound));
+};
+find("#trackpad").onclick = () => trackpad(!shown.trackpad);
 typed.addEventListener("input", () => {
   shown.type(typed.value);
   typed.value = "";
@@ -149,5 +172,14 @@ find("#type").onclick = () => {
   find("#clipboard").hidePopover();
   shown.type(text.value);
 };
+new Drop({
+  over: find("main"),
+  notes: find("#drops"),
+  choose: /** @type {HTMLButtonElement} */ (find("#send")),
+  files: /** @type {HTMLInputElement} */ (find("#files")),
+});
+call("GET", "/auth", { whole: true }).then(({ scopes }) => {
+  find("#send").hidden = !scopes.split(" ").includes("files");
+});
 find("#whole").hidden = !document.fullscreenEnabled;
 find("#whole").onclick = () => document.documentElement.requestFullscreen();

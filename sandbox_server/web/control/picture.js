@@ -5,12 +5,13 @@
  * @typedef {"connecting" | "connected" | "lost" | "refused"} State
  * @typedef {object} Listener
  * @property {(state: State) => void} state
- * @property {(text: string) => void} copied text that was copied on the desktop
+ * @property {(copied: {text: string, html?: string, png?: Blob}) => void} copied what was copied on the desktop
  * @typedef {object} Source
  * @property {(text: string) => void} paste
  * @property {(text: string) => void} type
  * @property {() => void} focus
  * @property {() => {box: DOMRect, width: number} | undefined} place
+ * @property {HTMLElement} [stream] the element, if it is the stream's
  */
 
 /** How often the stream may fail before it was ever seen. */
@@ -55,11 +56,35 @@ export class Picture {
     return this.#source?.place();
   }
 
+  /** Open the phone's keyboard; whether the picture has a place of its own for what it writes. */
+  keyboard() {
+    if (this.#source?.stream) this.#source.focus();
+    return this.#source?.stream !== undefined;
+  }
+
+  /** Whether fingers move the pointer as on a trackpad; undefined where they cannot. */
+  get trackpad() {
+    return this.#source?.stream?.hasAttribute("trackpad");
+  }
+
+  set trackpad(on) {
+    this.#source?.stream?.toggleAttribute("trackpad", on);
+  }
+
+  /** Whether the desktop's sound is played; undefined where it cannot be. */
+  get sound() {
+    return globalThis.AudioDecoder && this.#source?.stream?.hasAttribute("sound");
+  }
+
+  set sound(on) {
+    this.#source?.stream?.toggleAttribute("sound", on);
+  }
+
   async #stream() {
     await import("/static/view/tandem-view.js");
     const view = /** @type {TandemView} */ (document.createElement("tandem-view"));
     let tries = TRIES;
-    view.addEventListener("clipboard", (event) => this.listener.copied(/** @type {CustomEvent} */ (event).detail.text));
+    view.addEventListener("clipboard", (event) => this.listener.copied(/** @type {CustomEvent} */ (event).detail));
     view.addEventListener("state", (event) => {
       const { state } = /** @type {CustomEvent} */ (event).detail;
       this.listener.state(state);
@@ -69,6 +94,7 @@ export class Picture {
       this.#vnc();
     });
     this.#source = {
+      stream: view,
       paste: (text) => view.paste(text),
       type: (text) => view.type(text),
       focus: () => view.focus(),
@@ -82,7 +108,8 @@ export class Picture {
     const address = new URL("/websockify", location.origin);
     address.protocol = address.protocol.replace("http", "ws");
     const { state, copied } = this.listener;
-    const viewer = new Viewer(this.screen, { address, watch: false, quiet: true }, { state, copied, control: () => {} });
+    const listener = { state, control: () => {}, copied: (/** @type {string} */ text) => copied({ text }) };
+    const viewer = new Viewer(this.screen, { address, watch: false, quiet: true }, listener);
     this.#source = {
       paste: (text) => viewer.paste(text),
       type: (text) => viewer.type(text),

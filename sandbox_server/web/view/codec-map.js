@@ -3,7 +3,7 @@
 /** @typedef {import("./wire.js").Area} Area */
 
 /** @type {Record<string, string>} */
-const COLOURS = { exact: "#2ecc71", moves: "#3498db", jpeg: "#f1c40f", film: "#e74c3c" };
+const COLOURS = { exact: "#2ecc71", moves: "#3498db", jpeg: "#f1c40f", film: "#e74c3c", kept: "#9b59b6" };
 const FADE_MS = 600;
 
 export class CodecMap {

@@ -1,24 +1,21 @@
-// What a person does with mouse, wheel, touch and keyboard over the desktop, as messages.
+// What a person does with mouse, pen and wheel over the desktop, as messages; fingers and keys have files of their own.
 
-import { getKeysym } from "/static/vendor/novnc/core/input/util.js";
-import keysyms from "/static/vendor/novnc/core/input/keysymdef.js";
+import { Keyboard } from "./keyboard.js";
+import { Touch } from "./touch.js";
 import { say } from "./wire.js";
 
 const LINE_PIXELS = 100 / 3;
 const PAGE_PIXELS = 600;
 const MOST = 32767;
-const PASTE_MS = 2000;
 /** Of the browser's `buttons` to the stream's: the browser has right before middle. */
 const BUTTONS = [1, 4, 2, 8, 16];
 
 export class Input {
-  /** @type {Map<string, number>} keysym by physical key */
-  #held = new Map();
   #moved = false;
-  #shared = "";
-  #order = Promise.resolve();
   /** @type {PointerEvent | undefined} */
   #latest;
+  #place = { x: 0, y: 0 };
+  #pressed = 0;
 
   /**
    * @param {HTMLElement} surface what takes the pointer, as large as the picture is shown
@@ -32,13 +29,32 @@ export class Input {
     this.size = size;
     this.send = send;
     this.enabled = false;
+    /** Called when a hand moves the pointer. */
+    this.moved = () => {};
+    this.keyboard = new Keyboard(field, send);
+    this.touch = new Touch({
+      place: () => this.#shown(),
+      point: ({ x, y }, buttons) => this.#point(x, y, buttons),
+      turn: (dx, dy) => this.#scroll(dx, dy),
+    });
     this.#listen();
   }
 
   /** Let go of everything that is held. */
   release() {
-    for (const keysym of this.#held.values()) this.send(say.key(keysym, false));
-    this.#held.clear();
+    this.touch.cancel();
+    this.keyboard.release();
+    if (this.#pressed) this.#send(0);
+  }
+
+  /** Where the pointer is on the desktop's screen. */
+  get place() {
+    return this.#place;
+  }
+
+  /** @param {{x: number, y: number}} place where somebody else has put it */
+  set place(place) {
+    this.#place = place;
   }
 
   #listen() {
@@ -50,11 +66,11 @@ export class Input {
       ["pointercancel", (event) => this.#press(event), this.surface],
       ["contextmenu", (event) => event.preventDefault(), this.surface],
       ["wheel", (event) => this.#wheel(event), this.surface],
-      ["keydown", (event) => this.#key(event, true), this.field],
-      ["keyup", (event) => this.#key(event, false), this.field],
-      ["compositionend", (event) => this.#composed(event), this.field],
-      ["input", (event) => this.#typed(event), this.field],
-      ["blur", () => this.release(), this.field],
+      ["touchstart", (event) => this.touch.start(event), this.surface],
+      ["touchmove", (event) => this.touch.move(event), this.surface],
+      ["touchend", (event) => this.touch.end(event), this.surface],
+      ["touchcancel", () => this.touch.cancel(), this.surface],
+      ...this.keyboard.heard,
     ];
     for (const [name, listener, target] of heard) {
       target.addEventListener(name, (event) => this.enabled && listener(event), { passive: false });
@@ -63,88 +79,82 @@ export class Input {
 
   /** @param {PointerEvent} event one message for each picture of the browser's, with the latest place */
   #move(event) {
+    if (event.pointerType === "touch") return;
     this.#latest = event;
     if (this.#moved) return;
     this.#moved = true;
     requestAnimationFrame(() => {
       this.#moved = false;
-      if (this.#latest) this.#point(this.#latest);
+      if (this.#latest && this.enabled) this.#follow(this.#latest);
     });
   }
 
   /** @param {PointerEvent} event */
   #press(event) {
+    if (event.pointerType === "touch") return;
     event.preventDefault();
     this.#latest = undefined;
     if (event.type === "pointerdown") {
       this.surface.setPointerCapture(event.pointerId);
       this.field.focus({ preventScroll: true });
     }
-    this.#point(event);
+    this.#follow(event);
   }
 
   /** @param {PointerEvent} event */
-  #point({ clientX, clientY, buttons }) {
+  #follow({ clientX, clientY, buttons }) {
+    this.#point(clientX, clientY, BUTTONS.reduce((held, bit, index) => held | (buttons & (1 << index) ? bit : 0), 0));
+  }
+
+  /**
+   * @param {number} clientX
+   * @param {number} clientY
+   * @param {number} buttons
+   */
+  #point(clientX, clientY, buttons) {
     const box = this.surface.getBoundingClientRect();
     const { width, height } = this.size();
-    const x = clamped(((clientX - box.left) / box.width) * width, width);
-    const y = clamped(((clientY - box.top) / box.height) * height, height);
-    this.send(say.point(x, y, BUTTONS.reduce((held, bit, index) => held | (buttons & (1 << index) ? bit : 0), 0)));
+    this.#place = {
+      x: clamped(((clientX - box.left) / box.width) * width, width),
+      y: clamped(((clientY - box.top) / box.height) * height, height),
+    };
+    this.#send(buttons);
+  }
+
+  /** @param {number} buttons */
+  #send(buttons) {
+    this.#pressed = buttons;
+    this.moved();
+    this.send(say.point(this.#place.x, this.#place.y, buttons));
+  }
+
+  /** Where the pointer is on the page. */
+  #shown() {
+    const box = this.surface.getBoundingClientRect();
+    const { width, height } = this.size();
+    return { x: box.left + ((this.#place.x + 0.5) / width) * box.width, y: box.top + ((this.#place.y + 0.5) / height) * box.height };
   }
 
   /** @param {WheelEvent} event */
   #wheel(event) {
     event.preventDefault();
     const unit = [1, LINE_PIXELS, PAGE_PIXELS][event.deltaMode];
-    const [dx, dy] = [event.deltaX, event.deltaY].map((delta) => Math.max(-MOST, Math.min(MOST, Math.round(delta * unit))));
-    if (dx || dy) this.send(say.wheel(dx, dy));
+    this.#turn(event.deltaX * unit, event.deltaY * unit);
+  }
+
+  /** What is under the fingers stays there. @param {number} dx @param {number} dy in pixels of the page */
+  #scroll(dx, dy) {
+    const larger = this.size().width / this.surface.getBoundingClientRect().width;
+    this.#turn(dx * larger, dy * larger);
   }
 
   /**
-   * @param {KeyboardEvent} event
-   * @param {boolean} down
+   * @param {number} dx
+   * @param {number} dy
    */
-  #key(event, down) {
-    if (event.isComposing || event.key === "Process" || event.key === "Dead") return;
-    const keysym = down ? getKeysym(event) : this.#held.get(event.code);
-    if (!keysym) return;
-    event.preventDefault();
-    if (down && this.#held.has(event.code)) return; // the desktop repeats keys itself
-    if (down) this.#held.set(event.code, keysym);
-    else this.#held.delete(event.code);
-    if (down && event.key.toLowerCase() === "v" && (event.ctrlKey || event.metaKey)) this.#share();
-    this.#order = this.#order.then(() => this.send(say.key(keysym, down)));
-  }
-
-  /** What is to be pasted is on this computer's clipboard: it comes before the keys that paste it, where the browser gives it. */
-  #share() {
-    const read = navigator.clipboard?.readText?.().catch(() => "") ?? Promise.resolve("");
-    const patience = new Promise((done) => setTimeout(() => done(""), PASTE_MS));
-    this.#order = this.#order
-      .then(() => Promise.race([read, patience]))
-      .then((text) => {
-        if (text && text !== this.#shared) this.send(say.copied(text));
-        this.#shared = text || this.#shared;
-      });
-  }
-
-  /** @param {CompositionEvent} event */
-  #composed(event) {
-    if (event.data) this.send(say.text(event.data));
-    this.field.value = "";
-  }
-
-  /** @param {InputEvent} event text that came without keys, from a phone's keyboard */
-  #typed(event) {
-    if (event.isComposing || event.inputType === "insertCompositionText") return;
-    if (event.data) for (const character of event.data) this.#tap(keysyms.lookup(character.codePointAt(0) ?? 0));
-    this.field.value = "";
-  }
-
-  /** @param {number} keysym */
-  #tap(keysym) {
-    this.send(say.key(keysym, true));
-    this.send(say.key(keysym, false));
+  #turn(dx, dy) {
+    const [right, down] = [dx, dy].map((delta) => Math.max(-MOST, Math.min(MOST, Math.round(delta))));
+    if (right || down) this.send(say.wheel(right, down));
   }
 }
 

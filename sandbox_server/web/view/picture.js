@@ -5,6 +5,8 @@ import { drawExact } from "./decoders/exact.js";
 /** @typedef {import("./wire.js").Area} Area */
 
 const OPAQUE = 0xff000000;
+const TILE = 32;
+const MOST_KEPT = 4096;
 
 export class Picture {
   /**
@@ -18,6 +20,49 @@ export class Picture {
     this.pixels = new Uint32Array(width * height).fill(OPAQUE);
     /** @type {Area[]} what has changed since it was last taken */
     this.changed = [];
+    /** @type {(Uint32Array | undefined)[]} */
+    this.kept = [];
+  }
+
+  /**
+   * Keep tiles as they are now.
+   * @param {DataView} tiles
+   */
+  keep(tiles) {
+    for (const { slot, area } of this.#tiles(tiles)) {
+      if (slot >= MOST_KEPT) throw new RangeError("so many tiles are not kept");
+      const kept = (this.kept[slot] ??= new Uint32Array(TILE * TILE));
+      for (let row = 0; row < TILE; row++) {
+        const from = (area.y + row) * this.width + area.x;
+        kept.set(this.pixels.subarray(from, from + TILE), row * TILE);
+      }
+    }
+  }
+
+  /**
+   * Put tiles that are kept where they are seen now.
+   * @param {DataView} tiles
+   * @returns {Area[]} where
+   */
+  put(tiles) {
+    const areas = [];
+    for (const { slot, area } of this.#tiles(tiles)) {
+      const kept = this.kept[slot];
+      if (!kept) throw new RangeError("nothing is kept there");
+      this.paste(area, kept);
+      areas.push(area);
+    }
+    return areas;
+  }
+
+  /** @param {DataView} tiles */
+  *#tiles(tiles) {
+    for (let at = 0; at < tiles.byteLength; at += 6) {
+      const [slot, x, y] = [0, 2, 4].map((offset) => tiles.getUint16(at + offset, true));
+      const area = { x, y, width: TILE, height: TILE };
+      this.#check(area);
+      yield { slot, area };
+    }
   }
 
   /**

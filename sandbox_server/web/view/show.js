@@ -107,6 +107,12 @@ export class Show {
       case "moves":
         this.#note("moves", this.#picture.move(operation.moves));
         break;
+      case "keep":
+        this.#picture.keep(operation.tiles);
+        break;
+      case "kept":
+        this.#note("kept", this.#picture.put(operation.tiles));
+        break;
       case "jpeg":
         this.#picture.paste(operation.area, pixelsOf(await /** @type {Promise<ImageBitmap>} */ (bitmap), operation.area));
         this.#note("jpeg", [operation.area]);

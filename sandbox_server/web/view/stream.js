@@ -1,5 +1,6 @@
 // The page around the stream: how it goes, and what may be drawn over it.
 
+import { keep } from "./clipboard.js";
 import "./tandem-view.js";
 
 /** @type {Record<string, [text: string, tone: string]>} */
@@ -11,6 +12,7 @@ const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 const view = /** @type {import("./tandem-view.js").TandemView} */ (find("tandem-view"));
 const asked = new URL(location.href).searchParams;
 if (["1", "true", "yes", "on"].includes(asked.get("view_only")?.toLowerCase() ?? "")) view.setAttribute("watch", "");
+if (asked.get("transport") === "websocket") view.setAttribute("websocket", "");
 
 view.addEventListener("state", (event) => {
   const { state } = /** @type {CustomEvent} */ (event).detail;
@@ -24,7 +26,7 @@ view.addEventListener("rights", () => {
   if (view.control) view.focus();
 });
 view.addEventListener("clipboard", (event) => {
-  navigator.clipboard?.writeText(/** @type {CustomEvent} */ (event).detail.text).catch(() => undefined); // the browser may not let us
+  keep(/** @type {CustomEvent} */ (event).detail);
 });
 find("#whole").addEventListener("click", () => view.requestFullscreen());
 for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-shows]"))) {

@@ -2,12 +2,13 @@
 
 import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
+import { Speaker, speaks } from "./speaker.js";
 import { Peer } from "./peer.js";
 import { say } from "./wire.js";
 
 const STYLE = `
   :host { display: block; position: relative; overflow: hidden; background: #101316; outline: none }
-  .screen { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%); touch-action: none }
+  .screen { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%); touch-action: pinch-zoom; user-select: none; -webkit-user-select: none; -webkit-touch-callout: none }
   canvas { position: absolute; inset: 0; width: 100%; height: 100% }
   img { position: absolute; pointer-events: none }
   textarea { position: absolute; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; border: 0; padding: 0; resize: none }
@@ -22,7 +23,7 @@ const TYPED_AT_ONCE = 1000;
 const ADDRESS = "/stream/socket";
 
 export class TandemView extends HTMLElement {
-  static observedAttributes = ["watch", "statistics", "codec-map"];
+  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound"];
   /** @type {Worker | undefined} */
   #worker;
   /** @type {Peer | undefined} */
@@ -35,6 +36,8 @@ export class TandemView extends HTMLElement {
   #input;
   /** @type {CodecMap | undefined} */
   #map;
+  /** @type {Speaker | undefined} */
+  #speaker;
 
   constructor() {
     super();
@@ -46,8 +49,7 @@ export class TandemView extends HTMLElement {
     this.canvas = document.createElement("canvas");
     this.field = document.createElement("textarea");
     this.field.setAttribute("aria-label", "Keyboard of the desktop");
-    this.field.autocapitalize = "off";
-    this.field.spellcheck = false;
+    Object.assign(this.field, { autocapitalize: "off", autocomplete: "off", autocorrect: false, spellcheck: false });
     this.shown = document.createElement("pre");
     this.pointer = document.createElement("img");
     this.pointer.alt = "";
@@ -71,6 +73,7 @@ export class TandemView extends HTMLElement {
     const canvas = this.canvas.transferControlToOffscreen();
     this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
     this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
+    this.#input.moved = () => this.#follow(/** @type {Input} */ (this.#input).place);
     this.resized = new ResizeObserver(() => this.#fit());
     this.resized.observe(this);
     document.addEventListener("visibilitychange", this.#seen);
@@ -83,6 +86,8 @@ export class TandemView extends HTMLElement {
     this.#peer?.close();
     this.#worker?.terminate();
     this.#worker = undefined;
+    this.#speaker?.close();
+    this.#speaker = undefined;
     this.resized?.disconnect();
     document.removeEventListener("visibilitychange", this.#seen);
     this.canvas.replaceWith((this.canvas = document.createElement("canvas")));
@@ -90,7 +95,8 @@ export class TandemView extends HTMLElement {
 
   /** @param {string} name */
   attributeChangedCallback(name) {
-    if (name === "watch") this.#allow();
+    if (name === "watch" || name === "trackpad") this.#allow();
+    else if (name === "sound") this.#hear();
     else if (name === "statistics") this.shown.hidden = !this.hasAttribute("statistics");
     else this.#showMap();
   }
@@ -150,8 +156,13 @@ export class TandemView extends HTMLElement {
       case "cursor":
         return this.#point(message);
       case "pointer":
+        if (this.#input) this.#input.place = { x: message.x, y: message.y };
         this.#follow(message);
         break;
+      case "sound":
+        return this.#speaker?.play(message.number, message.packet);
+      case "clip":
+        return this.#copied(message.forms);
       case "peer":
         return this.#beside(message);
       case "map":
@@ -160,23 +171,27 @@ export class TandemView extends HTMLElement {
         this.#count(message);
         break;
       case "state":
-        if (message.state === "connected") this.#seen();
+        if (message.state !== "connected") break;
+        this.#seen();
+        if (this.#speaker) this.#send(say.listens(true));
     }
     const { kind, ...detail } = message;
     this.dispatchEvent(new CustomEvent(kind, { detail }));
   }
 
   #allow() {
-    this.pointer.hidden = this.#driving;
+    const trackpad = this.hasAttribute("trackpad");
+    this.pointer.hidden = this.#driving && !trackpad;
     this.screen.style.cursor = this.#driving ? this.#cursor : "default";
     if (!this.#input) return;
     if (!this.control) this.#input.release();
+    this.#input.touch.trackpad = trackpad;
     this.#input.enabled = this.control;
   }
 
   /** @param {{do: string, text: string, lane: number, message: ArrayBuffer}} asked of the page, which alone has connections */
   #beside({ do: what, text, lane, message }) {
-    if (what === "open") this.#peer?.open();
+    if (what === "open") this.hasAttribute("websocket") || this.#peer?.open();
     else if (what === "answer") this.#peer?.answer(text);
     else if (what === "send") this.#peer?.send(lane, message);
     else this.#peer?.close();
@@ -212,6 +227,28 @@ export class TandemView extends HTMLElement {
   #follow({ x, y }) {
     this.pointer.style.left = `${(x / this.#size.width) * 100}%`;
     this.pointer.style.top = `${(y / this.#size.height) * 100}%`;
+  }
+
+  /** Play the desktop's sound, or do not. */
+  #hear() {
+    const on = this.hasAttribute("sound") && speaks();
+    if (on === (this.#speaker !== undefined)) return;
+    this.#speaker?.close();
+    this.#speaker = on ? new Speaker() : undefined;
+    this.#speaker?.start();
+    this.#send(say.listens(on));
+  }
+
+  /** Packets of sound that were heard since it is on. */
+  get heard() {
+    return this.#speaker?.heard ?? 0;
+  }
+
+  /** @param {Record<string, Uint8Array<ArrayBuffer>>} forms more than a text */
+  #copied(forms) {
+    const [text, html] = ["text/plain", "text/html"].map((form) => new TextDecoder().decode(forms[form] ?? new Uint8Array()));
+    const png = forms["image/png"] && new Blob([forms["image/png"]], { type: "image/png" });
+    this.dispatchEvent(new CustomEvent("clipboard", { detail: { text, html, png } }));
   }
 
   #showMap() {

@@ -14,7 +14,8 @@ const KEY_FRAME = 1;
  *   | {kind: "moves", moves: DataView}
  *   | {kind: "jpeg", area: Area, body: Uint8Array}
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
- *   | {kind: "film ends", number: number}} Operation
+ *   | {kind: "film ends", number: number}
+ *   | {kind: "keep" | "kept", tiles: DataView}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
  *   | {kind: "size", width: number, height: number}
  *   | {kind: "part", frame: number, last: boolean, operations: Operation[]}
@@ -24,6 +25,8 @@ const KEY_FRAME = 1;
  *   | {kind: "rights", rights: number}
  *   | {kind: "clipboard", text: string}
  *   | {kind: "desktop", running: boolean}
+ *   | {kind: "sound", number: number, packet: Uint8Array}
+ *   | {kind: "clip", forms: Record<string, Uint8Array>}
  *   | {kind: "signal", what: number, text: string}} Message
  */
 
@@ -75,6 +78,9 @@ class Reader {
   }
 }
 
+/** What a clipboard holds, by number, from 1. */
+const FORMS = ["text/plain", "text/html", "image/png"];
+
 /** @type {(((reader: Reader) => Message) | undefined)[]} by number, from 1 */
 const MESSAGES = [
   (r) => ({ kind: "hello", version: r.u8(), rights: r.u8(), session: r.u32(), width: r.u16(), height: r.u16() }),
@@ -86,8 +92,9 @@ const MESSAGES = [
   (r) => ({ kind: "rights", rights: r.u8() }),
   (r) => ({ kind: "clipboard", text: new TextDecoder("utf-8", { fatal: true }).decode(r.bytes(r.left)) }),
   (r) => ({ kind: "desktop", running: r.u8() === 1 }),
-  undefined,
+  (r) => ({ kind: "sound", number: r.u32(), packet: r.bytes(r.left) }),
   (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
+  (r) => ({ kind: "clip", forms: forms(r) }),
 ];
 
 /** @type {((reader: Reader) => Operation)[]} by number, from 1 */
@@ -97,6 +104,8 @@ const OPERATIONS = [
   (r) => ({ kind: "jpeg", area: r.area(), body: r.bytes(r.u32()) }),
   (r) => ({ kind: "film", number: r.u8(), key: (r.u8() & KEY_FRAME) !== 0, area: r.area(), body: r.bytes(r.u32()) }),
   (r) => ({ kind: "film ends", number: r.u8() }),
+  (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
+  (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
 ];
 
 /**
@@ -109,6 +118,18 @@ function part(reader) {
   const operations = [];
   while (reader.left) operations.push(one(OPERATIONS, reader, "operation"));
   return { kind: "part", frame, last, operations };
+}
+
+/** @param {Reader} reader */
+function forms(reader) {
+  /** @type {Record<string, Uint8Array>} */
+  const found = {};
+  while (reader.left) {
+    const form = FORMS[reader.u8() - 1];
+    if (!form) throw new BadMessage("there is no such form of a clipboard");
+    found[form] = reader.bytes(reader.u32());
+  }
+  return found;
 }
 
 /**
@@ -165,6 +186,21 @@ function worded(number, text) {
   return message.buffer;
 }
 
+/** @param {Record<string, Uint8Array>} forms */
+function clipped(forms) {
+  const known = FORMS.filter((form) => forms[form]);
+  const message = new Uint8Array(1 + known.reduce((sum, form) => sum + 5 + forms[form].length, 0));
+  const view = new DataView(message.buffer);
+  message[0] = 13;
+  let at = 1;
+  for (const form of known) {
+    view.setUint8(at, FORMS.indexOf(form) + 1);
+    view.setUint32(at + 1, forms[form].length, true);
+    message.set(forms[form], at + 5);
+    at += 5 + forms[form].length;
+  }
+  return message.buffer;
+}
 /** @param {number} milliseconds */
 const short = (milliseconds) => Math.max(0, Math.min(65535, Math.round(milliseconds)));
 
@@ -189,6 +225,12 @@ export const say = {
   /** @param {boolean} visible */
   visible: (visible) => built(9, [8, visible ? 1 : 0]),
   whole: () => built(10),
+  /** @param {number} session of another connection @param {number} frame the latest that was whole then */
+  resume: (session, frame) => built(14, [32, session], [32, frame]),
+  /** @param {boolean} listens whether it wants to hear what the desktop plays */
+  listens: (listens) => built(12, [8, listens ? 1 : 0]),
+  /** @param {Record<string, Uint8Array>} forms for the desktop's clipboard: any of text/plain, text/html and image/png */
+  clip: (forms) => clipped(forms),
   /** @param {string} text what the server needs to know to open a channel; nothing: it has ended */
   signal: (text) => worded(11, text),
 };

@@ -29,6 +29,9 @@ class Engine {
   #pings = new Map();
   #ping = 0;
   #measured = 0;
+  #session = 0;
+  /** The latest frame of the session that is whole. */
+  #frame = 0;
   #order = new Order();
   /** How much was said over the WebSocket. */
   #said = 0;
@@ -85,7 +88,10 @@ class Engine {
     this.#order = new Order();
     this.#said = 0;
     this.#acknowledged = this.#began = undefined;
-    socket.onopen = () => this.send(say.hello(this.#showsFilms));
+    socket.onopen = () => {
+      if (this.#session) this.send(say.resume(this.#session, this.#frame));
+      this.send(say.hello(this.#showsFilms));
+    };
     socket.onmessage = ({ data }) => this.#came(socket, SOCKET, data);
     socket.onclose = ({ code, reason }) => this.#closed(socket, code, reason);
     this.#socket = socket;
@@ -144,6 +150,7 @@ class Engine {
       case "hello":
         if (message.version !== VERSION) return socket.close();
         this.#delay = FIRST_DELAY_MS;
+        [this.#session, this.#frame] = [message.session, 0];
         this.#resize(message.width, message.height);
         this.#shows = false;
         tell(rights(message.rights));
@@ -184,6 +191,7 @@ class Engine {
    * @param {object[]} map what was sent how
    */
   #shown(frame, arrived, receiving, map) {
+    this.#frame = frame;
     this.#acknowledge(frame, arrived, receiving);
     if (!this.#shows) tell({ kind: "state", state: "connected" }); // now there is something to click on
     this.#shows = true;

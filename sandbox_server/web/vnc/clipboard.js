@@ -1,5 +1,7 @@
 // The desktop's clipboard, shown in a field, and shared with this computer's where the browser allows that.
 
+import { keep } from "/static/view/clipboard.js";
+
 const MAX_BYTES = 1 << 20;
 
 export class Clipboard {
@@ -20,12 +22,12 @@ export class Clipboard {
     this.#readIfAllowed();
   }
 
-  /** Take what was copied on the desktop. @param {string} text */
-  async take(text) {
-    this.#known = text;
-    this.text.value = text;
+  /** Take what was copied on the desktop. @param {{text: string, html?: string, png?: Blob}} copied */
+  async take(copied) {
+    this.#known = copied.text;
+    this.text.value = copied.text;
     this.hint.textContent = "";
-    if (document.hasFocus()) await navigator.clipboard?.writeText(text).catch(() => {});
+    await keep(copied);
   }
 
   /** @param {string} text */

@@ -75,7 +75,7 @@ function control(allowed) {
 
 /** @param {string} text */
 function copied(text) {
-  clipboard.take(text);
+  clipboard.take({ text });
 }
 
 /** Show the desktop on the whole screen; where the browser can, keys such as Escape go to the desktop, too. */

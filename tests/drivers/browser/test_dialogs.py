@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.browser.dialogs import Answer, Dialogs
+from sandbox_server.drivers.browser.dialogs import LOOKING, Answer, Dialogs
 from sandbox_server.drivers.browser.notices import Notices
 
 pytestmark = pytest.mark.anyio
@@ -87,3 +87,26 @@ async def test_a_dialog_that_a_person_closed_is_no_longer_there(page: FakePage) 
     page.listeners["dialogclosed"](dialog)
 
     assert not await dialogs.settle(Answer())
+
+
+async def test_while_a_person_has_the_pages_who_only_looks_answers_nothing(page: FakePage) -> None:
+    held = [False]
+    dialogs = Dialogs(Notices(), lambda: held[0])
+    await dialogs.watch(page, "target")  # type: ignore[arg-type]
+    before, during, after = FakeDialog("confirm"), FakeDialog("confirm"), FakeDialog("confirm")
+    with dialogs.answered("target", LOOKING):
+        page.listeners["dialog"](before)
+        async with asyncio.timeout(5):
+            await before.answered
+        held[0] = True
+        page.listeners["dialog"](during)
+        assert dialogs.is_open("target")
+        assert not await dialogs.settle(LOOKING, "target")
+        with dialogs.answered("target", Answer("accept")):
+            page.listeners["dialog"](after)
+            async with asyncio.timeout(5):
+                assert (await after.answered)[0] == "accepted"
+    assert not during.answered.done()
+    held[0] = False
+    assert await dialogs.settle(LOOKING, "target")
+    await dialogs.close()

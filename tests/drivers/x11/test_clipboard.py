@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sandbox_server.drivers.x11.clipboard import Clipboard
+from sandbox_server.drivers.x11.clipboard import HTML, PNG, TEXT, Clipboard
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.selection import PIECE_BYTES
 from tests.drivers.x11.conftest import XServer
@@ -51,3 +51,16 @@ async def test_a_program_without_the_focus_that_looks_does_not_count_as_the_past
     async with desktop.clipboard.lend("lent") as loan:
         await other.read()
         assert not await loan.served(0.1)
+
+
+async def test_text_html_and_a_picture_are_carried_together(desktop: Desktop, other: Clipboard) -> None:
+    forms = {TEXT: "é 世界".encode(), HTML: "<b>é 世界</b>".encode(), PNG: b"\x89PNG\r\n\x1a\n" + bytes(PIECE_BYTES)}
+    await other.put(forms)
+    assert await desktop.clipboard.forms() == forms
+    assert await desktop.clipboard.forms(HTML) == {HTML: forms[HTML]}
+    assert await desktop.clipboard.read() == "é 世界"
+
+
+async def test_a_picture_alone_has_no_text(desktop: Desktop, other: Clipboard) -> None:
+    await other.put({PNG: b"\x89PNG"})
+    assert (await desktop.clipboard.read(), await desktop.clipboard.forms()) == ("", {PNG: b"\x89PNG"})

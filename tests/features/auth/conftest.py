@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sandbox_server.core import Call, Caller, Reply
+from sandbox_server.core.control import Holding
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
@@ -20,6 +21,7 @@ from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.auth import CreateTicket, Ticket
 from sandbox_server.features.auth.credentials import Credentials
+from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.settings import Auth as AuthSettings
 
 KEY = "correct horse battery staple"
@@ -36,6 +38,7 @@ class Gate:
         self.seconds = 1_000_000.0
         self.folder = folder
         self.settings = settings
+        self.holding = Holding()
         (folder / "run").mkdir()
         (folder / "agent").mkdir()
         me = (os.getuid(), os.getgid())
@@ -49,7 +52,9 @@ class Gate:
         tickets = Tickets(keyring.tickets, self._now)
         tokens = Tokens([StaticKey(_PEM.decode())], None, None, self._now)
         credentials = Credentials(keyring, tokens, tickets, self.shares, api_key=KEY, session_ttl=3600, now=self._now)
-        self.auth = Auth(credentials, tickets, Ports({8080, 8091}, ()), self.settings, self._now)
+        self.auth = Auth(
+            credentials, tickets, Ports({8080, 8091}, ()), self.settings, self._now, EditorTurns(lambda: self.holding, {8888, 8200})
+        )
         return self.auth
 
     def _now(self) -> float:

@@ -9,10 +9,12 @@ import pytest
 
 from sandbox_server.core import Caller, PermissionDenied, Unavailable
 from sandbox_server.core.control import ALL_REACHES, Holding
+from sandbox_server.core.receipt import Receipt
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.driving import Driving, News, actor_of
 from sandbox_server.features.control.lease import Times
 from tests.controls import driving
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -141,6 +143,23 @@ async def test_what_does_not_follow_does_not_keep_a_person_from_taking(tmp_path:
         assert await found.drive(ANN, "gui")
 
 
+async def test_what_is_not_there_yet_at_the_start_is_no_reason_to_warn_and_later_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    passed: list[int] = []
+
+    async def absent(holding: Holding) -> None:
+        passed.append(holding.epoch)
+        raise Unavailable("the browser is not there yet")
+
+    async with driving(tmp_path, absent) as found:
+        await eventually(lambda: passed)
+        assert not [record for record in caplog.records if record.levelname == "WARNING"]
+        await take(found)
+
+    assert "not everything followed: the browser is not there yet" in caplog.text
+
+
 async def test_control_returns_when_the_last_viewer_is_gone(tmp_path: Path) -> None:
     async with driving(tmp_path, times=Times(lost=0.05)) as found:
         with found.watching(ANN):
@@ -234,3 +253,24 @@ async def test_a_lease_outlives_the_process_and_its_epoch_never_falls(tmp_path: 
 async def test_a_file_that_makes_no_sense_leaves_control_with_the_agent(tmp_path: Path, text: str) -> None:
     (tmp_path / "control.json").write_text(text)
     assert driving(tmp_path).holding == Holding()
+
+
+async def test_a_receipt_is_told_and_stays_until_a_person_drives_again(tmp_path: Path) -> None:
+    async with driving(tmp_path) as found:
+        events = found.news(None)
+        await anext(events)
+        receipt = Receipt(id="1", person="ann", began_at=1.0, ended_at=2.0, ended="released")
+        found.take_receipt(receipt)
+        assert (await until_news(events, "receipt")).person
+        assert found.receipt == receipt
+        found.take_receipt(None)
+        assert found.receipt is None
+
+
+async def test_what_somebody_says_who_lets_go_comes_with_the_news(tmp_path: Path) -> None:
+    async with driving(tmp_path) as found:
+        await take(found)
+        events = found.news(None)
+        await anext(events)
+        await found.change("released", actor_of(ANN), lambda lease, now: machine.release(lease, actor_of(ANN), now), "all good")
+        assert (await until_news(events, "released")).note == "all good"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted
+from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff import desk as module
 from sandbox_server.features.handoff.desk import Desk
 from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, FormField
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.anyio
 
 AGENT = Caller("agent")
 ANN, ADMIN = Caller("ann", frozenset({"control"}), person=True), Caller("root", ALL_SCOPES, person=True)
+RECEIPT = Receipt(id="1", person="ann", began_at=999.0, ended_at=1001.0, ended="released")
 LOGIN = AskPerson(kind="login", reason="a password is asked for")
 
 
@@ -125,3 +127,27 @@ async def test_there_is_a_limit_to_what_is_asked_at_once(tmp_path: Path, monkeyp
         await found.ask(LOGIN, AGENT)
         with pytest.raises(ResourceExhausted):
             await found.ask(LOGIN, AGENT)
+
+
+async def test_what_a_person_changed_comes_with_the_outcome_and_is_kept_once_it_is_whole(tmp_path: Path) -> None:
+    told = [RECEIPT.model_copy(update={"ended": HOLDING}), RECEIPT]
+    asked: list[tuple[str, float, float]] = []
+
+    async def receipted(person: str, since: float, until: float) -> Receipt | None:
+        asked.append((person, since, until))
+        return told.pop(0) if told else None
+
+    async with opened(tmp_path) as found:
+        found.receipted = receipted
+        made = await found.ask(AskPerson(reason="r"), AGENT)
+        assert (await found.with_receipt(made)).receipt is None, "nobody has answered yet"
+        done = await found.close(made.id, "ann", "done")
+        so_far = (await found.with_receipt(done)).receipt
+        assert so_far
+        assert so_far.ended == HOLDING
+        assert found.get(made.id).receipt is None
+        assert (await found.with_receipt(found.get(made.id))).receipt == RECEIPT
+        assert (await found.with_receipt(found.get(made.id))).receipt == RECEIPT
+        late = await found.ask(AskPerson(reason="r"), AGENT)
+        assert (await found.with_receipt(await found.close(late.id, "clock", "timeout"))).receipt is None
+    assert asked == [("ann", 1000.0, 1000.0)] * 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core import ALL_SCOPES, Call, Caller, PermissionDenied, Reply
+from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, NotFound, PermissionDenied, Reply
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
 from sandbox_server.features.handoff.desk import Desk
@@ -25,8 +25,12 @@ ROOT = Caller("root", ALL_SCOPES)
 class Calls:
     def __init__(self, desk: Desk) -> None:
         self.claims: list[str] = []
-        self._operations = {each.spec.name: each for each in operations(Handoffs(desk, self.claimed))}
+        self.drops: list[tuple[str, str, str]] = []
+        self._operations = {each.spec.name: each for each in operations(Handoffs(desk, self.claimed, self.drop))}
         self._dispatcher = Dispatcher([require_scope])
+
+    async def drop(self, origin: str, selector: str, secret: str) -> None:
+        self.drops.append((origin, selector, secret))
 
     async def claimed(self, caller: Caller) -> None:
         self.claims.append(caller.name)
@@ -105,7 +109,7 @@ async def test_the_user_of_the_client_that_asked_may_answer_there_and_nobody_els
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ([{"name": "password", "label": "Password", "secret": True}], "secret fields cannot be asked for yet"),
+        ([{"name": "password", "label": "Password", "secret": True}], "a secret field names the selector and the origin"),
         ([{"name": "a", "label": "A"}, {"name": "a", "label": "B"}], "two fields have one name"),
         ([{"name": "no good", "label": "A"}], "should match pattern"),
     ],
@@ -113,3 +117,19 @@ async def test_the_user_of_the_client_that_asked_may_answer_there_and_nobody_els
 async def test_fields_that_cannot_be_asked_for_are_refused(calls: Calls, fields: list[dict[str, object]], why: str) -> None:
     with pytest.raises(InvalidFields, match=why):
         await calls.ask(AGENT, "request_human", reason="r", fields=fields)
+
+
+async def test_a_secret_goes_into_the_page_and_nowhere_else(calls: Calls) -> None:
+    pin = {"name": "pin", "label": "PIN", "secret": True, "selector": "#pin", "origin": "https://bank.example"}
+    asked = await calls.ask(AGENT, "request_human", kind="login", reason="Sign in.", fields=[pin])
+    with pytest.raises(PermissionDenied):
+        await calls.ask(AGENT, "drop_secret", id=asked.id, field="pin", secret="hunter22")
+    with pytest.raises(NotFound):
+        await calls.ask(ANN, "drop_secret", id=asked.id, field="other", secret="hunter22")
+    told = await calls.ask(ANN, "drop_secret", id=asked.id, field="pin", secret="hunter22")
+    assert calls.drops == [("https://bank.example", "#pin", "hunter22")]
+    assert (told.claimed_by, told.dropped) == ("ann", ["pin"])
+    ended = await calls.ask(ANN, "answer_handoff", id=asked.id, outcome="done")
+    assert "hunter22" not in ended.model_dump_json()
+    with pytest.raises(Conflict):
+        await calls.ask(ANN, "drop_secret", id=asked.id, field="pin", secret="hunter22")

@@ -1,9 +1,8 @@
-"""How people are told."""
+"""How people are told, however often that takes."""
 
 import asyncio
-import hashlib
-import hmac
-import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -11,29 +10,30 @@ import pytest
 from sandbox_server.core import Caller
 from sandbox_server.drivers.webhook import Answer
 from sandbox_server.features.handoff import notices as module
-from sandbox_server.features.handoff.notices import Notices, signature
-from sandbox_server.features.handoff.wire import AskPerson
+from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff.notices import Notices, cleaned
+from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, Delivery, Handoff, Told
 from tests.features.handoff.desks import desk
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
 AGENT = Caller("agent")
+LINK = "https://here/view?ticket=t"
 
 
-class Hook:
-    """A webhook that fails at first."""
+class Place:
+    """A target that answers as it is told to, and then takes what it gets."""
 
-    def __init__(self, *answers: Answer) -> None:
-        self.posted: list[tuple[str, bytes, dict[str, str]]] = []
-        self.taken = asyncio.Event()
+    def __init__(self, name: Told, *answers: Answer) -> None:
+        self.name: Told = name
+        self.secrets = ("t0ken",)
+        self.told: list[tuple[str, str | None]] = []
         self._answers = list(answers)
 
-    async def __call__(self, url: str, body: bytes, headers: dict[str, str]) -> Answer:
-        self.posted.append((url, body, headers))
-        if self._answers:
-            return self._answers.pop(0)
-        self.taken.set()
-        return Answer(204, None)
+    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+        self.told.append((handoff.id, link))
+        return self._answers.pop(0) if self._answers else Answer(204, None)
 
 
 @pytest.fixture(autouse=True)
@@ -41,50 +41,74 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSES", (0.01,))
 
 
-async def test_it_is_tried_until_it_is_taken_and_every_try_is_to_be_seen(tmp_path: Path) -> None:
-    store, found = desk(tmp_path)
-    hook = Hook(Answer(None, "refused"), Answer(500, "oops"))
-    async with store, Notices(found, "https://hook.example/x", "s3cret", lambda _: "https://here/view?ticket=t", hook), found:
+@asynccontextmanager
+async def telling(folder: Path, *places: Place) -> AsyncIterator[tuple[Desk, Notices]]:
+    store, found = desk(folder)
+    async with store, Notices(found, places, lambda _: LINK) as notices, found:
+        yield found, notices
+
+
+def told(found: Desk, handoff: str) -> list[tuple[str, int | None, str | None]]:
+    return sorted(((each.to, each.status, each.error) for each in found.get(handoff).deliveries), key=repr)
+
+
+async def test_every_place_is_told_until_it_takes_it_and_every_try_is_to_be_seen(tmp_path: Path) -> None:
+    slack, mail = Place("slack", Answer(None, f"bad t0ken in {LINK}"), Answer(500, "oops")), Place("mail")
+    async with telling(tmp_path, slack, mail) as (found, _):
         asked = await found.ask(AskPerson(kind="otp", reason="a code"), AGENT)
-        async with asyncio.timeout(30):
-            news = found.news()
-            while len(found.get(asked.id).deliveries) < 3:
-                await anext(news)
-        told = found.get(asked.id).deliveries
-    assert [(each.status, each.error) for each in told] == [(None, "refused"), (500, "oops"), (204, None)]
-    url, body, headers = hook.posted[-1]
-    message = json.loads(body)
-    assert url == "https://hook.example/x"
-    assert (message["link"], message["handoff"]["id"]) == ("https://here/view?ticket=t", asked.id)
-    assert message["text"] == "The agent asks for a person (otp): a code\nhttps://here/view?ticket=t"
-    expected = hmac.new(b"s3cret", headers["X-Tandem-Timestamp"].encode() + b"." + body, hashlib.sha256).hexdigest()
-    assert headers["X-Tandem-Signature"] == f"sha256={expected}"
+        await eventually(lambda: len(found.get(asked.id).deliveries) == 4, 30)
+        seen = told(found, asked.id)
+
+    assert seen == [("mail", 204, None), ("slack", 204, None), ("slack", 500, "oops"), ("slack", None, "bad *** in ***")]
+    assert mail.told == [(asked.id, LINK)]
 
 
 async def test_what_was_open_when_the_process_ended_is_told_by_the_next(tmp_path: Path) -> None:
-    store, found = desk(tmp_path)
-    async with store, found:
-        await found.ask(AskPerson(reason="r"), AGENT)
-    store, found = desk(tmp_path)
-    hook = Hook()
-    async with store, Notices(found, "https://hook.example", None, lambda _: None, hook), found, asyncio.timeout(30):
-        await hook.taken.wait()
-    assert "X-Tandem-Signature" not in hook.posted[0][2]
+    async with telling(tmp_path) as (found, _):
+        asked = await found.ask(AskPerson(reason="r"), AGENT)
+    place = Place("ntfy")
+    async with telling(tmp_path, place):
+        await eventually(lambda: place.told == [(asked.id, LINK)], 30)
 
 
 async def test_what_was_taken_is_not_told_again_and_what_has_ended_not_any_more(tmp_path: Path) -> None:
-    store, found = desk(tmp_path)
-    hook = Hook(Answer(500, "oops"))
-    async with store, Notices(found, "https://hook.example", None, lambda _: None, hook) as notices, found:
+    place, broken = Place("telegram"), Place("slack", *[Answer(500, "oops")] * 1000)
+    async with telling(tmp_path, place, broken) as (found, notices):
         asked = await found.ask(AskPerson(reason="r"), AGENT)
-        async with asyncio.timeout(30):
-            news = found.news()
-            while len(found.get(asked.id).deliveries) < 2:
-                await anext(news)
+        await eventually(lambda: place.told and len(broken.told) > 1, 30)
+        await eventually(lambda: ("telegram", 204, None) in told(found, asked.id), 30)
+        await found.answer(AnswerHandoff(id=asked.id, outcome="done"), "ann", "view")
+        await eventually(lambda: not notices._tasks._running, 30)
+        ended = len(broken.told)
         notices.tell(found.get(asked.id))
-        await asyncio.sleep(0)
-        assert len(hook.posted) == 2
+        await eventually(lambda: not notices._tasks._running, 30)
+
+    assert (len(place.told), len(broken.told)) == (1, ended)
+    assert found.get(asked.id).status == "closed"
+    assert len(found.get(asked.id).deliveries) == ended + 1
 
 
-def test_without_a_secret_nothing_is_signed() -> None:
-    assert signature(None, b"x", 1.0) == {}
+async def test_a_place_is_given_up_after_so_many_tries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_TRIES", 2)
+    broken = Place("mail", *[Answer(None, "refused")] * 9)
+    async with telling(tmp_path, broken) as (found, notices):
+        await found.ask(AskPerson(reason="r"), AGENT)
+        await eventually(lambda: broken.told and not notices._tasks._running, 30)
+
+    assert len(broken.told) == 2
+
+
+async def test_answers_claims_and_deliveries_at_once_lose_nothing(tmp_path: Path) -> None:
+    async with telling(tmp_path) as (found, _):
+        asked = await found.ask(AskPerson(reason="r"), AGENT)
+        delivery = Delivery(at=1, status=None, error="x")
+        changes = [found.delivered(asked.id, delivery), found.claim(asked.id, "ann"), found.delivered(asked.id, delivery)]
+        await asyncio.gather(*changes, found.close(asked.id, "ann", "cancelled"), found.delivered(asked.id, delivery))
+        ended = found.get(asked.id)
+
+    assert (len(ended.deliveries), ended.claimed_by, ended.status) == (3, "ann", "closed")
+
+
+def test_an_error_shows_no_secret() -> None:
+    assert cleaned("https://x/bot1:a?1:a", ["1:a"]) == "https://x/bot***?***"
+    assert cleaned(None, ["1:a"]) is None

@@ -10,11 +10,11 @@ def asked(*fields: dict[str, object]) -> AskPerson:
     return AskPerson.model_validate({"reason": "r", "fields": list(fields)})
 
 
-def test_fields_have_distinct_names_and_are_few_and_not_secret() -> None:
+def test_fields_have_distinct_names_and_are_few_and_secret_ones_have_a_place() -> None:
     city: dict[str, object] = {"name": "city", "label": "City", "selector": "#city"}
     secret: dict[str, object] = {"name": "pin", "label": "PIN", "secret": True}
     assert asked(city).fields[0].selector == "#city"
-    for fields, why in (((city, city), "one name"), ((secret,), "secret fields"), ((city,) * (MAX_FIELDS + 1), "at most")):
+    for fields, why in (((city, city), "one name"), ((secret,), "selector and the origin"), ((city,) * (MAX_FIELDS + 1), "at most")):
         with pytest.raises(ValidationError, match=why):
             asked(*fields)
 

@@ -27,6 +27,7 @@ class Change:
     by: str
     person: bool
     holding: Holding
+    note: str = ""
 
 
 class Lease:
@@ -62,13 +63,14 @@ async def kinds(journal: Journal, *wanted: str) -> list[dict[str, Any]]:
 
 async def test_keys_and_clicks_are_counted_and_stand_before_the_change_that_ended_them(journal: Journal) -> None:
     inputs, lease = InputEntries(journal), Lease()
-    async with LeaseEntries(journal, lease, inputs):
+    async with LeaseEntries(journal, lease, inputs, Redaction()):
         for _ in range(3):
             inputs.note(PERSON, "keys", 1)
         inputs.note(PERSON, "clicks", 1)
-        lease.changes.put_nowait(Change("released", "owner#1", True, Holding(3)))
+        lease.changes.put_nowait(Change("released", "owner#1", True, Holding(3), "my token: hunter2"))
         counted, released = await eventually(lambda: _two(journal))
     assert (counted["actor"], counted["counts"]) == ({"type": "person", "name": "owner#1"}, {"keys": 3, "clicks": 1})
+    assert released["note"] == "my token: ***"
     assert (released["event"], released["actor"]["type"], released["epoch"]) == ("released", "person", 3)
 
 
@@ -89,7 +91,7 @@ async def test_what_is_private_is_not_even_counted(journal: Journal) -> None:
 
 async def test_nobody_who_did_it_is_the_system(journal: Journal) -> None:
     lease = Lease()
-    async with LeaseEntries(journal, lease, InputEntries(journal)):
+    async with LeaseEntries(journal, lease, InputEntries(journal), Redaction()):
         lease.changes.put_nowait(Change("returned:idle", "clock", False, Holding(3)))
         lease.changes.put_nowait(Change("requested", "robot", False, Holding(3)))
         clock, robot = await eventually(lambda: _two(journal))

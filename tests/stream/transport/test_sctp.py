@@ -147,6 +147,20 @@ async def test_losses_do_not_narrow_the_window_and_what_is_known_of_the_link_doe
     await association.stop()
 
 
+async def test_the_end_of_a_message_is_acknowledged_at_once_and_missed_soon(heard: Heard) -> None:
+    association = await established(heard)
+    before = association._rto
+    association._update_rto(0.02)
+    assert association._rto < 0.1 < before
+    await association.send(0, bytes(3000))
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    assert [sent[13] & 8 for sent in wire.sent] == [0, 0, 8]
+    await association.send(1, bytes(40_000))
+    assert association._rto >= 0.1
+    await association.stop()
+
+
 async def test_what_is_sent_comes_in_packets_that_a_peer_reads(heard: Heard) -> None:
     one = await established(heard)
     await one.send(0, bytes(10_000))

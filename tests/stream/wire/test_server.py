@@ -16,11 +16,14 @@ def test_a_viewer_reads_what_the_server_says() -> None:
         wire.clipboard("copied"),
         wire.desktop(running=False),
         wire.pong(9),
+        wire.sound(3, b"opus"),
+        wire.clip({"text/plain": b"bold", "text/html": b"<b>bold</b>"}),
     ):
         assert picture.take(message) is None
     assert (picture.canvas.width, picture.canvas.height) == (8, 16)
     assert picture.rights == wire.MAY_ACT | wire.DRIVES
     assert not picture.running
+    assert (picture.heard, picture.copied, picture.forms["text/html"]) == ((3, b"opus"), "bold", b"<b>bold</b>")
 
 
 def test_the_last_part_ends_a_frame() -> None:

@@ -11,12 +11,15 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.wire import (
     Ack,
     BadMessage,
+    Clip,
     Copied,
     FromViewer,
     Hello,
     Key,
+    Listens,
     Ping,
     Point,
+    Resume,
     Signal,
     Text,
     Visible,
@@ -37,7 +40,10 @@ SAID: list[FromViewer] = [
     Ping(7),
     Visible(visible=False),
     Whole(),
+    Listens(listens=True),
+    Clip({"text/plain": b"bold", "text/html": b"<b>bold</b>"}),
     Signal("an offer"),
+    Resume(4_000_000_000, 70_000),
 ]
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 
@@ -60,6 +66,10 @@ def test_every_message_has_its_golden_bytes() -> None:
         b"\x03\x01",
         said(Ping(1)) + b"!",
         b"\x06\xff\xfe",
+        b"\x0d\x01\x09\x00\x00\x00short",
+        b"\x0d\x01\x01\x00\x00\x00a\x01\x01\x00\x00\x00b",
+        b"\x0d\x03\x05\x00\x00\x00<svg>",
+        b"\x0d\x04\x00\x00\x00\x00",
         b"\x06" + bytes(wire.MAX_TYPED + 1),
         b"\x07" + bytes(wire.MAX_TEXT + 1),
         b"\x0b" + bytes(wire.MAX_SIGNAL + 1),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from sandbox_server.core import Call, Model, NotFound, Reply
 from sandbox_server.core.dispatch import Guard, InvalidFields, Proceed
 from sandbox_server.core.operation import Operation
-from sandbox_server.drivers.browser.dialogs import Answer
+from sandbox_server.drivers.browser.dialogs import LOOKING, Answer
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Acting(Targeted):
 
 def driving(session: BrowserSession, request: Targeted, doing: str, *, revive: bool = False) -> AbstractAsyncContextManager[Driven]:
     """The page and frame of a request, with its timeout and what it says to dialogs; see `BrowserSession.driving`."""
-    answer = Answer(request.dialog, request.dialog_text) if isinstance(request, Acting) else Answer()
+    answer = Answer(request.dialog, request.dialog_text) if isinstance(request, Acting) else LOOKING
     timeout = request.timeout if isinstance(request, Acting) else READ_SECONDS
     return session.driving(doing, tab=request.tab, frame=request.frame, answer=answer, timeout=timeout, revive=revive)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MAX_FIELDS = 200
 MAX_FILES = 100
 
+_VALUE = "element => element.type === 'password' && element.value ? '(hidden)' : element.value ?? element.textContent ?? ''"
 _KIND = "element => [element.tagName.toLowerCase(), (element.type ?? '').toLowerCase()]"
 
 type Text = Annotated[str, Field(max_length=MAX_TEXT)]
@@ -156,7 +157,7 @@ class Forms:
         """The text that is in a field."""
         async with driving(self._session, request, "reading the field") as driven, looking_for(driven, request.selector):
             element = await self._attached(driven, request, request)
-            return str(await element.evaluate("element => element.value ?? element.textContent ?? ''"))
+            return str(await element.evaluate(_VALUE))
 
     async def _set_checked(self, request: CheckRequest, *, checked: bool) -> Reply[None]:
         async with driving(self._session, request, "ticking the box") as driven, looking_for(driven, request.selector):

@@ -1,6 +1,7 @@
 """What a page shows: pictures, markup, text, and what a script finds in it."""
 
 import asyncio
+import re
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -35,6 +36,11 @@ AROUND = 60
 
 _FORMATS: dict[str, Literal["png", "jpeg"]] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg"}
 _SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight, devicePixelRatio]"
+MAX_TAG = 16384
+"""Characters of a tag: what is longer is no field for a password."""
+_INPUT = re.compile(r'<input\b(?:[^>"]++|"[^"]*+")*+>')
+_PASSWORD = re.compile(r'\stype="password"', re.IGNORECASE)
+_FILLED = re.compile(r'\svalue="[^"]*"')
 _HTML = "(element, outer) => outer ? element.outerHTML : element.innerHTML"
 
 
@@ -100,6 +106,18 @@ class Markdown(Model):
     language: str | None
 
 
+def without_passwords(html: str) -> str:
+    """Markup, as a browser writes it, without the values of its fields for passwords."""
+    pieces, done = [], 0
+    for found in _PASSWORD.finditer(html):
+        start = html.rfind("<input", max(done, found.start() - MAX_TAG), found.start())
+        tag = _INPUT.match(html, start, start + MAX_TAG) if start >= 0 else None
+        if tag and tag.end() > found.start():
+            pieces += [html[done:start], _FILLED.sub(' value="(hidden)"', tag[0])]
+            done = tag.end()
+    return "".join(pieces) + html[done:]
+
+
 class Reading:
     """Reads pages; apart from `evaluate`, nothing changes by it."""
 
@@ -125,13 +143,13 @@ class Reading:
 
     @operation("GET /v1/browser/page/html", scope="browser")
     async def get_html(self, request: HtmlRequest) -> Reply[str]:
-        """Read the markup of the page as it is now."""
+        """Read the markup of the page as it is now; what a field for a password holds is left out."""
         async with driving(self._session, request, "reading the markup") as driven:
             if request.selector is None and not request.outer:
                 html = await driven.frame.content()
             else:
                 html = await (await found_in(driven, request.selector or "html")).evaluate(_HTML, request.outer)
-        return await told(self._session, html)
+        return await told(self._session, without_passwords(html))
 
     @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", aliases=("sandbox_browser_get_text",))
     async def get_text(self, request: Targeted) -> Reply[str]:

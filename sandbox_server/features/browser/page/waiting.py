@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from sandbox_server.core import Conflict, Model, Reply, operation
-from sandbox_server.drivers.browser.dialogs import Answer
+from sandbox_server.drivers.browser.dialogs import LOOKING
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import Download, Downloads
@@ -93,7 +93,7 @@ class Waiting:
     async def wait(self, request: WaitRequest) -> Reply[Waited]:
         """Wait for one thing: an element, a load, an address, a quiet network, a download, a script, a response, a request, or time."""
         doing = f"waiting for {request.type}"
-        async with self._session.driving(doing, tab=request.tab, frame=request.frame, answer=Answer(), timeout=request.timeout) as driven:
+        async with self._session.driving(doing, tab=request.tab, frame=request.frame, answer=LOOKING, timeout=request.timeout) as driven:
             waited = await self._wait(driven, request)
         return await told(self._session, waited)
 

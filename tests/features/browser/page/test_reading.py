@@ -3,6 +3,7 @@ import io
 import pytest
 from PIL import Image
 
+from sandbox_server.features.browser.page.reading import without_passwords
 from tests.features.browser.driven import Pages
 
 pytestmark = pytest.mark.anyio
@@ -142,3 +143,13 @@ async def test_what_is_not_in_the_page_is_not_found(pages: Pages) -> None:
     for route in ("GET page/html", "GET page/screenshot"):
         missing = await pages.fails(route, selector="#nowhere")
         assert (missing.status, missing.details["selector"]) == (404, "#nowhere")
+
+
+def test_markup_leaves_out_what_a_password_field_holds() -> None:
+    html = '<p>type="password"<input name="a>b" type="password" value="hunter2"><input value="x" type="PASSWORD"><input value="ann">'
+    assert without_passwords(html) == html.replace("hunter2", "(hidden)").replace('"x"', '"(hidden)"')
+
+
+def test_markup_that_is_none_costs_little() -> None:
+    html = '<input "' * 20_000 + ' type="password"' * 20_000
+    assert without_passwords(html) == html

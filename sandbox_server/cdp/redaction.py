@@ -1,0 +1,95 @@
+"""Secrets that a person typed into a page, taken out of whatever clients of DevTools are told, our API among them.
+
+It knows a secret as it was typed, as part of a form that is sent, in HTML, and in Base64. What a page or a script makes of it otherwise, it
+does not know: `docs/security.md` says what that leaves.
+"""
+
+import base64
+import html
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import orjson
+
+from sandbox_server.cdp.wire import encode
+
+MAX_SECRETS = 64
+"""The latest that are kept in mind."""
+MIN_LENGTH = 6
+"""Characters of the shortest secret that is looked for: shorter ones are in everything."""
+MIN_BASE64 = 8
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{4096,}={0,2}")
+"""Pictures and the like, in which a short word may stand by chance."""
+_KEPT = ("id", "method", "sessionId")
+MASK = "(hidden)"
+
+
+class Secrets:
+    """What nobody is to be told; in memory alone."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, dict[str, str]] = OrderedDict()
+        self._found: tuple[bytes, ...] = ()
+
+    def add(self, secret: str) -> None:
+        """Keep one in mind; one that is too short is not looked for."""
+        if len(secret) < MIN_LENGTH:
+            return
+        self._known[secret] = dict(_forms(secret))
+        self._known.move_to_end(secret)
+        if len(self._known) > MAX_SECRETS:
+            self._known.popitem(last=False)
+        self._found = tuple({written for forms in self._known.values() for form in forms for written in _written(form)})
+
+    def discard(self, secret: str) -> None:
+        """Forget one: the beginning of another."""
+        self._known.pop(secret, None)
+
+    def redacted(self, message: bytes) -> bytes:
+        """A message for a client without them."""
+        if not any(found in message for found in self._found):
+            return message
+        parsed = orjson.loads(message)
+        return encode({key: value if key in _KEPT else self._without(value) for key, value in parsed.items()})
+
+    def _without(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._masked(value)
+        if isinstance(value, dict):
+            return {key: self._without(each) for key, each in value.items()}
+        return [self._without(each) for each in value] if isinstance(value, list) else value
+
+    def _masked(self, text: str) -> str:
+        encoded = _BASE64.fullmatch(text) is not None
+        for forms in self._known.values():
+            for form, mask in forms.items():
+                if form in text and (mask != MASK or not encoded):
+                    text = text.replace(form, mask)
+        return text
+
+
+def _forms(secret: str) -> Iterator[tuple[str, str]]:
+    """How a secret may be written, each with what is written instead."""
+    for form in {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), html.escape(secret), html.escape(secret, quote=False)}:
+        yield form, MASK
+        yield from _in_base64(form.encode("utf-8", "surrogatepass"))
+
+
+def _in_base64(content: bytes) -> Iterator[tuple[str, str]]:
+    """What of Base64 is the same whatever surrounds the content, for each place in a group of three bytes that it may begin at."""
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + content).decode()
+        middle = whole[(0, 2, 3)[before] : len(whole) - (0, 3, 2)[(before + len(content)) % 3]]
+        if len(middle) >= MIN_BASE64:
+            yield middle, "A" * len(middle)
+
+
+def _written(form: str) -> Iterator[bytes]:
+    """How a form may be written in JSON."""
+    for ascii_only in (True, False):
+        text = json.dumps(form, ensure_ascii=ascii_only)[1:-1]
+        yield text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,192 @@
+"""Where people are told of what is asked of them, and in which form: a webhook, Slack, Telegram, ntfy, mail."""
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.utils import formatdate, make_msgid
+from typing import Any, Protocol
+
+from sandbox_server.drivers import mail
+from sandbox_server.drivers.mail import MailServer
+from sandbox_server.drivers.webhook import Answer, post
+from sandbox_server.features.handoff.wire import Handoff, Told
+
+SUBJECT_LENGTH = 150
+TEXT_LENGTH = 3000
+"""What every one of them takes."""
+
+type Post = Callable[[str, bytes, dict[str, str]], Awaitable[Answer]]
+type SendMail = Callable[[MailServer, EmailMessage], Awaitable[Answer]]
+
+
+class Target(Protocol):
+    """One way to tell people."""
+
+    @property
+    def name(self) -> Told:
+        """As it stands in the deliveries."""
+        ...
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no error may hold."""
+        ...
+
+    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+        """Tell once; a status from 200 to 299 means that it was taken."""
+        ...
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """The request as JSON, signed; `text` is what Mattermost and its kin show."""
+
+    url: str
+    secret: str | None
+    send: Post = post
+    name: Told = "webhook"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.url, *filter(None, [self.secret]))
+
+    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+        body, at = json.dumps(message(handoff, link)).encode(), time.time()
+        return await self.send(self.url, body, {"Content-Type": "application/json"} | signature(self.secret, body, at))
+
+
+@dataclass(frozen=True)
+class Slack:
+    """A message with a button; nothing in it is markup, and no preview is made, which would use up the link."""
+
+    url: str
+    send: Post = post
+    name: Told = "slack"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.url,)
+
+    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+        title, text = subject(handoff), details(handoff)
+        blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(title)}]
+        if text:
+            blocks.append({"type": "section", "text": _plain(text)})
+        if link:
+            blocks.append({"type": "actions", "elements": [{"type": "button", "text": _plain("Open"), "url": link}]})
+        shown = {"text": _escaped(title), "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
+        return await _post_json(self.send, self.url, shown)
+
+
+@dataclass(frozen=True)
+class Telegram:
+    """A bot's message, as plain text, without a preview."""
+
+    server: str
+    token: str
+    chat: str
+    send: Post = post
+    name: Told = "telegram"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.token,)
+
+    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+        text = "\n\n".join(filter(None, (subject(handoff), details(handoff), link)))
+        shown = {"chat_id": self.chat, "text": text, "link_preview_options": {"is_disabled": True}}
+        return await _post_json(self.send, f"{self.server.rstrip('/')}/bot{self.token}/sendMessage", shown)
+
+
+@dataclass(frozen=True)
+class Ntfy:
+    """A notification that opens the page when it is tapped."""
+
+    topic: str
+    token: str | None
+    send: Post = post
+    name: Told = "ntfy"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.topic, *filter(None, [self.token]))
+
+    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+        server, _, topic = self.topic.rstrip("/").rpartition("/")
+        shown = {
+            "topic": topic,
+            "title": subject(handoff),
+            "message": details(handoff) or handoff.kind,
+            "priority": 4,
+            "tags": ["raising_hand"],
+        }
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return await _post_json(self.send, f"{server}/", shown | ({"click": link} if link else {}), headers)
+
+
+@dataclass(frozen=True)
+class Mail:
+    """A mail of plain text."""
+
+    server: MailServer
+    sender: str
+    receivers: tuple[str, ...]
+    send: SendMail = mail.send
+    name: Told = "mail"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return tuple(filter(None, [self.server.password]))
+
+    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+        written = EmailMessage()
+        written["Subject"], written["From"], written["To"] = subject(handoff), self.sender, ", ".join(self.receivers)
+        written["Date"], written["Message-ID"] = formatdate(), make_msgid(domain=self.sender.rpartition("@")[2])
+        written["Auto-Submitted"] = "auto-generated"
+        written.set_content("\n\n".join(filter(None, (handoff.reason, details(handoff), link))) + "\n")
+        return await self.send(self.server, written)
+
+
+def message(handoff: Handoff, link: str | None) -> dict[str, Any]:
+    """What a webhook is posted."""
+    text = f"The agent asks for a person ({handoff.kind}): {handoff.reason}"
+    told = handoff.model_dump(
+        include={"id", "kind", "reason", "instructions", "url", "choices", "fields", "deadline_at", "asked_by", "created_at"}
+    )
+    return {"type": "handoff", "text": f"{text}\n{link}" if link else text, "link": link, "handoff": told}
+
+
+def subject(handoff: Handoff) -> str:
+    """One line."""
+    line = " ".join(f"The agent asks for a person ({handoff.kind}): {handoff.reason}".split())
+    return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
+
+
+def details(handoff: Handoff) -> str:
+    """What to do and where, and what there is to choose from."""
+    return "\n".join(filter(None, (handoff.instructions, handoff.url, " / ".join(handoff.choices))))[:TEXT_LENGTH]
+
+
+def signature(secret: str | None, body: bytes, at: float) -> dict[str, str]:
+    """The headers that prove who sent it and when: HMAC-SHA256 over the time in seconds, a dot, and the body."""
+    if secret is None:
+        return {}
+    moment = str(int(at))
+    digest = hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
+    return {"X-Tandem-Timestamp": moment, "X-Tandem-Signature": f"sha256={digest}"}
+
+
+async def _post_json(send: Post, url: str, shown: dict[str, Any], headers: dict[str, str] | None = None) -> Answer:
+    return await send(url, json.dumps(shown).encode(), {"Content-Type": "application/json", **(headers or {})})
+
+
+def _plain(text: str) -> dict[str, str]:
+    return {"type": "plain_text", "text": text}
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

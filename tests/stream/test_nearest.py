@@ -1,0 +1,26 @@
+"""What is near the pointer comes first, and nothing is left out or comes twice."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox_server.stream.nearest import BAND_ROWS, nearest_first
+
+SIDES = st.integers(0, 400)
+AREAS = st.lists(st.tuples(SIDES, SIDES, st.integers(1, 200), st.integers(1, 600)), max_size=5)
+
+
+@settings(deadline=None, database=None)
+@given(AREAS, st.tuples(SIDES, SIDES))
+def test_bands_have_every_pixel_that_the_areas_have(areas: list[tuple[int, int, int, int]], pointer: tuple[int, int]) -> None:
+    bands = nearest_first(areas, pointer)
+    rows = sorted((x, width, row) for x, y, width, height in bands for row in range(y, y + height))
+    assert rows == sorted((x, width, row) for x, y, width, height in areas for row in range(y, y + height))
+    assert all(height <= BAND_ROWS for _, _, _, height in bands)
+
+
+def test_the_band_under_the_pointer_comes_first() -> None:
+    first, *rest = nearest_first([(0, 0, 800, 1000), (900, 500, 50, 50)], (100, 610))
+    assert first[1] <= 610 < first[1] + first[3]
+    assert rest[0][1] == 640  # which is nearer than what is above
+    assert [band[0] for band in rest[-2:]] == [900, 900]
+    assert nearest_first([(0, 0, 800, 10), (900, 5, 50, 50)], (910, 20))[0] == (900, 5, 50, 50)
