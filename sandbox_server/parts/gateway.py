@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sandbox_server.core.dispatch import require_scope, require_tool
+from sandbox_server.core.dispatch import Guard, require_scope, require_tool
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers import system
 from sandbox_server.drivers.components import Components
@@ -26,7 +26,7 @@ def part(shared: Shared) -> Part:
     recording = recorder.first(shared)
     sessions = Sessions(shared.revoked, shared.control.driving.expel)
     features: tuple[Feature, ...] = (authentication(shared), sessions, health, *recording.features)
-    guards = (shared.audit, *recording.guards, SessionGuard(shared.revoked), require_scope, require_tool)
+    guards: tuple[Guard, ...] = (shared.audit, *recording.guards, SessionGuard(shared.revoked), require_scope, require_tool)
     return Part(features, recording.opened, guards)
 
 

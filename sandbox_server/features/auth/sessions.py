@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, Field
 
@@ -60,15 +60,16 @@ class SessionGuard:
 
     async def _while_signed_in(self, name: str, proceed: Proceed) -> object:
         work, end = asyncio.ensure_future(proceed()), asyncio.ensure_future(self._revoked.end_of(name))
+        either: set[asyncio.Future[Any]] = {work, end}
         try:
-            await asyncio.wait({work, end}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 raise Unauthenticated(ENDED)
             return await work
         finally:
-            for task in (work, end):
+            for task in either:
                 task.cancel()
-            await asyncio.wait({work, end})
+            await asyncio.wait(either)
 
     async def _events(self, name: str, events: AsyncIterator[object]) -> AsyncIterator[object]:
         end = asyncio.ensure_future(self._revoked.end_of(name))
@@ -83,8 +84,9 @@ class SessionGuard:
 async def _first(events: AsyncIterator[object], end: "asyncio.Future[None]") -> object:
     """The next event, or None if there are no more or it ends before."""
     following = asyncio.ensure_future(anext(events, None))
+    either: set[asyncio.Future[Any]] = {following, end}
     try:
-        await asyncio.wait({following, end}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return await following if following.done() else None
     finally:
         following.cancel()
