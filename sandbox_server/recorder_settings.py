@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandbox_server.variables import BOOLEAN, integer, variable
+from sandbox_server.variables import BOOLEAN, integer, seconds, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,4 +10,14 @@ class Recorder:
     """The flight recorder"""
 
     on: bool = variable("RECORDER", BOOLEAN, True, "Whether it is written down who did what. A volume at `/run/sandbox-recorder` keeps it.")
+    video: bool = variable(
+        "RECORDER_VIDEO", BOOLEAN, True, "Whether the screen is filmed while somebody acts on it; where it is still, nothing is."
+    )
+    video_seconds: float = variable("RECORDER_VIDEO_SECONDS", seconds(60, 31536000), 3600.0, "How long films are kept that nobody pinned.")
+    video_bytes: int = variable(
+        "RECORDER_VIDEO_BYTES",
+        integer(1 << 20, 1 << 42),
+        256 << 20,
+        "Bytes that they may take; the oldest go. Up to half of it can be pinned.",
+    )
     max_bytes: int = variable("RECORDER_MAX_BYTES", integer(1 << 20, 1 << 40), 64 << 20, "Bytes that the events may take; the oldest go.")

@@ -1,17 +1,29 @@
-"""What the flight recorder learns from the rest once that is there: where the browser goes, and what a person changed."""
+"""What the flight recorder learns from the rest once that is there: where the browser goes, what people changed, what the screen shows."""
 
+from typing import TYPE_CHECKING, Any
+
+from sandbox_server.drivers.recorder.camera import Camera
+from sandbox_server.drivers.recorder.reel import Reel
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
+from sandbox_server.drivers.x11.changes import ScreenChanges
 from sandbox_server.features.recorder.eyes import ComputerEyes
 from sandbox_server.features.recorder.fields import FieldWatch
 from sandbox_server.features.recorder.navigation import NavigationEntries
 from sandbox_server.features.recorder.pictures import RecordedPictures
 from sandbox_server.features.recorder.receipts import Receipts
+from sandbox_server.features.recorder.video import RecordedVideo
 from sandbox_server.parts.recorder import redaction_for
 from sandbox_server.parts.shared import Part, Shared
 
+if TYPE_CHECKING:
+    from PIL import Image
+
+ACTING = frozenset({"input", "navigation", "control", "handoff"})
+"""Kinds of entries that tell of somebody who acts on what is to be seen."""
+
 
 def part(shared: Shared) -> Part:
-    """Where the browser goes, and receipts: where there is a desktop, and a browser on it."""
+    """Where the browser goes, receipts and films: where there is a desktop, and a browser on it."""
     settings, journal, driving, redaction = shared.settings, shared.journal, shared.control.driving, redaction_for(shared.settings)
     desktop, downloads = shared.desktop, shared.downloads
     if "browser" in settings.components.left_out or desktop is None or downloads is None:
@@ -25,4 +37,25 @@ def part(shared: Shared) -> Part:
     )
     receipts = Receipts(journal, eyes, redaction, driving.take_receipt)
     shared.receipts = receipts.of
-    return Part((RecordedPictures(thumbnails),), (navigation, receipts))
+    video = films(shared) if settings.recorder.video and settings.recorder.on else Part(())
+    return Part((RecordedPictures(thumbnails), *video.features), (navigation, receipts, *video.opened))
+
+
+def films(shared: Shared) -> Part:
+    """What the screen shows while somebody acts on it."""
+    settings, journal, desktop = shared.settings.recorder, shared.journal, shared.desktop
+    assert desktop
+    screen, display = desktop.screen, shared.settings.display.name
+    reel = Reel(f"{shared.settings.paths.recorder}/video", settings.video_bytes, settings.video_seconds)
+
+    async def picture() -> "Image.Image":
+        return (await screen.grab())[0]
+
+    camera = Camera(picture, lambda: ScreenChanges(display), reel, lambda: journal.private())
+
+    def hear(entry: dict[str, Any]) -> None:
+        if entry["kind"] in ACTING and entry.get("event") not in ("state", "came", "left"):
+            camera.wake()
+
+    journal.listen(hear)
+    return Part((RecordedVideo(reel, camera, journal),), (camera,))

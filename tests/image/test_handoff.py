@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from mcp_types import ElicitResult
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from tests.hub.clients import ERAS, client_of
 from tests.image.container import Sandbox, until
@@ -30,7 +30,7 @@ const client = new Client({{ name: "test", version: "1" }});
 const requestInit = {{ headers: {{ Authorization: `Bearer ${{key}}` }} }};
 await client.connect(new StreamableHTTPClientTransport(new URL(url), {{ requestInit }}));
 const asked = {{ name: "request_human", arguments: {{ reason: "Take your time", wait: 600 }} }};
-const options = {{ timeout: 8000, resetTimeoutOnProgress: true, onprogress: () => console.log("progress") }};
+const options = {{ timeout: 12000, resetTimeoutOnProgress: true, onprogress: () => console.log("progress") }};
 const ended = await client.callTool(asked, undefined, options);
 console.log(JSON.stringify(ended.structuredContent));
 process.exit(0);
@@ -186,7 +186,7 @@ async def test_a_client_waits_past_its_own_timeout_while_it_hears_of_progress(to
     client.stdin.write(PATIENT.encode())
     client.stdin.close()
     async with asyncio.timeout(90):
-        for _ in range(9):  # one each second: longer than the client would wait by itself
+        for _ in range(13):  # one each second: longer than the client would wait by itself
             assert await client.stdout.readline() == b"progress\n"
         await asyncio.to_thread(answer_all, Person(told), "Here I am")
         rest = (await client.stdout.read()).splitlines()
@@ -195,11 +195,11 @@ async def test_a_client_waits_past_its_own_timeout_while_it_hears_of_progress(to
     assert json.loads(rest[-1])["note"] == "Here I am"
 
 
-def test_secret_fields_are_refused(told: Sandbox) -> None:
+def test_a_secret_field_that_says_not_where_it_belongs_is_refused(told: Sandbox) -> None:
     refused = told.request("POST", "/v1/handoffs", json={"reason": "r", "fields": [{"name": "pin", "label": "PIN", "secret": True}]})
 
     assert refused.status_code == 422
-    assert "secret fields" in refused.text
+    assert "a secret field names the selector" in refused.text
 
 
 def test_a_person_takes_it_on_passes_it_on_and_the_other_fills_it_in(browser: Browser, told: Sandbox) -> None:
@@ -208,18 +208,15 @@ def test_a_person_takes_it_on_passes_it_on_and_the_other_fills_it_in(browser: Br
     with opened(browser, told) as ann, opened(browser, told, language="zh") as bob:
         first, second = ann.locator("#handoffs .card"), bob.locator("#handoffs .card")
         expect(second.get_by_role("button", name="我来处理")).to_be_visible()
-        shot(ann, "open")
         first.get_by_role("button", name="I will do it").click()
         expect(ann.locator("#driver")).to_have_text("You drive")
         first.get_by_label("City").fill("Ulm")
-        shot(ann, "claimed")
         expect(second.get_by_role("button", name="改由我来处理")).to_be_visible()
         first.get_by_label("Pass on to").select_option(index=1)
         expect(ann.locator("#driver")).to_have_text("The agent drives")
         second.get_by_label("City").fill("Neu-Ulm")
         second.get_by_label("给智能体的留言").fill("bell is broken")
         assert second.get_by_label("City").input_value() == "Neu-Ulm"
-        shot(bob, "passed-on")
         second.get_by_role("button", name="完成一部分").click()
         expect(second).to_have_count(0)
         expect(first).to_have_count(0)
@@ -227,9 +224,3 @@ def test_a_person_takes_it_on_passes_it_on_and_the_other_fills_it_in(browser: Br
 
     assert (ended["outcome"], ended["values"], ended["note"]) == ("partly", {"city": "Neu-Ulm"}, "bell is broken")
     assert ended["answered_in"] == "view"
-
-
-def shot(page: Page, name: str) -> None:
-    """Keep what it looks like, where somebody wants to see it."""
-    if folder := os.environ.get("SCREENSHOTS"):
-        page.screenshot(path=f"{folder}/handoff-{name}.png")

@@ -135,7 +135,14 @@ async def test_a_server_asks_the_user_and_the_model_of_who_called(hub: Sandbox, 
 async def test_a_client_hears_that_a_server_came_and_what_it_follows(hub: Sandbox) -> None:
     await ready(hub)
     person = Person()
+
+    async def came_and_went() -> bool:  # again, for the event stream may open late
+        hub.request("PUT", "/v1/mcp/servers/come", json=PROGRAM)
+        hub.request("DELETE", "/v1/mcp/servers/come")
+        return "notifications/tools/list_changed" in person.noticed
+
     async with client_of(hub.base_url, "legacy", hub.headers, **person.deaf) as client:
+        await eventually(came_and_went, 30)
         await client.subscribe_resource("sample://note")
 
         async def heard() -> bool:
@@ -143,10 +150,6 @@ async def test_a_client_hears_that_a_server_came_and_what_it_follows(hub: Sandbo
             return "notifications/resources/updated" in person.noticed
 
         await eventually(heard, 30)
-        person.noticed.clear()
-        hub.request("PUT", "/v1/mcp/servers/come", json=PROGRAM)
-        hub.request("DELETE", "/v1/mcp/servers/come")
-        await eventually(lambda: "notifications/tools/list_changed" in person.noticed, 30)
     async with (
         client_of(hub.base_url, "2026-07-28", hub.headers) as client,
         client.listen(tools_list_changed=True) as listening,

@@ -133,3 +133,28 @@ def test_an_agent_gets_a_receipt_of_what_a_person_changed(sandbox: "Sandbox") ->
     for picture in (receipt["before"], receipt["after"]):
         shown = sandbox.request("GET", picture)
         assert (shown.headers["content-type"], shown.content[:2]) == ("image/jpeg", b"\xff\xd8")
+
+
+def test_the_screen_is_filmed_while_somebody_acts(sandbox: "Sandbox") -> None:
+    before = last(sandbox)
+    sandbox.request("POST", "/v1/browser/actions", json={"action_type": "MOVE_TO", "x": 90, "y": 91})
+
+    def films() -> list[dict[str, Any]]:
+        answer = sandbox.request("GET", "/v1/recorder/video").json()["data"]
+        return [film for film in answer["films"] if film["bytes"] > 1000]
+
+    until(films, within=30)
+    name = films()[-1]["name"]
+    film = sandbox.request("GET", f"/v1/recorder/video/{name}", headers={"Range": "bytes=4-7"})
+    assert (film.status_code, film.content, film.headers["content-type"]) == (206, b"ftyp", "video/mp4")
+    pinned = sandbox.request("POST", "/v1/recorder/pin", json={"note": "look"}).json()["data"]
+    assert any(film["pinned"] for film in films())
+    assert sandbox.request("DELETE", f"/v1/recorder/pin/{pinned['id']}").status_code == 200
+    assert [event["event"] for event in events(sandbox, after=before, kind="video")] == ["pinned", "unpinned"]
+
+
+def test_the_player_shows_it_to_an_admin_alone(sandbox: "Sandbox") -> None:
+    page = Person(sandbox).ask("GET", "/recorder")
+    assert page.status_code == 200
+    assert "/static/recorder/page.js" in page.text
+    assert Person(sandbox, "view", "control").ask("GET", "/recorder").status_code == 403

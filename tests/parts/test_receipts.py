@@ -10,6 +10,9 @@ def test_where_the_browser_goes_and_what_people_change_is_followed_where_there_i
     screen.part(shared)
     part = receipts.part(shared)
 
-    assert [type(each).__name__ for each in part.opened] == ["NavigationEntries", "Receipts"]
+    assert [type(each).__name__ for each in part.opened] == ["NavigationEntries", "Receipts", "Camera"]
     assert shared.receipts
+    still = Shared(load({"RECORDER_VIDEO": "off"}))
+    screen.part(still)
+    assert [type(each).__name__ for each in receipts.part(still).opened] == ["NavigationEntries", "Receipts"]
     assert receipts.part(Shared(load({"DISABLE_BROWSER": "1"}))).opened == ()

@@ -16,6 +16,8 @@ from sandbox_server.core.results import ABOUT
 CALL_SECONDS = 24 * 3600.0
 """A call may take this long; operations have shorter limits of their own."""
 CONNECT_SECONDS = 5.0
+READ_SECONDS = 30.0
+"""For the list of tools, on a machine that has much else to do."""
 CATALOG_SECONDS = 30.0
 """How old the list of tools may be; custom tools appear when the API restarts."""
 MAX_RESULT_BYTES = 32 * 1024 * 1024
@@ -87,7 +89,9 @@ class Api:
 
     async def _read(self) -> None:
         try:
-            response = await self._client.get("/v1/openapi.json", headers=_OWN_HEADERS, timeout=CONNECT_SECONDS)
+            response = await self._client.get(
+                "/v1/openapi.json", headers=_OWN_HEADERS, timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+            )
             response.raise_for_status()
         except httpx2.HTTPError:
             return

@@ -15,6 +15,7 @@ _PAGES: tuple[tuple[str, Scope], ...] = (
     ("/code-server", "shell"),
     ("/jupyter", "shell"),
     ("/view", "view"),
+    ("/recorder", "admin"),
     ("/vnc", "view"),
     ("/websockify", "view"),
     ("/devtools", "browser"),

@@ -14,6 +14,7 @@ from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.driving import Driving, News, actor_of
 from sandbox_server.features.control.lease import Times
 from tests.controls import driving
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -140,6 +141,23 @@ async def test_what_does_not_follow_does_not_keep_a_person_from_taking(tmp_path:
 
     async with driving(tmp_path, broken) as found:
         assert await found.drive(ANN, "gui")
+
+
+async def test_what_is_not_there_yet_at_the_start_is_no_reason_to_warn_and_later_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    passed: list[int] = []
+
+    async def absent(holding: Holding) -> None:
+        passed.append(holding.epoch)
+        raise Unavailable("the browser is not there yet")
+
+    async with driving(tmp_path, absent) as found:
+        await eventually(lambda: passed)
+        assert not [record for record in caplog.records if record.levelname == "WARNING"]
+        await take(found)
+
+    assert "not everything followed: the browser is not there yet" in caplog.text
 
 
 async def test_control_returns_when_the_last_viewer_is_gone(tmp_path: Path) -> None:
