@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 KEY = "the-key-of-the-image-tests"
-READY_SECONDS = 30.0
+READY_SECONDS = 60.0
 PROFILE = "deploy/seccomp/tandem.json"
 
 
@@ -33,7 +33,7 @@ def engine(*arguments: str, timeout: float = 60.0, stdin: bytes = b"") -> Comple
     return Completed(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 
-def until(true: Callable[[], object], within: float = 5.0, otherwise: Callable[[], str] = str) -> None:
+def until(true: Callable[[], object], within: float = 30.0, otherwise: Callable[[], str] = str) -> None:
     """Return once `true()` holds; fail after `within` seconds with what `otherwise()` tells."""
     deadline = time.monotonic() + within
     while not true():

@@ -29,7 +29,7 @@ class Viewer:
     def read(self, count: int) -> bytes:
         """The next bytes of the server."""
         while len(self._seen) < count:
-            piece = self.connection.recv(timeout=10)
+            piece = self.connection.recv(timeout=30)
             assert isinstance(piece, bytes)
             self._seen += piece
         taken = bytes(self._seen[:count])

@@ -129,7 +129,7 @@ def test_on_a_full_disk_a_checkpoint_is_made_and_gone_back_to(abused: Sandbox) -
     back = abused.request("POST", "/v1/checkpoints/image/restore", json={"keep": False})
     assert back.status_code == 200, back.text
     assert abused.request("DELETE", f"/v1/checkpoints/{full.json()['data']['checkpoint']['id']}").status_code == 200
-    until(lambda: get(abused, "/v1/box")["reserved"], 10)
+    until(lambda: get(abused, "/v1/box")["reserved"], 30)
     assert abused.run("sh", "-c", "head -c 1000000 /dev/zero > ~/fits").code == 0
 
 

@@ -202,5 +202,5 @@ def test_after_the_death_of_the_server_its_commands_are_gone_and_new_ones_run(st
     until(lambda: sandbox.run("cat", "pid").stdout.strip())
     pid = sandbox.run("cat", "pid").stdout.strip()
     assert sandbox.exec("pkill", "-KILL", "-f", "sandbox_server serve").code == 0
-    until(lambda: sandbox.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, 10)
+    until(lambda: sandbox.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, 30)
     until(lambda: sandbox.run("test", "-e", f"/proc/{pid}").code == 1)

@@ -216,7 +216,7 @@ def test_an_upload_goes_on_after_the_api_was_killed(start_sandbox: Callable[...,
     assert sandbox.request("PATCH", path, headers=part | {"Upload-Offset": "0"}, content=data[:1_000_000]).status_code == 204
 
     sandbox.exec("pkill", "-9", "-f", "sandbox_server serve")
-    until(lambda: sandbox.request("HEAD", path, headers=tus).status_code == 200, 10)
+    until(lambda: sandbox.request("HEAD", path, headers=tus).status_code == 200, 30)
 
     offset = sandbox.request("HEAD", path, headers=tus).headers["upload-offset"]
     assert offset == "1000000"

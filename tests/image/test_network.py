@@ -93,7 +93,7 @@ def test_the_log_is_exported_as_a_valid_archive(browser: Browser, tmp_path: Path
 
 
 def test_messages_of_the_page_are_listed_and_exported(browser: Browser, tmp_path: Path) -> None:
-    until(lambda: len(browser.client.browser_page.get_console().data or []) >= 2, 20)
+    until(lambda: len(browser.client.browser_page.get_console().data or []) >= 2, 30)
     messages = browser.client.browser_page.get_console().data or []
     assert ("log", "hello {a: 1}") in [(message["type"], message["text"]) for message in messages]
     assert any(message["source"] == "exception" and "lost" in message["text"] for message in messages)
@@ -146,7 +146,7 @@ def downloads(browser: Browser) -> list[dict[str, Any]]:
 def test_a_page_is_recorded_once_or_until_it_is_stopped(browser: Browser, tmp_path: Path) -> None:
     browser.serve("/film", "<!doctype html><title>Film</title><style>body { background: blue }</style>")
     browser.open(f"{SITE}/film")
-    until(lambda: "Film" in browser.titles(), 20)
+    until(lambda: "Film" in browser.titles(), 30)
     once = browser.client.browser_page.record(action="once", duration=1.5, fps=10, save_path="/home/gem/once.mp4").data or {}
     assert (once["status"], once["duration"], once["error"]) == ("stopped", 1.5, None)
     assert colours(browser.download("/home/gem/once.mp4", tmp_path)) == ["blue"]

@@ -60,7 +60,7 @@ def duration(sandbox: "Sandbox") -> float:
 
 def test_what_the_desktop_plays_is_in_the_film(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
     sandbox = start_sandbox()
-    until(lambda: sandbox.exec("test", "-S", "/run/sandbox-desktop/pulse/native").code == 0, 20)
+    until(lambda: sandbox.exec("test", "-S", "/run/sandbox-desktop/pulse/native").code == 0, 30)
     sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/film.mp4"})
     player_of = ["docker", "exec", "--user", "desktop", "--env", f"PULSE_SERVER={SERVER}", sandbox.name, "sh", "-c", PLAY]
     with subprocess.Popen(player_of) as player:
@@ -78,15 +78,15 @@ def test_the_agent_has_no_way_to_the_sound(sandbox: "Sandbox") -> None:
 def test_the_sound_is_back_after_its_server_was_killed(start_sandbox: Callable[..., "Sandbox"]) -> None:
     sandbox = start_sandbox()
     ask = ("env", f"PULSE_SERVER={SERVER}", "pactl", "get-default-sink")
-    until(lambda: sandbox.exec(*ask, user="control").stdout == "desktop\n", 20)
+    until(lambda: sandbox.exec(*ask, user="control").stdout == "desktop\n", 30)
     sandbox.exec("pkill", "-9", "pulseaudio")
-    until(lambda: sandbox.exec(*ask, user="control").stdout == "desktop\n", 20)
+    until(lambda: sandbox.exec(*ask, user="control").stdout == "desktop\n", 30)
 
 
 def test_sound_that_is_left_out_leaves_the_pictures(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
     sandbox = start_sandbox(env={"DISABLE_SOUND": "true"})
     asked = {"action": "start", "save_path": "/home/gem/film.mp4"}
-    until(lambda: sandbox.request("POST", "/v1/display/record", json=asked).status_code in (200, 409), 20)
+    until(lambda: sandbox.request("POST", "/v1/display/record", json=asked).status_code in (200, 409), 30)
     sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
     film = film_of(sandbox, "/home/gem/film.mp4", tmp_path)
     assert (len(shown(film)) > 0, loudness(film)) == (True, [])

@@ -125,4 +125,4 @@ def test_vnc_that_is_left_out_is_said_to_be_so(start_sandbox: Callable[..., "San
         connect(f"{sandbox.base_url.replace('http', 'ws')}/websockify", additional_headers=sandbox.headers, proxy=None) as connection,
         pytest.raises(ConnectionClosed, match="not running"),
     ):
-        connection.recv(timeout=5)
+        connection.recv(timeout=30)
