@@ -82,7 +82,7 @@ def _begin(fds: Sequence[int]) -> Sequence[str]:
         os.umask(child.UMASK)
         child.offer_to_the_oom_killer(asked["oom_score"])
         for name, value in asked["limits"].items():
-            resource.setrlimit(child.LIMITS[name], (value, value))
+            _limit(child.LIMITS[name], value)
         report = child.put_in_place(streams, report)
         os.closerange(len(streams), report)
         os.closerange(report + 1, os.sysconf("SC_OPEN_MAX"))
@@ -97,6 +97,13 @@ def _begin(fds: Sequence[int]) -> Sequence[str]:
         os._exit(127)
     else:
         return words
+
+
+def _limit(kind: int, value: int) -> None:
+    """Set a limit; nobody but root may have more than the template."""
+    most = resource.getrlimit(kind)[1]
+    value = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(kind, (value, value))
 
 
 def _take_environment(environment: Mapping[str, str]) -> None:

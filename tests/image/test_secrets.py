@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from tests.image.container import until
 from tests.image.rfb import Viewer, viewing
@@ -83,9 +83,9 @@ class Haul:
 class Spy:
     """A DevTools client of the agent's that has everything told, and keeps all of it."""
 
-    def __init__(self, haul: Haul, address: str, headers: dict[str, str]) -> None:
+    def __init__(self, haul: Haul, socket: ClientConnection) -> None:
         self._haul = haul
-        self._socket = connect(address, additional_headers=headers, proxy=None, max_size=None)
+        self._socket = socket
         self._last = 0
         self._answers: dict[int, dict[str, Any]] = {}
         self._told = threading.Condition()
@@ -114,10 +114,6 @@ class Spy:
         self.ask("Runtime.disable")
         self.ask("Runtime.enable")
 
-    def close(self) -> None:
-        """Leave."""
-        self._socket.close()
-
     def _listen(self) -> None:
         try:
             for message in self._socket:
@@ -142,11 +138,8 @@ def person(sandbox: "Sandbox") -> Iterator[Person]:
 
 @contextmanager
 def spying(sandbox: "Sandbox", haul: Haul) -> Iterator[Spy]:
-    spy = Spy(haul, page_of(sandbox), sandbox.headers)
-    try:
-        yield spy
-    finally:
-        spy.close()
+    with connect(page_of(sandbox), additional_headers=sandbox.headers, proxy=None, max_size=None) as socket:
+        yield Spy(haul, socket)
 
 
 def tool(sandbox: "Sandbox", name: str, **arguments: object) -> bytes:

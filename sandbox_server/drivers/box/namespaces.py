@@ -7,6 +7,7 @@ import ctypes
 import fcntl
 import importlib
 import os
+import struct
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -15,6 +16,8 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 _PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_CAPABILITY_VERSION_3 = 0x20080522
 _NS_GET_USERNS = 0xB701
 _ARG_START = 48 - 3
 """Where /proc/PID/stat says it, counted from the field behind the name (proc_pid_stat(5))."""
@@ -94,6 +97,13 @@ def forbid_tracing(*, forbidden: bool = True) -> None:
     Children inherit it until they execute a program.
     """
     _check(_libc.prctl(_PR_SET_DUMPABLE, int(not forbidden), 0, 0, 0), "PR_SET_DUMPABLE")
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, for good: what is executed gets none back, unless the user is root or the file gives it (capset(2))."""
+    header, none = struct.pack("Ii", _CAPABILITY_VERSION_3, 0), bytes(24)
+    _check(_libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "PR_CAP_AMBIENT")
+    _check(_libc.capset(header, none), "capset")
 
 
 def name_process(name: str) -> None:

@@ -81,9 +81,13 @@ class Fence:
                 proxy.close()
 
     def close(self) -> None:
-        """Give up, as the agent, what the policy does not allow; for good."""
+        """Give up, as the agent, what the policy does not allow, and all rights in the namespaces of its own; for good.
+
+        Who executes a program next would lose those rights by that, but not every process does.
+        """
         self._set_limits()
         self._restrict_paths()
+        namespaces.drop_capabilities()
         families = None if self.policy.network is None else calls.INTERNET if self._separated else ()
         with _asked_by("unix_sockets"):
             calls.restrict(families, unix=self.policy.unix_sockets)

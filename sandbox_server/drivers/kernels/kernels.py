@@ -216,7 +216,8 @@ class Kernels:
                 usual = (await self.pythons.all()).get(DEFAULT)
                 if usual is None:
                     raise Unavailable("there is no kernel for the agent's python3")
-                nursery = Nursery(self._processes, program=usual.program, packages=usual.packages)
+                memory = self._limits["data"]
+                nursery = Nursery(self._processes, program=usual.program, packages=usual.packages, memory=memory)
                 self._nursery = await self._opened.enter_async_context(nursery)
                 self._relay = await self._opened.enter_async_context(Relayed(nursery, self._folder))
             return self._relay

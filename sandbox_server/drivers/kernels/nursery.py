@@ -28,14 +28,16 @@ _log = logging.getLogger(__name__)
 class Nursery:
     """Starts a template where none runs; an asynchronous context manager, which ends it.
 
-    `program` is the Python and `packages` where it finds what runs a kernel, both of the agent's tree.
+    `program` is the Python and `packages` where it finds what runs a kernel, both of the agent's tree. `memory` is the most, in bytes, that
+    anything forked of it may be given.
     """
 
-    def __init__(self, processes: Processes, *, program: str, packages: str) -> None:
+    def __init__(self, processes: Processes, *, program: str, packages: str, memory: int) -> None:
         self.program = program
         self.packages = packages
         self._processes = processes
         self._argv = [program, SCRIPT, packages]
+        self._limits = {"data": memory}
         self._template: Process | None = None
         self._starting = asyncio.Lock()
         self._rests_until = 0.0
@@ -68,7 +70,9 @@ class Nursery:
         async with self._starting:
             if self._template is None or self._template.exit:
                 env = {SESSION: "jupyter:".ljust(NAME_ROOM, " ")}
-                self._template = await self._processes.start(self._argv, cwd="/", env=env, template=NAME, oom_score=OOM_SCORE)
+                self._template = await self._processes.start(
+                    self._argv, cwd="/", env=env, template=NAME, oom_score=OOM_SCORE, limits=self._limits
+                )
             return self._template
 
     async def _end(self, template: Process) -> None:

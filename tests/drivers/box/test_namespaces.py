@@ -108,3 +108,12 @@ n.replace_arguments("x" * 100_000)
 print(len(Path("/proc/self/cmdline").read_bytes().strip(b"\\0")) < 100_000)
 """
     assert said(script).split() == ["spare", "True"]
+
+
+def test_whoever_gave_up_its_capabilities_in_a_namespace_of_its_own_has_none() -> None:
+    script = """
+n.leave_user_namespace()
+n.drop_capabilities()
+print(sorted(set(line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(("CapPrm", "CapEff")))))
+"""
+    assert said(script) == "['0000000000000000']"

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument
-from sandbox_server.drivers.fence.policy import IsolationPolicy, LimitsPolicy, NetworkPolicy, ReadPolicy, WritePolicy
+from sandbox_server.drivers.fence.policy import EnvPolicy, IsolationPolicy, LimitsPolicy, NetworkPolicy, ReadPolicy, WritePolicy
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions
@@ -53,6 +53,29 @@ print(read, *write, tried(lambda: socket.create_connection(("192.0.2.1", 9), 5))
     assert printed.split()[0] != "done"
     assert printed.split()[3:] == ["OSError", "PermissionError"]
     assert values == ["42"]
+
+
+UNDO = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+print([line.split()[1] for line in open("/proc/self/status") if line.startswith(("CapEff", "CapPrm", "CapInh", "CapAmb"))])
+print([libc.umount2(HIDDEN, 2), libc.unshare(0x00020000), libc.unshare(0x10000000)])
+"""
+
+
+@pytest.mark.parametrize("env", [None, EnvPolicy(deny=("X",))])
+async def test_a_fenced_kernel_has_no_rights_in_its_namespaces_forked_or_not(kernels: Kernels, home: Path, env: EnvPolicy | None) -> None:
+    (home / "hidden").mkdir()
+    policy = IsolationPolicy(read=ReadPolicy(deny=(str(home / "hidden"),)), env=env)
+    with anyio.fail_after(60):
+        kernel = await kernels.take("python3", policy, str(home))
+    forked = await said(kernel, "print(open('/proc/self/cmdline').read().startswith('kernels/isolated'))")
+    rights = await said(kernel, f"HIDDEN = {str(home / 'hidden')!r}.encode()\n{UNDO}")
+    await kernel.close()
+
+    assert forked == [f"{env is None}\n"]
+    assert "".join(rights).splitlines()[0] == str(["0" * 16] * 4)
+    assert "".join(rights).splitlines()[1] == "[-1, -1, -1]"
 
 
 async def test_a_session_keeps_its_isolation_and_takes_no_other(sessions: Sessions, home: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.nursery import NAME, Nursery
 from sandbox_server.drivers.process import Process, Processes
+from tests.drivers.kernels.conftest import MEMORY
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +20,7 @@ INSTEAD = ["sh", "-c", "exit 9"]
 async def nursery(kernels: Kernels, processes: Processes) -> AsyncIterator[Nursery]:
     """One of the usual Python."""
     python = await kernels.pythons.get("python3")
-    async with Nursery(processes, program=python.program, packages=python.packages) as opened:
+    async with Nursery(processes, program=python.program, packages=python.packages, memory=MEMORY) as opened:
         yield opened
 
 
@@ -45,7 +46,7 @@ async def test_where_the_template_was_killed_another_takes_its_place(nursery: Nu
 
 
 async def test_where_nothing_can_be_forked_the_program_is_started_and_no_template_for_a_while(processes: Processes) -> None:
-    async with Nursery(processes, program="python3", packages="/no/such/packages") as nursery:
+    async with Nursery(processes, program="python3", packages="/no/such/packages", memory=MEMORY) as nursery:
         assert await code(await nursery.start(["kernels/relay", "/"], INSTEAD)) == 9
         with pytest.raises(Exception, match="template"):
             await processes.start(["kernels/relay", "/"], like=NAME)

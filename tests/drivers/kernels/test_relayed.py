@@ -9,6 +9,7 @@ from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.nursery import Nursery
 from sandbox_server.drivers.kernels.relayed import Relayed
 from sandbox_server.drivers.process import Processes
+from tests.drivers.kernels.conftest import MEMORY
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +20,10 @@ KILL_THE_RELAY = ["bash", "-c", "kill -KILL $(pgrep -f [k]ernels/relay)"]
 @asynccontextmanager
 async def relay_of(kernels: Kernels, processes: Processes, folder: str) -> AsyncIterator[Relayed]:
     python = await kernels.pythons.get("python3")
-    async with Nursery(processes, program=python.program, packages=python.packages) as nursery, Relayed(nursery, folder) as relay:
+    async with (
+        Nursery(processes, program=python.program, packages=python.packages, memory=MEMORY) as nursery,
+        Relayed(nursery, folder) as relay,
+    ):
         yield relay
 
 
@@ -80,6 +84,6 @@ async def test_the_relay_is_among_the_last_that_end_for_want_of_memory(kernels: 
 
 
 async def test_a_program_that_is_not_there_is_named(processes: Processes, sockets: object) -> None:
-    async with Relayed(Nursery(processes, program="/no/such/python", packages="/"), str(sockets)) as relay:
+    async with Relayed(Nursery(processes, program="/no/such/python", packages="/", memory=MEMORY), str(sockets)) as relay:
         with pytest.raises(NotFound, match="/no/such/python"):
             await relay.current()

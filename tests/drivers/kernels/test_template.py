@@ -1,6 +1,7 @@
 """A kernel that was forked is one that was started, but sooner."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -10,6 +11,9 @@ from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.process import Processes
 from tests.drivers.kernels.conftest import MEMORY
+
+if TYPE_CHECKING:
+    from tests.conftest import SpawnerDaemon
 
 pytestmark = pytest.mark.anyio
 
@@ -56,3 +60,18 @@ async def test_what_was_installed_since_is_found_by_the_next_kernel_and_by_one_t
     await after.close()
 
     assert (found, newer) == (["42\n", "42\n"], "1\n")
+
+
+async def test_a_kernel_may_be_given_more_memory_than_other_processes_have(
+    spawner: "SpawnerDaemon", processes: Processes, sockets: Path
+) -> None:
+    spawner.stop()
+    spawner.start("--max-memory", str(MEMORY // 2))
+    async with Kernels(processes, folder=str(sockets), default="python3", memory=MEMORY, warm=False) as others:
+        kernel = await others.take("python3")
+        seen = await said(
+            kernel, "import resource; print(resource.getrlimit(resource.RLIMIT_DATA)[1], open('/proc/self/cmdline').read()[:14])"
+        )
+        await kernel.close()
+
+    assert seen == f"{MEMORY} kernels/kernel\n"
