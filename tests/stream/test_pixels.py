@@ -44,6 +44,14 @@ def test_what_is_sent_exactly_arrives_bit_for_bit(image: Image.Image) -> None:
     assert shown(canvas).tobytes() == image.tobytes()
 
 
+def test_what_lies_outside_of_the_picture_is_not_looked_at() -> None:
+    size = (64, 48)
+    shadow, canvas = Shadow(*size), Canvas(*size)
+    for image in (page(size), page(size, scrolled=7)):
+        sent(shadow, canvas, framed(image))
+        assert shown(canvas).tobytes() == image.tobytes()
+
+
 def test_nothing_is_sent_twice() -> None:
     shadow, frame = Shadow(*SIZE), framed(page(SIZE))
     sent(shadow, Canvas(*SIZE), frame)

@@ -120,6 +120,8 @@ static void elect(const Pictures *p, int left, int top, int right, int bottom, S
 
 /* Find what moved up or down within the area: at most `most` moves into `out`, to be made in that order; how many is returned. */
 int find_moves(const Pictures *p, int left, int top, int width, int height, Move *out, int most) {
+  if (width > p->width - left) width = p->width - left;
+  if (height > p->height - top) height = p->height - top;
   int made = 0, bottom = top + height, right = left + width, moves[MAX_STRIPS + 1] = {0}, strips = (width + STRIP - 1) / STRIP;
   if (height < MIN_ROWS || width < STRIP || height > SLOTS / 2 || strips > MAX_STRIPS) return 0;
   Slot *slots = malloc(SLOTS * sizeof *slots);
