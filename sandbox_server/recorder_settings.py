@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandbox_server.variables import BOOLEAN, integer, seconds, variable
+from sandbox_server.variables import BOOLEAN, HTTP_URL, SECRET, TEXT, Secret, integer, seconds, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +10,13 @@ class Recorder:
     """The flight recorder"""
 
     on: bool = variable("RECORDER", BOOLEAN, True, "Whether it is written down who did what. A volume at `/run/sandbox-recorder` keeps it.")
+    otlp: str | None = variable(
+        "OTEL_EXPORTER_OTLP_ENDPOINT", HTTP_URL, None, "Collector that every call is told to as a span, by OTLP over HTTP (JSON)."
+    )
+    otlp_headers: Secret | None = variable(
+        "OTEL_EXPORTER_OTLP_HEADERS", SECRET, None, "Header fields that it asks for: `name=value,name=value`."
+    )
+    otlp_service: str | None = variable("OTEL_SERVICE_NAME", TEXT, None, "What the sandbox is called there. Unset: `tandem`.")
     video: bool = variable(
         "RECORDER_VIDEO", BOOLEAN, True, "Whether the screen is filmed while somebody acts on it; where it is still, nothing is."
     )

@@ -109,6 +109,7 @@ def test_what_may_refuse_a_call_is_there_from_the_start_and_comes_first() -> Non
     assert names[: len(first)] == [
         "Audit",
         "RecorderGuard",
+        "SessionGuard",
         "require_scope",
         "require_tool",
         "ControlGuard",

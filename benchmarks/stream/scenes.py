@@ -21,6 +21,8 @@ PAGE = (160, 64, 900, 896)
 PAGE_HEIGHT = 6000
 SCROLL_RATE = 20
 SCROLL_STEP = 40
+BESIDE_PAGE, BESIDE_FILM = (16, 64, 576, 896), (608, 192, 640, 480)
+"""A page that scrolls beside a film that plays."""
 TYPE_RATE = 8
 SLIDE_RATE = 0.5
 

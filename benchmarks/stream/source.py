@@ -1,4 +1,4 @@
-"""Draws a scene on the desktop that is watched, over everything else: `source.py still|click|film|scroll|type|slides SECONDS`.
+"""Draws a scene on the desktop that is watched, over everything else: `source.py still|click|film|scroll|beside|type|slides SECONDS`.
 
 Runs in the container of the product. Pictures are in the X server before they are shown, so that showing one costs next to nothing.
 """
@@ -111,6 +111,16 @@ def main() -> None:
     elif kind == "scroll":
         page, room = scene.pixmap(scenes.page()), scenes.PAGE_HEIGHT - scenes.PAGE[3]
         run(scene, lambda n: scene.show(page, scenes.PAGE, n * scenes.SCROLL_STEP % room), scenes.SCROLL_RATE, seconds)
+    elif kind == "beside":
+        page, room = scene.pixmap(scenes.page()), scenes.PAGE_HEIGHT - scenes.PAGE[3]
+        pictures = [scene.pixmap(scenes.film(number)) for number in range(scenes.FILM_FRAMES)]
+
+        def both(number: int) -> None:
+            scene.show(pictures[number % scenes.FILM_FRAMES], scenes.BESIDE_FILM)
+            if number % 2:
+                scene.show(page, scenes.BESIDE_PAGE, number * scenes.SCROLL_STEP // 2 % room)
+
+        run(scene, both, scenes.FILM_RATE, seconds)
     elif kind == "slides":
         slides = [scene.pixmap(scenes.slide(number)) for number in range(6)]
         run(scene, lambda n: scene.show(slides[n % 6], scenes.PAGE), scenes.SLIDE_RATE, seconds)

@@ -13,6 +13,7 @@ AGAIN_SECONDS = 0.2
 CONNECT_SECONDS = 1.0
 ANSWER_SECONDS = 5.0
 """How long an input waits for the API to say whether it counts."""
+UNAUTHENTICATED = 401
 TOUCH_SECONDS = 1.0
 """How often input of whoever drives is told, so that it counts as activity."""
 
@@ -40,6 +41,8 @@ class Hand:
         self.sees: bool | None = None
         """Whether the viewer may see the screen now; None while that is not known."""
         self.changed: Callable[[], None] = lambda: None
+        self.ended = asyncio.Event()
+        """Set once the API knows whose input this is no more: they were signed out."""
 
     async def __aenter__(self) -> Self:
         self._tasks.start(self._keep(), name="ask who has control")
@@ -75,10 +78,10 @@ class Hand:
 
     async def _keep(self) -> None:
         from websockets.asyncio.client import unix_connect
-        from websockets.exceptions import WebSocketException
+        from websockets.exceptions import InvalidStatus, WebSocketException
 
-        while True:
-            with suppress(OSError, WebSocketException, TimeoutError):
+        while not self.ended.is_set():
+            try:
                 async with unix_connect(
                     self._socket, "ws://api/v1/control/hand", additional_headers=self._headers, compression=None
                 ) as found:
@@ -86,6 +89,11 @@ class Hand:
                     self._connected.set()
                     async for message in found:
                         await self._hear(json.loads(message))
+            except InvalidStatus as refused:
+                if refused.response.status_code == UNAUTHENTICATED:
+                    self.ended.set()
+            except (OSError, WebSocketException, TimeoutError):
+                pass  # it is tried again
             self._connection = None
             self._connected.clear()
             await self._follow(drives=False, sees=None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sandbox_server.core.dispatch import require_scope, require_tool
+from sandbox_server.core.dispatch import Guard, require_scope, require_tool
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers import system
 from sandbox_server.drivers.components import Components
@@ -12,7 +12,7 @@ from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.isolation import Isolation
-from sandbox_server.features.auth import Auth, Credentials
+from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.features.health import Health
 from sandbox_server.parts import recorder
@@ -24,8 +24,10 @@ def part(shared: Shared) -> Part:
     """Who may come in, what they may do, and what is written down of it."""
     health = Health(Components(component_sockets(shared.settings, shared.found)), shared.audit)
     recording = recorder.first(shared)
-    features: tuple[Feature, ...] = (authentication(shared), health, *recording.features)
-    return Part(features, recording.opened, (shared.audit, *recording.guards, require_scope, require_tool))
+    sessions = Sessions(shared.revoked, shared.control.driving.expel)
+    features: tuple[Feature, ...] = (authentication(shared), sessions, health, *recording.features)
+    guards: tuple[Guard, ...] = (shared.audit, *recording.guards, SessionGuard(shared.revoked), require_scope, require_tool)
+    return Part(features, recording.opened, guards)
 
 
 def authentication(shared: Shared) -> Auth:
@@ -36,7 +38,7 @@ def authentication(shared: Shared) -> Auth:
     tickets = Tickets(keyring.tickets)
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
-    credentials = Credentials(keyring, tokens, tickets, shared.shares, api_key=key, session_ttl=auth.session_ttl)
+    credentials = Credentials(keyring, tokens, tickets, shared.shares, shared.revoked, api_key=key, session_ttl=auth.session_ttl)
     editors = EditorTurns(lambda: shared.control.driving.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
     return Auth(credentials, tickets, shared.ports, auth, turns=editors)
 

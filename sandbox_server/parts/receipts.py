@@ -6,6 +6,7 @@ from sandbox_server.drivers.recorder.camera import Camera
 from sandbox_server.drivers.recorder.reel import Reel
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.drivers.x11.changes import ScreenChanges
+from sandbox_server.features.recorder.export import RecordExport
 from sandbox_server.features.recorder.eyes import ComputerEyes
 from sandbox_server.features.recorder.fields import FieldWatch
 from sandbox_server.features.recorder.navigation import NavigationEntries
@@ -37,11 +38,11 @@ def part(shared: Shared) -> Part:
     )
     receipts = Receipts(journal, eyes, redaction, driving.take_receipt)
     shared.receipts = receipts.of
-    video = films(shared) if settings.recorder.video and settings.recorder.on else Part(())
+    video = films(shared, thumbnails) if settings.recorder.video and settings.recorder.on else Part(())
     return Part((RecordedPictures(thumbnails), *video.features), (navigation, receipts, *video.opened))
 
 
-def films(shared: Shared) -> Part:
+def films(shared: Shared, thumbnails: Thumbnails) -> Part:
     """What the screen shows while somebody acts on it."""
     settings, journal, desktop = shared.settings.recorder, shared.journal, shared.desktop
     assert desktop
@@ -58,4 +59,5 @@ def films(shared: Shared) -> Part:
             camera.wake()
 
     journal.listen(hear)
-    return Part((RecordedVideo(reel, camera, journal),), (camera,))
+    export = RecordExport(journal, reel, thumbnails, shared.settings.paths.spool)
+    return Part((RecordedVideo(reel, camera, journal), export), (camera,))

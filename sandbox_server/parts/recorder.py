@@ -7,7 +7,8 @@ from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.entries import InputEntries, LeaseEntries, LineEntries
 from sandbox_server.features.recorder.feature import Recorder
 from sandbox_server.features.recorder.guard import RecorderGuard
-from sandbox_server.parts.shared import Part, Shared
+from sandbox_server.parts.shared import Opened, Part, Shared
+from sandbox_server.recorder_settings import Recorder as RecorderSettings
 from sandbox_server.settings import Settings, secrets_in
 
 KEYS = ("session-key", "api-key", "agent-token")
@@ -18,7 +19,21 @@ def first(shared: Shared) -> Part:
     journal, driving, redaction = shared.journal, shared.control.driving, redaction_for(shared.settings)
     inputs = InputEntries(journal)
     driving.noted, driving.lines = inputs.note, LineEntries(journal, redaction).entered
-    return Part((Recorder(journal),), (journal, LeaseEntries(journal, driving, inputs, redaction)), (RecorderGuard(journal, redaction),))
+    guard = RecorderGuard(journal, redaction)
+    opened = (journal, *telling(guard, shared.settings.recorder), LeaseEntries(journal, driving, inputs, redaction))
+    return Part((Recorder(journal),), opened, (guard,))
+
+
+def telling(guard: RecorderGuard, settings: RecorderSettings) -> Opened:
+    """What tells a collector of every call, where there is one."""
+    if settings.otlp is None:
+        return ()
+    from sandbox_server.features.recorder.spans import Spans, headers_of  # the first answers need not wait for it
+
+    headers = headers_of(settings.otlp_headers.reveal()) if settings.otlp_headers else {}
+    spans = Spans(settings.otlp, headers, settings.otlp_service or "tandem")
+    guard.span = spans.add
+    return (spans,)
 
 
 def redaction_for(settings: Settings) -> Redaction:

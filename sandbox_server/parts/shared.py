@@ -13,6 +13,7 @@ from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.json_file import JsonFile
@@ -93,6 +94,7 @@ class Shared:
         self.journal.private = self.hidden
         self.ports = _agent_ports(settings)
         self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
+        self.revoked = Revoked(JsonFile(f"{settings.paths.run}/revoked.json"), settings.auth.session_ttl)
         self.desktop: Desktop | None = None
         """The screen, once its part is there; None where there is none."""
         self.downloads: Downloads | None = None

@@ -1,5 +1,6 @@
 """The composition root of the streaming process."""
 
+import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +13,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import logs
-from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted, Unavailable
+from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted, Unauthenticated, Unavailable
 from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEADER, call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
@@ -37,6 +38,7 @@ PING_SECONDS = 20.0
 PONG_SECONDS = 20.0
 """A viewer that does not answer for so long is gone, and lets go of what it held."""
 SHUTDOWN_SECONDS = 1
+SIGNED_OUT = 4401
 UNSUPPORTED = 1003
 """Close code for what is no message (RFC 6455, section 7.4.1)."""
 _LOOPBACK = {"localhost": "127.0.0.1"}
@@ -108,9 +110,25 @@ class Viewers:
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
                 async with lease, transport:
-                    await viewer.run()
+                    await _while_signed_in(viewer, lease)
+        except Unauthenticated as ended:
+            await websocket.close(SIGNED_OUT, ended.message)
         except BadMessage as bad:
             await websocket.close(UNSUPPORTED, str(bad))
+
+
+async def _while_signed_in(viewer: Viewer, lease: Hand) -> None:
+    """Serve a viewer; raises Unauthenticated once it was signed out."""
+    running, ended = asyncio.ensure_future(viewer.run()), asyncio.ensure_future(lease.ended.wait())
+    try:
+        await asyncio.wait({running, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            raise Unauthenticated("your session was ended")
+        await running
+    finally:
+        for task in (running, ended):
+            task.cancel()
+        await asyncio.wait({running, ended})
 
 
 def caller_of(websocket: WebSocket) -> Caller:

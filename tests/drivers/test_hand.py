@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from websockets.asyncio.server import ServerConnection, unix_serve
+from websockets.http11 import Request, Response
 
 from sandbox_server.drivers.hand import Hand
 from tests.waiting import eventually
@@ -100,3 +101,17 @@ async def test_a_late_answer_to_an_earlier_input_is_not_taken_for_that_to_the_ne
         assert not next_one.done()
         await api.tell(epoch=5, drives=True, sees=True, act=2)
         assert await next_one
+
+
+async def test_whoever_was_signed_out_is_asked_for_no_more(tmp_path: Path) -> None:
+    def refuse(connection: ServerConnection, _: Request) -> Response:
+        return connection.respond(401, "your session was ended")
+
+    path = str(tmp_path / "api.sock")
+    async with (
+        unix_serve(lambda _: asyncio.sleep(0), path, process_request=refuse),
+        Hand(path, {"X-Sandbox-Caller": "ann"}, Released()) as hand,
+    ):
+        async with asyncio.timeout(30):
+            await hand.ended.wait()
+        assert not await hand.act()

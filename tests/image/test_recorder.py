@@ -1,5 +1,7 @@
 """The flight recorder, from outside."""
 
+import io
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -150,6 +152,8 @@ def test_the_screen_is_filmed_while_somebody_acts(sandbox: "Sandbox") -> None:
     pinned = sandbox.request("POST", "/v1/recorder/pin", json={"note": "look"}).json()["data"]
     assert any(film["pinned"] for film in films())
     assert sandbox.request("DELETE", f"/v1/recorder/pin/{pinned['id']}").status_code == 200
+    with zipfile.ZipFile(io.BytesIO(sandbox.request("GET", "/v1/recorder/export").content)) as archive:
+        assert {"events", "video", "verify.py"} <= {entry.split("/")[0] for entry in archive.namelist()}
     assert [event["event"] for event in events(sandbox, after=before, kind="video")] == ["pinned", "unpinned"]
 
 

@@ -1,6 +1,7 @@
 """The page of who drives in a real browser: a person sees the desktop, acts on it, gives it back, and does what the agent asks."""
 
 import io
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -263,6 +264,22 @@ def test_a_person_does_what_the_agent_asks(browser: Browser, sandbox: Sandbox) -
         expect(page.locator("#driver")).to_have_text("The agent drives")
     waiting.join(30)
     assert (answers[0]["status"], answers[0]["outcome"], answers[0]["note"]) == ("closed", "done", "It is signed in.")
+
+
+def test_somebody_who_was_let_in_by_a_link_is_disconnected_at_once(browser: Browser, sandbox: Sandbox) -> None:
+    with opened(browser, sandbox) as page, browser.new_context() as elsewhere:
+        page.locator("#viewers").click()
+        page.get_by_role("button", name="Make a link").click()
+        expect(page.locator("#link")).to_have_value(re.compile("ticket=tk-"))
+        guest = elsewhere.new_page()
+        guest.goto(page.locator("#link").input_value())
+        guest.locator("main[data-picture=connected]").wait_for(timeout=PATIENCE_MS)
+        expect(page.locator("#list")).to_contain_text("Sees")
+        page.get_by_role("button", name=re.compile("Disconnect")).click()
+        expect(guest.locator("#driver")).to_have_text("You are signed out. Sign in, or open a new link.")
+        expect(guest.locator("main")).not_to_have_attribute("data-picture", "connected")
+        expect(page.get_by_role("button", name=re.compile("Disconnect"))).to_have_count(0)
+        assert guest.goto(f"{sandbox.base_url}/v1/control").status == 401  # type: ignore[union-attr] # it is no address of the same page
 
 
 def test_without_the_stream_the_desktop_is_seen_through_vnc(browser: Browser, sandbox: Sandbox) -> None:

@@ -23,6 +23,7 @@ from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
 from sandbox_server.core.operation import socket as websocket
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
@@ -156,7 +157,8 @@ class Gateway:
         keyring = Keyring(run, str(self.folder / "run/sandbox-agent"))
         tickets = Tickets(keyring.tickets)
         self.shares = Shares(JsonFile(f"{run}/shares.json"))
-        credentials = Credentials(keyring, Tokens([], None, None), tickets, self.shares, api_key=KEY, session_ttl=3600)
+        revoked = Revoked(JsonFile(f"{run}/revoked.json"), 3600)
+        credentials = Credentials(keyring, Tokens([], None, None), tickets, self.shares, revoked, api_key=KEY, session_ttl=3600)
         auth = Auth(credentials, tickets, Ports({self.port}, ()), self._settings)
         found = [op for feature in (auth, self.echo) for op in operations(feature)]
         self.api = Server(create_app(found, Dispatcher([require_scope])), f"{run}/api.sock")

@@ -22,7 +22,7 @@ def test_every_call_is_written_down_before_it_may_be_refused() -> None:
     part = gateway.part(shared)
 
     assert part.guards[0] is shared.audit
-    assert [feature.tag for feature in part.features] == ["auth", "health", "recorder"]
+    assert [feature.tag for feature in part.features] == ["auth", "auth", "health", "recorder"]
 
 
 def test_keys_for_tokens_come_from_everywhere_that_the_settings_name(monkeypatch: pytest.MonkeyPatch) -> None:

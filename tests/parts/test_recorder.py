@@ -21,5 +21,17 @@ def test_what_people_put_in_is_counted() -> None:
     assert shared.control.driving.noted.__name__ == "note"
 
 
+def test_a_collector_is_told_of_every_call_where_there_is_one() -> None:
+    without, told = Shared(load({})), Shared(load({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_EXPORTER_OTLP_HEADERS": "k=v"}))
+    [guard] = recorder.first(without).guards
+    assert isinstance(guard, RecorderGuard)
+    assert guard.span is None
+    part = recorder.first(told)
+    [guard] = part.guards
+    assert isinstance(guard, RecorderGuard)
+    assert guard.span
+    assert "Spans" in [type(each).__name__ for each in part.opened]
+
+
 def test_the_keys_of_the_sandbox_are_known_to_be_secret() -> None:
     assert "the-key-of-all" in set(recorder.known_secrets(load({"SANDBOX_API_KEY": "the-key-of-all"})))

@@ -1,11 +1,14 @@
-"""One-time tickets: a file for each, named by the ticket's hash, so that they outlive the API and boot can make one before it runs."""
+"""Tickets, for one use or a few: a file for each, named by its hash, so that they outlive the API and boot can make one before it runs."""
 
 import hashlib
+import json
 import os
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sandbox_server.core.errors import ResourceExhausted
@@ -31,27 +34,37 @@ class Tickets:
     def __init__(self, directory: str, now: Callable[[], float] = time.time) -> None:
         self._directory = Path(directory)
         self._now = now
+        self._redeeming = threading.Lock()
 
-    def create(self, grant: Grant, ttl: float) -> str:
-        """Make a ticket that can be redeemed once within `ttl` seconds. Raises ResourceExhausted when too many wait."""
+    def create(self, grant: Grant, ttl: float, uses: int = 1) -> str:
+        """Make a ticket that can be redeemed `uses` times within `ttl` seconds. Raises ResourceExhausted when too many wait."""
         self._directory.mkdir(mode=0o700, exist_ok=True)
         if self._sweep() >= MAX_OUTSTANDING:
             raise ResourceExhausted(f"{MAX_OUTSTANDING} tickets wait to be redeemed", retry_after=ttl)
         ticket = f"tk-{secrets.token_urlsafe(32)}"
-        self._write(self._path(ticket), grant.dumps(), self._now() + ttl)
+        self._write(self._path(ticket), _kept(grant, uses, shared=uses > 1), self._now() + ttl)
         return ticket
 
     def redeem(self, ticket: str, path: str) -> Grant | None:
-        """Use a ticket for a request to `path`; None if it is unknown, used or expired, or not for that path, which does not use it up."""
+        """Use a ticket for a request to `path`; None if it is unknown, used or expired, or not for that path, which does not use it up.
+
+        Everybody who uses a ticket that several may use has a name of their own.
+        """
         file = self._path(ticket)
-        try:
-            grant, expires = Grant.loads(file.read_bytes()), file.stat().st_mtime
-            if not grant.covers(path):
+        with self._redeeming:
+            try:
+                kept, expires = json.loads(file.read_bytes()), file.stat().st_mtime
+                grant = Grant.loads(json.dumps(kept["grant"]).encode())
+                if not grant.covers(path):
+                    return None
+                file.unlink()
+            except FileNotFoundError:
                 return None
-            file.unlink()
-        except FileNotFoundError:
-            return None
-        return grant if self._now() < expires else None
+            if self._now() >= expires:
+                return None
+            if kept["left"] > 1:
+                self._write(file, _kept(grant, kept["left"] - 1, shared=True), expires)
+        return replace(grant, caller=f"{grant.caller.partition('#')[0]}#{secrets.token_hex(3)}") if kept["shared"] else grant
 
     def _path(self, ticket: str) -> Path:
         return self._directory / hashlib.sha256(ticket.encode()).hexdigest()
@@ -80,3 +93,7 @@ class Tickets:
             except FileNotFoundError:
                 continue
         return left
+
+
+def _kept(grant: Grant, left: int, *, shared: bool) -> bytes:
+    return json.dumps({"grant": json.loads(grant.dumps()), "left": left, "shared": shared}).encode()

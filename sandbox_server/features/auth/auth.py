@@ -6,7 +6,9 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
 from sandbox_server.core.allow_list import header_of
@@ -37,6 +39,8 @@ class CreateTicket(Model):
     """What its bearer may do, at most what the caller may. Absent: the same as the caller."""
     ttl: float | None = None
     """Seconds within which it can be redeemed, at most 3600. Absent: the setting `TICKET_TTL_SECONDS`."""
+    uses: Annotated[int, Field(ge=1, le=100)] = 1
+    """How many may use it, each once; each is somebody of their own then."""
 
 
 class Ticket(Model):
@@ -98,7 +102,7 @@ class Auth:
         expires = call.headers.get("x-sandbox-expires")
         person, ends = None if request.actor is None else request.actor == "person", float(expires) if expires else None
         grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person)
-        ticket = await asyncio.to_thread(self._tickets.create, grant, ttl)
+        ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
     @operation("DELETE /v1/session", scope="any")

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
 from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares, is_share
 from sandbox_server.drivers.credentials.tickets import Tickets, is_ticket
 from sandbox_server.drivers.credentials.tokens import Tokens
@@ -56,6 +57,7 @@ class Credentials:
         tokens: Tokens,
         tickets: Tickets,
         shares: Shares,
+        revoked: Revoked,
         *,
         api_key: str | None,
         session_ttl: float,
@@ -65,6 +67,7 @@ class Credentials:
         self._tokens = tokens
         self._tickets = tickets
         self._shares = shares
+        self._revoked = revoked
         self._api_key = api_key
         self._session_ttl = session_ttl
         self._now = now
@@ -137,7 +140,7 @@ class Credentials:
         return None
 
     def _holds(self, grant: Grant) -> bool:
-        return grant.share is None or self._shares.holds(grant.share)
+        return (grant.share is None or self._shares.holds(grant.share)) and not self._revoked.holds(grant.caller)
 
     def sessions(self, original: Original) -> list[Grant]:
         """What the browser's cookies allow, wherever."""

@@ -185,6 +185,13 @@ class Driving:
     def _holder(self, lease: Lease) -> Actor:
         return Actor(lease.holding.holder or "", person=True)
 
+    async def expel(self, name: str) -> None:
+        """Take control from a person who was signed out: the agent has it again."""
+        if self.holding.holder == name:
+            await self.change(
+                "expelled", Actor(name, person=True), lambda lease, now: machine.release(lease, Actor(name, person=True), now)
+            )
+
     def remaining(self, lease: Lease) -> tuple[float, machine.Ending] | None:
         """In how many seconds control returns by itself, and why; None where it does not."""
         ends = machine.ending(lease, self._times)

@@ -1,10 +1,8 @@
 """What the screen looked like: films of when somebody acted, and what is pinned of them."""
 
-import asyncio
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from pydantic import Field
@@ -14,9 +12,9 @@ from sandbox_server.drivers.recorder.camera import Camera
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.reel import Film, Pin, Reel
 from sandbox_server.features.recorder.guard import actor_of
+from sandbox_server.features.recorder.opened import OpenedFile
 
 PINNED_SECONDS = 600.0
-PIECE = 256 << 10
 MAX_PINS = 100
 
 
@@ -128,35 +126,8 @@ def _content(film: Film) -> Content:
     except FileNotFoundError:
         raise NotFound(f"there is no film {film.name!r} any more", name=film.name) from None
     size = os.fstat(fd).st_size
-    file = _File(fd)
+    file = OpenedFile(fd)
     return Content(size, "video/mp4", file.read, file.close, f'"{film.name}-{size}"', filename=f"{film.name}.mp4")
-
-
-class _File:
-    """A file that is read by threads: each piece by a descriptor of its own, which the thread closes."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    async def read(self, start: int, stop: int) -> AsyncIterator[bytes]:
-        """The bytes between two places."""
-        while start < stop:
-            piece = await asyncio.to_thread(_piece, os.dup(self._fd), start, min(PIECE, stop - start))
-            if not piece:
-                return
-            start += len(piece)
-            yield piece
-
-    def close(self) -> None:
-        """Let go of it."""
-        os.close(self._fd)
-
-
-def _piece(fd: int, start: int, length: int) -> bytes:
-    try:
-        return os.pread(fd, length, start)
-    finally:
-        os.close(fd)
 
 
 def _film(film: Film) -> FilmShown:

@@ -8,6 +8,7 @@ import { Lease } from "./lease.js";
 import { Panel } from "./panel.js";
 import { Picture } from "./picture.js";
 import { Privacy } from "./private.js";
+import { Viewers } from "./viewers.js";
 import { language, person, say } from "./words.js";
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
@@ -38,11 +39,25 @@ for (const [id, key] of /** @type {const} */ ([
   find(`#${id}`).textContent = say(key);
 }
 
+for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-says]"))) {
+  element.textContent = say(/** @type {"invite"} */ (element.dataset.says));
+}
+find("#link").setAttribute("aria-label", say("link"));
+
 const lease = new Lease(changed, (reason) => broken(reason === "lost" ? "disconnected" : "refused"));
 const panel = new Panel({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
 const privacy = new Privacy({ screen, cover: find("#private") }, lease, (text) => panel.say(text));
 const shown = new Picture(screen, { state: pictured, copied: (copied) => clipboard.take(copied) });
 const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join") }, (content) => shown.paste(content));
+const viewers = new Viewers(
+  {
+    list: find("#list"),
+    form: /** @type {HTMLFormElement} */ (find("#invite")),
+    link: /** @type {HTMLInputElement} */ (find("#link")),
+    copy: /** @type {HTMLButtonElement} */ (find("#copy-link")),
+  },
+  (error) => panel.say(say("failed", { reason: error.message })),
+);
 broken("connecting");
 const handoffs = new Handoffs(find("#handoffs"), {
   you: () => (lease.now && lease.now.you.person && lease.now.you.role !== "view" ? lease.now.you.name : undefined),
@@ -74,6 +89,7 @@ shown.show().then(() => trackpad(matchMedia("(pointer: coarse) and (max-width: 4
  */
 function changed(control, kind, by) {
   panel.show(control);
+  viewers.show(control);
   privacy.show(control, kind);
   find("#driver").title = "";
   title();

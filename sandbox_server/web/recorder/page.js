@@ -42,6 +42,7 @@ for (const [id, key] of /** @type {const} */ ([
   ["play", "play"],
   ["pin", "pin"],
   ["check", "check"],
+  ["export", "export"],
   ["state", "loading"],
 ])) {
   find(`#${id}`).textContent = say(key);

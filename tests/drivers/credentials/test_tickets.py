@@ -98,3 +98,13 @@ def test_too_many_that_wait_are_refused_until_they_expire(tickets: Tickets, cloc
 def test_another_programs_ticket_is_not_taken_for_ours() -> None:
     assert not is_ticket("ST-1-abc")
     assert not is_ticket("")
+
+
+def test_a_ticket_for_several_lets_each_in_as_somebody_else(tickets: Tickets) -> None:
+    ticket = tickets.create(GRANT, 30, uses=2)
+    first, second = tickets.redeem(ticket, "/vnc"), tickets.redeem(ticket, "/vnc")
+    assert first
+    assert second
+    assert len({GRANT.caller, first.caller, second.caller}) == 3
+    assert first.scopes == GRANT.scopes
+    assert tickets.redeem(ticket, "/vnc") is None

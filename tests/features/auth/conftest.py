@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from sandbox_server.core import Call, Caller, Reply
 from sandbox_server.core.control import Holding
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import StaticKey
@@ -44,6 +45,7 @@ class Gate:
         me = (os.getuid(), os.getgid())
         Keyring(str(folder / "run"), str(folder / "agent")).prepare(me, me, with_api_key=False)
         self.shares = Shares(JsonFile(str(folder / "shares.json")), self._now)
+        self.revoked = Revoked(JsonFile(str(folder / "revoked.json")), 3600, self._now)
         self.auth = self.restarted()
 
     def restarted(self) -> Auth:
@@ -51,7 +53,7 @@ class Gate:
         keyring = Keyring(str(self.folder / "run"), str(self.folder / "agent"))
         tickets = Tickets(keyring.tickets, self._now)
         tokens = Tokens([StaticKey(_PEM.decode())], None, None, self._now)
-        credentials = Credentials(keyring, tokens, tickets, self.shares, api_key=KEY, session_ttl=3600, now=self._now)
+        credentials = Credentials(keyring, tokens, tickets, self.shares, self.revoked, api_key=KEY, session_ttl=3600, now=self._now)
         self.auth = Auth(
             credentials, tickets, Ports({8080, 8091}, ()), self.settings, self._now, EditorTurns(lambda: self.holding, {8888, 8200})
         )

@@ -7,6 +7,7 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
 from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
@@ -15,6 +16,10 @@ from sandbox_server.features.auth.credentials import Credentials, Identity
 from sandbox_server.features.auth.original import Original
 
 pytestmark = pytest.mark.anyio
+
+
+def none_revoked(folder: Path) -> Revoked:
+    return Revoked(JsonFile(str(folder / "revoked.json")), 60)
 
 
 def no_shares(folder: Path) -> Shares:
@@ -26,7 +31,14 @@ def unprepared(tmp_path: Path) -> Credentials:
     """No key configured, and none made."""
     keyring = Keyring(str(tmp_path / "run"), str(tmp_path / "agent"))
     return Credentials(
-        keyring, Tokens([], None, None), Tickets(keyring.tickets), no_shares(tmp_path), api_key=None, session_ttl=60, now=lambda: 1000.0
+        keyring,
+        Tokens([], None, None),
+        Tickets(keyring.tickets),
+        no_shares(tmp_path),
+        none_revoked(tmp_path),
+        api_key=None,
+        session_ttl=60,
+        now=lambda: 1000.0,
     )
 
 
@@ -56,6 +68,8 @@ async def test_without_a_sessions_key_sessions_last_as_long_as_the_process(unpre
 async def test_a_key_that_boot_makes_later_is_not_needed_before_the_first_request(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     keyring = Keyring(str(tmp_path / "run"), str(tmp_path / "agent"))
-    late = Credentials(keyring, Tokens([], None, None), Tickets(keyring.tickets), no_shares(tmp_path), api_key=None, session_ttl=60)
+    late = Credentials(
+        keyring, Tokens([], None, None), Tickets(keyring.tickets), no_shares(tmp_path), none_revoked(tmp_path), api_key=None, session_ttl=60
+    )
     (tmp_path / "run/api-key").write_text("made-by-boot\n")
     assert (await late.identify(original(x_aio_api_key="made-by-boot"))).grant.caller == "key"

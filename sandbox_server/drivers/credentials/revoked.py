@@ -1,0 +1,46 @@
+"""Sessions that were ended before their time, by name, kept until they would have ended anyway."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from sandbox_server.core.errors import ResourceExhausted
+from sandbox_server.drivers.json_file import JsonFile
+
+MAX_REVOKED = 4096
+"""Names that are kept at once."""
+
+
+class Revoked:
+    """The names whose sessions are void, in a file that outlives this process."""
+
+    def __init__(self, file: JsonFile, lifetime: float, now: Callable[[], float] = time.time) -> None:
+        self._file = file
+        self._lifetime = lifetime
+        self._now = now
+        self._until: dict[str, float] | None = None
+        self._ends: dict[str, asyncio.Event] = {}
+
+    def holds(self, name: str) -> bool:
+        """Whether whoever has this name is out."""
+        return self._live().get(name, 0) > self._now()
+
+    def add(self, name: str) -> None:
+        """Put a name out, from now on, for as long as any session lasts. Raises ResourceExhausted."""
+        kept = {each: until for each, until in self._live().items() if until > self._now()}
+        if len(kept) >= MAX_REVOKED:
+            raise ResourceExhausted(f"{MAX_REVOKED} sessions are void already", limit=MAX_REVOKED)
+        self._until = kept | {name: self._now() + self._lifetime}
+        self._file.write(self._until)
+        if name in self._ends:
+            self._ends.pop(name).set()
+
+    async def end_of(self, name: str) -> None:
+        """Wait until a name is out."""
+        if not self.holds(name):
+            await self._ends.setdefault(name, asyncio.Event()).wait()
+
+    def _live(self) -> dict[str, float]:
+        if self._until is None:
+            self._until = self._file.read() or {}
+        return self._until
