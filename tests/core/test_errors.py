@@ -6,7 +6,7 @@ from sandbox_server.core import errors
 from sandbox_server.core.errors import Failure, FileError
 
 
-def test_the_ten_kinds_have_each_their_status() -> None:
+def test_the_kinds_have_each_their_status() -> None:
     kinds = {cls.kind: cls.status for cls in Failure.__subclasses__() if cls is not FileError}
 
     assert kinds == {
@@ -17,6 +17,7 @@ def test_the_ten_kinds_have_each_their_status() -> None:
         "conflict": 409,
         "too_large": 413,
         "held_by_human": 423,
+        "private": 423,
         "resource_exhausted": 429,
         "unavailable": 503,
         "deadline_exceeded": 504,

@@ -147,10 +147,13 @@ def tool(sandbox: "Sandbox", name: str, **arguments: object) -> bytes:
     return sandbox.request("POST", "/mcp", json=call, headers={"Accept": "application/json, text/event-stream"}).content
 
 
-def look(sandbox: "Sandbox", haul: Haul, spy: Spy) -> None:
-    """Read everything that an agent may ask for, whether it is answered or refused."""
+def look(sandbox: "Sandbox", haul: Haul, spy: Spy) -> set[int]:
+    """Read everything that an agent may ask for, whether it is answered or refused; the statuses of what shows the screen or the page."""
+    statuses = set()
     for name, (verb, path, body) in READS.items():
-        haul.take(name, sandbox.request(verb, path, **({"json": body} if body else {})).content)
+        answer = sandbox.request(verb, path, **({"json": body} if body else {}))
+        haul.take(name, answer.content)
+        statuses.add(answer.status_code)
     for script in (VALUE, f"btoa({VALUE})", "document.documentElement.outerHTML"):
         haul.take("evaluate", sandbox.request("POST", "/v1/browser/page/evaluate", json={"expression": script}).content)
     haul.take("archive", sandbox.request("GET", "/v1/file/download", params={"path": "/tmp/a.har"}).content)
@@ -159,6 +162,7 @@ def look(sandbox: "Sandbox", haul: Haul, spy: Spy) -> None:
     for path in ("/v1/recorder/events", "/v1/control", "/v1/handoffs", "/metrics", "/v1/doctor", "/v1/sandbox/observe/live"):
         haul.take(path, sandbox.request("GET", path).content)
     spy.look()
+    return statuses
 
 
 def search_machine(sandbox: "Sandbox", haul: Haul, secret: str) -> None:
@@ -189,13 +193,13 @@ def test_nothing_that_an_agent_can_get_holds_the_password_that_a_person_typed(sa
         type_into(viewer, sandbox, secret)
         typed = {"expression": f"{VALUE}.length"}
         until(lambda: person.ask("POST", "/v1/browser/page/evaluate", json=typed).json()["data"] == len(secret), 30)
-        look(sandbox, haul, spy)
+        assert look(sandbox, haul, spy) == {423}
         person.control("release")
         look(sandbox, haul, spy)
         person.control("private")
         viewer.key(ENTER)
         until(lambda: bank.told, 30)
-        look(sandbox, haul, spy)
+        assert look(sandbox, haul, spy) == {423}
         person.control("release")
         until(lambda: b"welcome" in sandbox.request("GET", "/v1/browser/page/text").content, 30)
         look(sandbox, haul, spy)
