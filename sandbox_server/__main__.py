@@ -118,6 +118,16 @@ def desktop(_: argparse.Namespace) -> None:
     session.run(load(os.environ).display)
 
 
+def guests(_: argparse.Namespace) -> None:
+    """Let the agent's programs show windows."""
+    from sandbox_server.drivers.x11.guests import Guests, listen
+    from sandbox_server.settings import load
+
+    settings = load(os.environ)
+    display = settings.display
+    Guests(display.name, display.socket, trusted=display.trust_shells).serve(listen(settings.paths.guest_socket(display.name)))
+
+
 def post_ready(_: argparse.Namespace) -> None:
     """Wait until every component is ready, then run RUN_HOOK_POST_READY."""
     from sandbox_server import lifecycle
@@ -181,6 +191,7 @@ def parser() -> argparse.ArgumentParser:
     add("cdp", cdp)
     add("stream", stream)
     add("desktop", desktop)
+    add("guests", guests)
     add("post-ready", post_ready)
     add("shutdown", shutdown)
     add("sign-in", sign_in).add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandbox_server.variables import integer, variable
+from sandbox_server.variables import BOOLEAN, integer, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +12,13 @@ class Display:
     width: int = variable("DISPLAY_WIDTH", integer(64, 3840), 1280, "Width of the screen in pixels.", inherited=True)
     height: int = variable("DISPLAY_HEIGHT", integer(64, 2160), 1024, "Height of the screen in pixels.", inherited=True)
     depth: int = variable("DISPLAY_DEPTH", integer(24, 24), 24, "Bits of a pixel's colour; 24 is the one that there is.", inherited=True)
+    trust_shells: bool = variable(
+        "X_TRUST_SHELLS",
+        BOOLEAN,
+        False,
+        "Whether programs that the agent starts may drive and watch all windows, not just show their own.",
+        inherited=True,
+    )
     name: str = ":99"
     """What X clients call it."""
 

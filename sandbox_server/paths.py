@@ -119,6 +119,15 @@ class Paths:
         return f"{self.desktop}/x11"
 
     @property
+    def guest_sockets(self) -> str:
+        """Where the agent's programs find the display; in a box, /tmp/.X11-unix is the same directory."""
+        return f"{self.agent_run}/x11"
+
+    def guest_socket(self, display: str) -> str:
+        """The socket there of a display, such as `:99`."""
+        return f"{self.guest_sockets}/X{display.removeprefix(':')}"
+
+    @property
     def announcement(self) -> str:
         """An empty file while nobody has said yet, since the container started, where it is and how to sign in."""
         return f"{self.run}/announcement"

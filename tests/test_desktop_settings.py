@@ -18,3 +18,7 @@ def test_a_screen_that_cannot_be_had_is_named(name: str, value: str) -> None:
 
 def test_clients_find_the_server_s_socket_by_its_number() -> None:
     assert Display(name=":7").socket == "/tmp/.X11-unix/X7"
+
+
+def test_programs_of_the_agent_are_not_trusted_unless_that_is_asked_for() -> None:
+    assert [load({}).display.trust_shells, load({"X_TRUST_SHELLS": "true"}).display.trust_shells] == [False, True]

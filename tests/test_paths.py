@@ -14,3 +14,4 @@ def test_what_the_spawner_starts_from_is_in_the_directory_of_root() -> None:
 
 def test_what_the_agent_may_touch_is_in_its_own_directory() -> None:
     assert Paths(agent_run="/a").shells == "/a/shells"
+    assert Paths(agent_run="/a").guest_socket(":99") == "/a/x11/X99"

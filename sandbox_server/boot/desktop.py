@@ -26,9 +26,17 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     places.own(settings.paths.desktop, 0o750, desktop)
     places.own(f"{settings.paths.desktop}/pulse", 0o750, desktop)
     places.own(settings.paths.desktop_sockets, 0o750, desktop)
+    places.own(settings.paths.guest_sockets, 0o775, (os.geteuid(), settings.users.desktop_uid))
     places.own(settings.paths.downloads, 0o770, desktop)
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)
     places.own(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
+
+
+def guest_environ(settings: Settings, *, boxed: bool) -> dict[str, str]:
+    """What tells the agent's programs where the display is. Without a box, its usual place is the X server's own, so they get a path."""
+    if "desktop" in settings.components.left_out:
+        return {}
+    return {"DISPLAY": settings.display.name if boxed else f"unix:{settings.paths.guest_socket(settings.display.name)}"}
 
 
 def write_authority(file: Path, display: str, owner: drafts.Owner) -> None:

@@ -22,7 +22,7 @@ def prepare(settings: Settings) -> None:
     own(paths.run, 0o700, control)
     own(f"{paths.run}/nginx", 0o700, control)
     own(paths.recorder, 0o700, control)
-    own(paths.agent_run, 0o750, root)
+    own(paths.agent_run, 0o751, root)
     own(paths.shells, 0o700, agent)
     own(paths.kernels, 0o700, agent)
     own(settings.logs.directory, 0o755, agent)

@@ -54,7 +54,7 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     places.prepare(settings)
     if lost := isolation.announce(settings, chosen):
         _say(lost)
-    agent_environ = declared.agent_environ(environ, settings)
+    agent_environ = desktop.guest_environ(settings, boxed=chosen.rung == "box") | declared.agent_environ(environ, settings)
     _write_environs(settings, environ, agent_environ)
     _run_hook("RUN_HOOK_INIT", settings.hooks.init, settings, agent_environ)
     places.prepare_workspace(settings)

@@ -24,6 +24,10 @@ MIN_SHM_BYTES = 256 * 1024 * 1024
 """Below this Chromium's renderers crash on large pages."""
 MIN_FREE_BYTES = 1024**3
 PROBE_SECONDS = 5.0
+PREVENTED = (
+    "programs that the agent starts show windows, and neither press keys, grab nor see pixels of others; "
+    "not prevented: that they list windows with their titles, see where the pointer is, and open a window over others"
+)
 EVERYTHING = IsolationPolicy(
     read=ReadPolicy(deny=("/etc/hostname",)),
     write=WritePolicy(allow=("/tmp",)),
@@ -82,6 +86,7 @@ class Doctor:
             Probe("memory_limit", _memory_limit, "run with --memory 4g, so that a hog ends here and not on the host"),
             Probe("process_limit", _process_limit, "run with --pids-limit 4096, so that a fork bomb ends here"),
             Probe("desktop", self._windows, "read the container's log for lines of Xvfb and openbox"),
+            Probe("untrusted_programs", self._untrusted_programs, "unset X_TRUST_SHELLS, and start the container as root"),
             Probe("disk", self._disk, "free at least 1 GiB for the workspace, or mount a larger volume"),
             Probe("clock", _clock, "start a time service on the host: tokens expire by this clock"),
         )
@@ -125,6 +130,15 @@ class Doctor:
         except Unavailable as down:
             return Finding(False, down.message)
         return Finding(manager is not None, f"{width}x{height} pixels, windows managed by {manager or 'nobody'}")
+
+    async def _untrusted_programs(self) -> Finding:
+        if "desktop" in self._settings.components.left_out:
+            return Finding(None, "the desktop was left out")
+        if self._settings.display.trust_shells:
+            return Finding(False, "X_TRUST_SHELLS lets the agent's programs drive and watch all windows")
+        if not (await self._separate_users()).holds:
+            return Finding(False, "the agent's programs can read the cookie of the X server")
+        return Finding(True, PREVENTED)
 
     async def _disk(self) -> Finding:
         room = system.space(self._settings.agent.workspace)

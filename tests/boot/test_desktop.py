@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from Xlib import xauth
 
-from sandbox_server.boot.desktop import COOKIE_BYTES, prepare
-from sandbox_server.settings import Paths, Settings
+from sandbox_server.boot.desktop import COOKIE_BYTES, guest_environ, prepare
+from sandbox_server.settings import Paths, Settings, load
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, whi
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings whose desktop is in a directory of the test."""
-    return replace(Settings(), paths=Paths(desktop=f"{tmp_path}/desktop"))
+    return replace(Settings(), paths=Paths(desktop=f"{tmp_path}/desktop", agent_run=f"{tmp_path}/agent"))
 
 
 def access(path: Path) -> tuple[int, int, int]:
@@ -31,6 +31,7 @@ def test_only_the_desktop_and_control_read_the_cookie(settings: Settings, tmp_pa
     assert access(tmp_path / "desktop/pulse") == (991, 990, 0o750)
     assert access(tmp_path / "desktop/authority") == (991, 990, 0o440)
     assert access(tmp_path / "sockets") == (0, 991, 0o1770)
+    assert access(tmp_path / "agent/x11") == (0, 991, 0o775)
 
 
 def test_clients_find_a_cookie_and_each_start_makes_another(settings: Settings, tmp_path: Path) -> None:
@@ -41,3 +42,9 @@ def test_clients_find_a_cookie_and_each_start_makes_another(settings: Settings, 
         cookies.add(found)
     assert {(name, len(cookie)) for name, cookie in cookies} == {(b"MIT-MAGIC-COOKIE-1", COOKIE_BYTES)}
     assert len(cookies) == 2
+
+
+def test_the_agent_s_programs_are_told_where_the_display_is() -> None:
+    assert guest_environ(Settings(), boxed=True) == {"DISPLAY": ":99"}
+    assert guest_environ(Settings(), boxed=False) == {"DISPLAY": "unix:/run/sandbox-agent/x11/X99"}
+    assert guest_environ(load({"DISABLE_DESKTOP": "true"}), boxed=True) == {}

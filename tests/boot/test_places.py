@@ -39,7 +39,7 @@ def test_each_place_has_its_owner_and_is_closed_to_the_others(settings: Settings
     prepare(settings)
     run = tmp_path / "run"
     found = {path.name: (owner(path), mode(path)) for path in run.iterdir()}
-    assert found == {"sandbox": (CONTROL, 0o700), "agent": ((0, 1000), 0o750), "boot": ((0, 0), 0o700)}
+    assert found == {"sandbox": (CONTROL, 0o700), "agent": ((0, 1000), 0o751), "boot": ((0, 0), 0o700)}
     assert (owner(tmp_path / "log"), owner(run / "sandbox" / "nginx")) == (AGENT, CONTROL)
 
 

@@ -137,3 +137,14 @@ async def test_a_desktop_without_a_window_manager_is_lost(desktop: Desktop) -> N
     doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), desktop)  # type: ignore[arg-type]
     [found] = [check for check in (await doctor.doctor()).checks if check.name == "desktop"]
     assert (found.status, found.detail) == ("lost", "3840x2160 pixels, windows managed by nobody")
+
+
+async def test_what_programs_of_the_agent_may_do_to_others_windows_is_said() -> None:
+    class OtherUser(FakeProcesses):
+        async def run(self, argv: Sequence[str], **more: object) -> Completed:  # type: ignore[override]
+            return Completed(Exit(0, None), b"4242\n", b"", False)
+
+    found = (await checks(OtherUser({})))["untrusted_programs"]
+    assert (found.status, "not prevented" in found.detail) == ("holds", True)
+    for variable, status in (("X_TRUST_SHELLS", "lost"), ("DISABLE_DESKTOP", "unknown")):
+        assert (await checks(OtherUser({}), load({variable: "true", "WORKSPACE": "/tmp"})))["untrusted_programs"].status == status

@@ -111,3 +111,43 @@ def test_a_button_of_a_page_is_found_on_the_screen_and_clicked_by_its_name(sandb
     done = sandbox.request("POST", "/v1/screen/click", json={"ref": button["ref"]}).json()["data"]
     assert done["by"] == "pointer"
     until(lambda: sandbox.request("POST", "/v1/browser/page/evaluate", json={"expression": "document.title"}).json()["data"] == "After")
+
+
+PROGRAM = """
+import ctypes, sys
+x = ctypes.CDLL("libX11.so.6")
+x.XOpenDisplay.restype = ctypes.c_void_p
+x.XGetImage.restype = ctypes.c_void_p
+display = ctypes.c_void_p(x.XOpenDisplay(None))
+root = x.XDefaultRootWindow(display)
+window = x.XCreateSimpleWindow(display, root, 0, 0, 300, 200, 0, 0, 0xFFFFFF)
+x.XStoreName(display, window, b"Made in a shell")
+x.XMapWindow(display, window)
+opcode = ctypes.c_int()
+has_xtest = x.XQueryExtension(display, b"XTEST", ctypes.byref(opcode), ctypes.byref(opcode), ctypes.byref(opcode))
+print("XTEST", has_xtest, "keyboard", x.XGrabKeyboard(display, window, 1, 1, 1, ctypes.c_ulong(0)), flush=True)
+sys.stdin.readline()
+x.XGetImage(display, root, 0, 0, 1, 1, ctypes.c_ulong(0xFFFFFFFF), 2)
+print("has seen the screen")
+"""
+
+
+@pytest.mark.parametrize("boxed", [True, False])
+def test_a_program_from_a_shell_shows_a_window_and_drives_nobody_else_s(
+    sandbox: "Sandbox", start_sandbox: Callable[..., "Sandbox"], boxed: bool
+) -> None:
+    sandbox = sandbox if boxed else start_sandbox(env={"BOX": "off"})
+    assert sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/shows.py", "content": PROGRAM}).status_code == 200
+    begin = "mkfifo go; { python3 shows.py <go >said 2>&1; echo ended >>said; } & exec 7>go"
+    sandbox.request("POST", "/v1/shell/exec", json={"id": "shows", "command": begin})
+
+    def titles() -> list[str]:
+        return [window["title"] for window in sandbox.request("GET", "/v1/screen/elements").json()["data"]["windows"]]
+
+    until(lambda: "Made in a shell" in titles(), otherwise=lambda: sandbox.run("cat", "said").stdout)
+    assert sandbox.run("cat", "said").stdout.split("keyboard")[0] == "XTEST 0 "
+    sandbox.request("POST", "/v1/shell/exec", json={"id": "shows", "command": "echo >&7"})
+    until(lambda: "ended" in sandbox.run("cat", "said").stdout)
+    told = sandbox.run("cat", "said").stdout
+    assert "BadAccess" in told
+    assert "has seen" not in told

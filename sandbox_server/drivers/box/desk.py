@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from sandbox_server.drivers.box.namespaces import MS_RDONLY, bind, follow_no_links, mount
-from sandbox_server.drivers.box.plan import mount_points
+from sandbox_server.drivers.box.plan import X_SOCKETS, mount_points
 
 SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt", "run", "sbin", "sys", "usr", "var")
 """The image's, not the box's: programs, libraries and what they are configured by."""
-X_SOCKETS = "/tmp/.X11-unix"
 
 
 def build(root: str, sockets: str, hidden: Collection[str]) -> None:

@@ -16,6 +16,8 @@ OWN = ("/proc", "/sys", "/dev", "/run")
 """What the box gets of its own."""
 EMPTY = ("/tmp",)
 """What starts empty: the image's is the control side's."""
+X_SOCKETS = "/tmp/.X11-unix"
+"""Where X clients look for a display; the box's is laid over it."""
 ENGINE_FILES = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
 """What the engine mounts. The box gets copies, because the control side resolves names by them too."""
 COPIED = ("/etc",)
@@ -180,6 +182,7 @@ def prepare(base: str, hidden: Collection[str], sudo_user: str | None, shared: S
     Directories in `shared` are the container's own in the box too, and in no layer.
     """
     parts = Planner(base, sorted({*mount_points(), *shared}), hidden).plan()
+    os.makedirs(base + X_SOCKETS, exist_ok=True)
     etc = next((part for part in parts if part.path == "/etc"), None)
     if sudo_user and isinstance(etc, Layered) and os.path.isdir(f"{etc.lower}/sudoers.d"):
         with open(f"{etc.lower}/sudoers.d/agent", "w", encoding="ascii", opener=_private) as file:

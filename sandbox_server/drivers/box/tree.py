@@ -19,7 +19,7 @@ from sandbox_server.drivers.box.namespaces import (
     keep_mounts_private,
     mount,
 )
-from sandbox_server.drivers.box.plan import Layered, Part, Shared, mount_points
+from sandbox_server.drivers.box.plan import X_SOCKETS, Layered, Part, Shared, mount_points
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
@@ -116,6 +116,15 @@ def _mount_run(root: str, agent_run: str) -> None:
         bind(agent_run, root + agent_run)
         _mount_own(root + agent_run)
         freeze_mount(None, root + agent_run)
+        _mount_display(root, f"{agent_run}/x11")
+
+
+def _mount_display(root: str, sockets: str) -> None:
+    """Show the display where X clients look for it, unless the agent has put a link or a file there."""
+    place = root + X_SOCKETS
+    if os.path.isdir(sockets) and os.path.isdir(place) and not os.path.islink(place) and not os.path.islink(os.path.dirname(place)):
+        bind(sockets, place)
+        freeze_mount(None, place)
 
 
 def _mount_own(folder: str) -> None:

@@ -40,3 +40,11 @@ def test_a_new_directory_at_the_top_belongs_to_the_layers(box: BoxDaemons) -> No
 def test_every_protected_part_of_proc_is_protected(shared_box: BoxDaemons) -> None:
     assert shared_box.out("wc -c < /proc/timer_list; ls /sys/firmware | wc -l").split() == ["0", "0"]
     assert "ro," in shared_box.out("grep ' /proc/sys ' /proc/mounts")
+
+
+def test_the_display_is_where_x_clients_look_for_it(box: BoxDaemons) -> None:
+    (box.agent_run / "x11").mkdir()
+    (box.agent_run / "x11" / "X99").write_text("a socket")
+    box.start()
+    assert box.out("cat /tmp/.X11-unix/X99", "agent") == "a socket"
+    assert box.run("rm /tmp/.X11-unix/X99")[1] != {"exit": 0}
