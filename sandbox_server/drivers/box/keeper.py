@@ -257,7 +257,9 @@ def _prepare(store: BoxStore, sudo_user: str | None, shared: Sequence[str]) -> l
     for path in filter(plan.is_system, shared):
         _log(f"{path} is part of the system, and stays in checkpoints")
     kept_out = [path for path in shared if os.path.isdir(path) and not plan.is_system(path)]
-    return plan.prepare(base, hidden=[store.folder], sudo_user=sudo_user, shared=kept_out)
+    parts = plan.prepare(base, hidden=[store.folder], sudo_user=sudo_user, shared=kept_out)
+    os.makedirs(base + plan.X_SOCKETS, exist_ok=True)  # below the layers, so that it is no change of the agent's
+    return parts
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

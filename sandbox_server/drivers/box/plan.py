@@ -182,7 +182,6 @@ def prepare(base: str, hidden: Collection[str], sudo_user: str | None, shared: S
     Directories in `shared` are the container's own in the box too, and in no layer.
     """
     parts = Planner(base, sorted({*mount_points(), *shared}), hidden).plan()
-    os.makedirs(base + X_SOCKETS, exist_ok=True)
     etc = next((part for part in parts if part.path == "/etc"), None)
     if sudo_user and isinstance(etc, Layered) and os.path.isdir(f"{etc.lower}/sudoers.d"):
         with open(f"{etc.lower}/sudoers.d/agent", "w", encoding="ascii", opener=_private) as file:

@@ -67,9 +67,8 @@ class Guests:
         guest.settimeout(INTRODUCTION_SECONDS)
         start = read_introduction(guest)
         guest.settimeout(None)
-        cookie = self._cookie()
         server.connect(self.server)
-        server.sendall(introduction(start, cookie))
+        server.sendall(introduction(start, self._cookie()))
         return _BYTE_ORDERS[start[:1]]
 
     def _cookie(self) -> bytes:

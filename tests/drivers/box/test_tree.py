@@ -45,6 +45,6 @@ def test_every_protected_part_of_proc_is_protected(shared_box: BoxDaemons) -> No
 def test_the_display_is_where_x_clients_look_for_it(box: BoxDaemons) -> None:
     (box.agent_run / "x11").mkdir()
     (box.agent_run / "x11" / "X99").write_text("a socket")
-    box.start()
+    box.ask("replace")
     assert box.out("cat /tmp/.X11-unix/X99", "agent") == "a socket"
     assert box.run("rm /tmp/.X11-unix/X99")[1] != {"exit": 0}
