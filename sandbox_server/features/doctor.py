@@ -26,7 +26,7 @@ MIN_FREE_BYTES = 1024**3
 PROBE_SECONDS = 5.0
 PREVENTED = (
     "programs that the agent starts show windows, and neither press keys, grab nor see pixels of others; "
-    "not prevented: that they list windows with their titles, see where the pointer is, and open a window over others"
+    "not prevented: that they list windows, see where the pointer is, and open a window over others"
 )
 EVERYTHING = IsolationPolicy(
     read=ReadPolicy(deny=("/etc/hostname",)),

@@ -17,7 +17,7 @@ from Xlib import display as xlib
 from Xlib import xauth
 from Xlib.error import ConnectionClosedError, DisplayError, XError, XauthError, XNoAuthError
 
-from sandbox_server.drivers.x11.guest_requests import ForbiddenRequestError, GuestRequests
+from sandbox_server.drivers.x11.guest_requests import SETUP_BYTES, ForbiddenRequestError, GuestRequests, own_numbers
 from sandbox_server.drivers.x11.security import PROTOCOL, untrusted_cookie
 
 MAX_GUESTS = 96
@@ -57,7 +57,7 @@ class Guests:
         try:
             with guest, socket.socket(socket.AF_UNIX) as server:
                 order = self._introduce(guest, server)
-                exchange(guest, server, _as_it_is if self.trusted else GuestRequests(order).take)
+                exchange(guest, server, _as_it_is if self.trusted else _requests(guest, server, order))
         except (NotAnXClientError, OSError, DisplayError, ConnectionClosedError, XError) as error:
             sys.stderr.write(f"guests: a program was not let in: {error}\n")
         finally:
@@ -130,6 +130,15 @@ def exchange(guest: socket.socket, server: socket.socket, change: Change) -> Non
     back.start()
     _carry(guest, server, change)
     back.join()
+
+
+def _requests(guest: socket.socket, server: socket.socket, order: str) -> Change:
+    """Pass on the start of the X server's first answer, which says what is the guest's own."""
+    setup = server.recv(SETUP_BYTES, socket.MSG_WAITALL)
+    guest.sendall(setup)
+    if len(setup) < SETUP_BYTES:
+        raise NotAnXClientError("the X server refused it")
+    return GuestRequests(order, *own_numbers(order, setup)).take
 
 
 def _as_it_is(data: bytes) -> bytes:

@@ -223,6 +223,18 @@ def test_a_guest_cannot_ask_for_what_is_on_the_clipboard(own: Client, guest: Cli
     assert own.heard() == []
 
 
+def test_a_guest_reads_no_properties_of_others_where_what_they_paste_is(own: Client, guest: Client) -> None:
+    for client in (own, guest):
+        client.window.change_property(Xatom.CUT_BUFFER0, Xatom.STRING, 8, b"pasted")
+        client.display.sync()
+    own.root.change_property(Xatom.RESOURCE_MANAGER, Xatom.STRING, 8, b"shown")
+    own.display.sync()
+    assert guest.foreign(own).get_full_property(Xatom.CUT_BUFFER0, Xatom.STRING) is None
+    assert guest.window.get_full_property(Xatom.CUT_BUFFER0, Xatom.STRING).value == b"pasted"
+    assert guest.root.get_full_property(Xatom.RESOURCE_MANAGER, Xatom.STRING).value == b"shown"
+    assert own.window.get_full_property(Xatom.CUT_BUFFER0, Xatom.STRING).value == b"pasted"
+
+
 def test_a_trusted_guest_is_as_the_desktop_s_own(own: Client, door: Callable[[bool], None]) -> None:
     door(True)
     guest = Client(DOOR, 200, 0x00FF00)
