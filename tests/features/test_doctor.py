@@ -141,7 +141,7 @@ async def test_a_desktop_without_a_window_manager_is_lost(desktop: Desktop) -> N
 
 async def test_what_programs_of_the_agent_may_do_to_others_windows_is_said() -> None:
     class OtherUser(FakeProcesses):
-        async def run(self, argv: Sequence[str], **more: object) -> Completed:  # type: ignore[override]
+        async def run(self, argv: Sequence[str], **more: object) -> Completed:
             return Completed(Exit(0, None), b"4242\n", b"", False)
 
     found = (await checks(OtherUser({})))["untrusted_programs"]

@@ -1,7 +1,8 @@
 """The agent's door to the display: a socket at which a program becomes an untrusted client of the X server, whatever cookie it has.
 
-The X server's own socket stays out of the agent's reach, because the browser that the agent drives can read the cookie for it. Who comes here
-is passed on with a new cookie in the place of its own; then bytes are carried, requests as `guest_requests` leaves them, and no descriptors.
+The X server's own socket stays out of the agent's reach, because the browser that the agent drives can read the cookie for it. Who comes
+here is passed on with a new cookie in the place of its own; then bytes are carried, requests as `guest_requests` leaves them, and no
+descriptors.
 """
 
 import os
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from Xlib import display as xlib
 from Xlib import xauth
-from Xlib.error import ConnectionClosedError, DisplayError, XError, XauthError, XNoAuthError
+from Xlib.error import ConnectionClosedError, DisplayError, XauthError, XError, XNoAuthError
 
 from sandbox_server.drivers.x11.guest_requests import SETUP_BYTES, ForbiddenRequestError, GuestRequests, own_numbers
 from sandbox_server.drivers.x11.security import PROTOCOL, untrusted_cookie
@@ -37,7 +38,7 @@ class NotAnXClientError(Exception):
 
 @dataclass(frozen=True)
 class Guests:
-    """Lets programs in to the display `name`, whose server listens at `server`; they are `trusted` like the desktop's own, or not at all."""
+    """Lets programs in to the display `name`, whose server listens at `server`; `trusted` ones are like its own clients."""
 
     name: str
     server: str
@@ -58,7 +59,9 @@ class Guests:
             with guest, socket.socket(socket.AF_UNIX) as server:
                 order = self._introduce(guest, server)
                 exchange(guest, server, _as_it_is if self.trusted else _requests(guest, server, order))
-        except (NotAnXClientError, OSError, DisplayError, ConnectionClosedError, XError) as error:
+        except NotAnXClientError:
+            return  # nor does it matter to anybody else
+        except (OSError, DisplayError, ConnectionClosedError, XError) as error:
             sys.stderr.write(f"guests: a program was not let in: {error}\n")
         finally:
             room.release()
