@@ -1,6 +1,6 @@
 """What an untrusted program asks the X server, without what the SECURITY extension leaves open (X11 protocol, appendix B).
 
-The extension lets such a client grab the keyboard by a window of its own and so read what is typed, read the clipboard and what others paste,
+The extension lets such a client grab the keyboard by a window of its own and so read what is typed, read the clipboard and what is pasted,
 hold the whole server, move the pointer, take the focus, and darken the screen. Requests for that are made void in place: their number stays
 what it was, and an answer that is waited for still comes.
 """
