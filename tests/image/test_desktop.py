@@ -138,6 +138,8 @@ def test_a_program_from_a_shell_shows_a_window_and_drives_nobody_else_s(
 ) -> None:
     sandbox = sandbox if boxed else start_sandbox(env={"BOX": "off"})
     assert sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/shows.py", "content": PROGRAM}).status_code == 200
+    until(lambda: sandbox.request("GET", "/v1/screen/elements").status_code == 200)
+    until(lambda: sandbox.exec("test", "-S", "/run/sandbox-agent/x11/X99").code == 0)
     begin = "mkfifo go; { python3 shows.py <go >said 2>&1; echo ended >>said; } & exec 7>go"
     sandbox.request("POST", "/v1/shell/exec", json={"id": "shows", "command": begin})
 
@@ -147,4 +149,4 @@ def test_a_program_from_a_shell_shows_a_window_and_drives_nobody_else_s(
     until(lambda: "Made in a shell" in titles(), otherwise=lambda: sandbox.run("cat", "said").stdout)
     sandbox.request("POST", "/v1/shell/exec", json={"id": "shows", "command": "echo >&7"})
     until(lambda: "ended" in sandbox.run("cat", "said").stdout)
-    assert re.fullmatch(r"XTEST 0 keyboard [23]\npicture False\nended\n", sandbox.run("cat", "said").stdout)
+    assert re.fullmatch(r"XTEST 0 keyboard [123]\npicture False\nended\n", sandbox.run("cat", "said").stdout)

@@ -83,13 +83,15 @@ class Guests:
 
 
 def listen(path: str) -> socket.socket:
-    """Bind `path` for everybody, in the place of a stale socket."""
+    """Bind `path` for everybody, in the place of a stale socket; who finds it there can connect."""
+    fresh = f"{path}.new"
     with suppress(FileNotFoundError):
-        os.unlink(path)
+        os.unlink(fresh)
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
-    os.chmod(path, 0o666)
+    listener.bind(fresh)
+    os.chmod(fresh, 0o666)
     listener.listen(BACKLOG)
+    os.rename(fresh, path)
     return listener
 
 
