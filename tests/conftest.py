@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import sandbox_server
@@ -30,6 +31,10 @@ def tell_who(sock):
 
 serve(sys.argv[1:], tell_who)
 """
+
+# The same examples in every run, so that a change fails for what it does; `pytest --hypothesis-profile default` looks for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 
 
 @pytest.fixture

@@ -107,16 +107,16 @@ def _port_acl(number: int, each: Route) -> str:
 
 
 def _host_acl(name: str, patterns: Sequence[str]) -> Iterator[str]:
-    """One ACL that any of its lines may fulfil."""
+    """One ACL that any of its lines may fulfil; after `--` a pattern is none of HAProxy's options, as `-i` would be."""
     for each in patterns:
         if is_network(each):
             yield f"    acl {name} var(txn.host),ltrim([),rtrim(]) -m ip {each}\n"
         elif "*" in each:
-            yield f"    acl {name} var(txn.host) -m reg {expression(each)}\n"
+            yield f"    acl {name} var(txn.host) -m reg -- {expression(each)}\n"
         elif each.startswith("."):
-            yield f"    acl {name} var(txn.host) -m str {each[1:]}\n    acl {name} var(txn.host) -m end {each}\n"
+            yield f"    acl {name} var(txn.host) -m str -- {each[1:]}\n    acl {name} var(txn.host) -m end -- {each}\n"
         else:
-            yield f"    acl {name} var(txn.host) -m str {each}\n"
+            yield f"    acl {name} var(txn.host) -m str -- {each}\n"
 
 
 def _mapped(routes: Sequence[Route]) -> Iterator[str]:

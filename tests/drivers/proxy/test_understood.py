@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sandbox_server import proxy_settings
@@ -29,6 +29,7 @@ TARGETS = st.from_regex(proxy_settings._TARGET, fullmatch=True).filter(lambda te
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@example(["-", "-i", "-f.example", ".-m"], [], "", "")
 @given(st.lists(HOSTS, max_size=3), st.lists(st.tuples(SOURCES, TARGETS), max_size=3), st.text(max_size=20), st.text(max_size=20))
 def test_haproxy_understands_whatever_is_taken_for_a_plan(
     hosts: list[str], pairs: list[tuple[str, str]], username: str, password: str

@@ -309,6 +309,6 @@ async def test_an_end_that_is_known_beforehand_is_told_at_once_and_new_terminals
     tmux.ended()
     assert ear.exits == [LOST]
     again = Ear()
-    await tmux.open(Spawn(["echo", "here"], "/", {}), again)
+    await tmux.open(Spawn(["sh", "-c", "echo here; exec sleep 60"], "/", {}), again)
     await again.hears(b"here")
     assert ear.gaps == 0
