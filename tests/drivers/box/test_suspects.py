@@ -50,7 +50,7 @@ def test_a_session_is_suspected_of_the_kernel_s_time_before_what_no_session_star
     desktop, _ = box.start_process(f"{busy} & {busy} & {busy}")
     session, _ = box.start_process(busy, session="bash:busy")
     with desktop, session:  # a new look counts from the start of a process
-        until(lambda: (found := looked().worst("system")) is not None and found.session == "bash:busy", within=20)
+        until(lambda: (found := looked().worst("system")) is not None and found.session == "bash:busy")
 
 
 @pytest.mark.parametrize(("what", "use"), [("written", Use(written=1 << 30)), ("memory", Use(memory=1 << 40)), ("system", Use(system=9.0))])
@@ -84,7 +84,7 @@ def test_a_large_process_that_is_gone_is_remembered(box: BoxDaemons, until: Unti
             suspects.look()
             return suspects.total.memory
 
-        until(lambda: memory() > LARGE_BYTES, within=20)
+        until(lambda: memory() > LARGE_BYTES * 2)  # it alone is large then, however far it had come
         assert suspects.end_largest().startswith("python3")
         until(lambda: memory() < LARGE_BYTES)
         found = suspects.worst("memory")
