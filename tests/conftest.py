@@ -1,5 +1,6 @@
 """What every test may use: the event loop of the product, bounded waits, and a real spawner."""
 
+import faulthandler
 import json
 import os
 import shutil
@@ -35,6 +36,11 @@ serve(sys.argv[1:], tell_who)
 # The same examples in every run, so that a change fails for what it does; `pytest --hypothesis-profile default` looks for new ones.
 hypothesis.settings.register_profile("repeatable", derandomize=True)
 hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_unconfigure() -> None:
+    """Have the process end, and say where it was, if a thread that never ends would keep it from ending."""
+    faulthandler.dump_traceback_later(120, exit=True)
 
 
 @pytest.fixture
