@@ -33,7 +33,9 @@ class Server:
         configuration.write_text(CONFIGURATION.read_text().replace(SOCKET, f"{folder}/pulse/native").replace(LISTENED, self.socket))
         os.mkdir(folder / "pulse")
         argv = ["pulseaudio", "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--disable-shm=yes"]
-        self.process = subprocess.Popen([*argv, "--realtime=no", "--log-target=stderr", "-F", str(configuration)], env=self._environment, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [*argv, "--realtime=no", "--log-target=stderr", "-F", str(configuration)], env=self._environment, stderr=subprocess.DEVNULL
+        )
 
     def play(self, samples: bytes) -> "subprocess.Popen[bytes]":
         """Play sound on the sink that programs find by themselves."""
