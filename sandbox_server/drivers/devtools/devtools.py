@@ -64,10 +64,6 @@ class Devtools:
         """Have every event told."""
         self._listeners.append(listener)
 
-    def unlisten(self, listener: OnEvent) -> None:
-        """Undo `listen`."""
-        self._listeners.remove(listener)
-
     @property
     def live(self) -> bool:
         """Whether it is connected."""
