@@ -3,7 +3,9 @@
 import logging
 import time
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from pydantic import BaseModel
 
@@ -34,6 +36,24 @@ class Durations:
         self.buckets[bisect_left(BUCKETS, seconds)] += 1
 
 
+async def observed(proceed: Proceed, told: Callable[[str, float], None]) -> object:
+    """Go on, and tell what came of it, `ok` or the kind of the error, and how many seconds it took."""
+    started = time.perf_counter()
+    outcome = "internal"
+    try:
+        result = await proceed()
+        outcome = "ok"
+        return result
+    except Failure as failure:
+        outcome = failure.kind
+        raise
+    except InvalidFields:
+        outcome = "invalid_fields"
+        raise
+    finally:
+        told(outcome, time.perf_counter() - started)
+
+
 class Audit:
     """Guard that logs and counts every call. It never sees values of fields, only names, so it cannot leak one."""
 
@@ -41,20 +61,7 @@ class Audit:
         self.durations: dict[tuple[str, str], Durations] = {}
 
     async def __call__(self, operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
-        started = time.perf_counter()
-        outcome = "internal"
-        try:
-            result = await proceed()
-            outcome = "ok"
-            return result
-        except Failure as failure:
-            outcome = failure.kind
-            raise
-        except InvalidFields:
-            outcome = "invalid_fields"
-            raise
-        finally:
-            self._record(operation, call, outcome, time.perf_counter() - started)
+        return await observed(proceed, partial(self._record, operation, call))
 
     def _record(self, operation: Operation, call: Call, outcome: str, seconds: float) -> None:
         self.durations.setdefault((operation.name, outcome), Durations()).add(seconds)

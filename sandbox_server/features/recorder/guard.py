@@ -1,12 +1,13 @@
 """Every call is written down: what was asked, by whom, what came of it, and how long it took."""
 
-import time
 from collections.abc import Callable
+from functools import partial
 
 from pydantic import BaseModel
 
-from sandbox_server.core import Call, Caller, Failure
-from sandbox_server.core.dispatch import InvalidFields, Proceed
+from sandbox_server.core import Call, Caller
+from sandbox_server.core.audit import observed
+from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.recorder.journal import ActorType, Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
@@ -36,19 +37,7 @@ class RecorderGuard:
     async def __call__(self, called: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
         if called.spec.scope == "public" or (called.tag == OWN_TAG and called.spec.read_only):
             return await proceed()
-        started, outcome = time.perf_counter(), "internal"
-        try:
-            result = await proceed()
-            outcome = "ok"
-            return result
-        except Failure as failure:
-            outcome = failure.kind
-            raise
-        except InvalidFields:
-            outcome = "invalid_fields"
-            raise
-        finally:
-            self._record(called, request, call, outcome, time.perf_counter() - started)
+        return await observed(proceed, partial(self._record, called, request, call))
 
     def _record(self, called: Operation, request: BaseModel | None, call: Call, outcome: str, seconds: float) -> None:
         trace = trace_of(call.headers) or (new_trace() if self.span else None)
