@@ -145,7 +145,8 @@ class Desk:
         receipt = await self.receipted(found.closed_by or "", found.created_at, found.closed_at or self._now())
         if receipt is None or receipt.ended == HOLDING:
             return found.model_copy(update={"receipt": receipt})
-        return await self._change(self.get(found.id), receipt=receipt)
+        async with self._changing:
+            return await self._change(self.get(found.id), receipt=receipt)
 
     async def news(self) -> AsyncIterator[list[Handoff]]:
         """What is open, now and after every change."""
