@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 from sandbox_server.stream import wire
 from tests.image.container import Sandbox, until
 from tests.image.rfb import viewing
-from tests.image.test_control import Person, state_of
+from tests.image.test_control import Devtools, Person, state_of
 from tests.image.test_vnc import pointer
 
 type Write = Callable[[Sandbox], httpx.Response]
@@ -156,22 +156,6 @@ def title(sandbox: Sandbox) -> str:
     return found
 
 
-class Look:
-    """A client of DevTools on the page in front."""
-
-    def __init__(self, socket: ClientConnection) -> None:
-        self._socket = socket
-        self._last = 0
-
-    def command(self, method: str, **params: object) -> dict[str, Any]:
-        self._last += 1
-        self._socket.send(json.dumps({"id": self._last, "method": method, "params": params}))
-        while (message := json.loads(self._socket.recv(timeout=30))).get("id") != self._last:
-            pass
-        reply: dict[str, Any] = message
-        return reply
-
-
 @pytest.mark.parametrize(
     ("method", "params"),
     [
@@ -190,7 +174,7 @@ def test_a_devtools_method_that_acts_is_refused(session: Sandbox, person: Person
     session.request("POST", "/v1/browser/page/navigate", json={"url": PAGE}).raise_for_status()
     page = next(target for target in session.request("GET", "/cdp/json/list").json() if target["type"] == "page")
     with connect(page["webSocketDebuggerUrl"], additional_headers=session.headers, proxy=None, max_size=None) as socket:
-        client = Look(socket)
+        client = Devtools(socket)
         person.control("take")
         assert "held_by_human" in client.command(method, **params)["error"]["message"]
         assert title(session) == "-"
