@@ -1,6 +1,7 @@
 """What looks at the computer for a receipt."""
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from sandbox_server.core import Unavailable
@@ -15,6 +16,8 @@ WIDTH = 480
 """Of a picture, in pixels."""
 QUALITY = 60
 FIND_SECONDS = 4.0
+TICK_SECONDS = 0.01
+"""By so much the times of files may lag behind the clock: the kernel takes them from its last tick."""
 MAX_LISTING = 64 << 10
 PATH = "/v1/recorder/thumbnails/"
 _UNSEEN = ("node_modules", "__pycache__")
@@ -61,9 +64,10 @@ class ComputerEyes:
         return Look(dict(self._tabs()), await self._windows(), None)
 
     async def files_since(self, when: float) -> list[str]:
-        """The agent's files whose state has changed since (find(1), `-newerct`), as the agent finds them."""
+        """The agent's files whose state has changed since (find(1), `-newerct`), or a tick before, as the agent finds them."""
+        since = math.floor((when - TICK_SECONDS) * 1000) / 1000
         hidden = ["-type", "d", "-name", ".?*", "-o", *_alternatives(_UNSEEN)]
-        changed = ["-type", "f", "!", "(", *_alternatives(_HISTORIES), ")", "-newerct", f"@{when:.3f}"]
+        changed = ["-type", "f", "!", "(", *_alternatives(_HISTORIES), ")", "-newerct", f"@{since:.3f}"]
         found = await self._processes.run(
             ["find", *self._places, "-xdev", "-mindepth", "1", "(", *hidden, ")", "-prune", "-o", *changed, "-print0"],
             timeout=FIND_SECONDS,
