@@ -11,6 +11,7 @@ from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
+from sandbox_server.stream.acting import Acting
 from sandbox_server.stream.clippings import Clippings
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
@@ -52,8 +53,10 @@ class Lease(Protocol):
     """Whether it does now."""
     sees: bool | None
     """Whether the viewer may see the screen now; None while that is not known, and then it may not."""
+    programs: bool
+    """Whether programs act on the screen now, and no person does."""
     changed: Callable[[], None]
-    """Called whenever that is different."""
+    """Called whenever any of these is different."""
 
     async def act(self) -> bool:
         """Take an input that means to act: whether it counts. A person's first one takes control, where the settings let it."""
@@ -80,7 +83,7 @@ class Viewer:
         self._encoders = encoders
         self._caller = caller
         self._lease = lease
-        lease.changed = self.wake
+        lease.changed = self._note_lease
         self._sessions = sessions
         self._session = session
         self._left = asyncio.Event()
@@ -96,6 +99,7 @@ class Viewer:
         self._rights = 0
         self._pointer = (-1, -1)
         self._copies = screen.copies
+        self._acting = Acting(screen)
         self._clippings = Clippings()
         self._tasks = Tasks()
         self._hearing = Hearing(sound, self._tell_heard, self._tasks)
@@ -107,6 +111,10 @@ class Viewer:
     def wake(self) -> None:
         """Look what is new."""
         self._news.set()
+
+    def _note_lease(self) -> None:
+        self._acting.forget()
+        self.wake()
 
     async def run(self) -> None:
         """Serve the viewer until it leaves. Raises BadMessage if it sends what is no message."""
@@ -247,6 +255,9 @@ class Viewer:
         if not self._lease.drives and self._screen.pointer != self._pointer:
             self._pointer = self._screen.pointer
             await self._socket.send(wire.pointer(*self._pointer))
+        for act in await self._acting.news():
+            if self._lease.programs and not self._lease.drives:
+                await self._socket.send(act.message())
         if self._screen.copies != self._copies:
             self._copies = self._screen.copies
             self._tasks.start(self._tell_copied(), name="clipboard to viewer")

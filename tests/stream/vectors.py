@@ -7,6 +7,7 @@ from pathlib import Path
 from PIL import Image
 
 from sandbox_server.stream import wire
+from sandbox_server.stream.acts import Act
 from sandbox_server.stream.pixels import Rects, Shadow
 from sandbox_server.stream.zstd import compress
 from tests.stream.screens import framed, page, with_photograph
@@ -40,10 +41,21 @@ def scenes() -> list[tuple[bytes, Image.Image]]:
     return [first, *[(frame(number, shadow, image), image) for number, image in enumerate(images, 1)]]
 
 
+ACTS = (
+    Act(1, (1279, 1023), times=2),
+    Act(5, (7, 8)),
+    Act(16, (3, 4), path=((1, 2), (3, 4))),
+    Act(17, (5, 6), keys="Ctrl+→"),
+    Act(18, (5, 6)),
+)
+"""What somebody else did."""
+
+
 def write() -> None:
     """Write the file anew."""
     shown = [{"message": message.hex(), "sha256": hashlib.sha256(image.tobytes()).hexdigest()} for message, image in scenes()]
-    vectors = {"said": {type(message).__name__: wire.said(message).hex() for message in SAID}, "size": SIZE, "shown": shown}
+    acted = [act.message().hex() for act in ACTS]
+    vectors = {"acted": acted, "said": {type(message).__name__: wire.said(message).hex() for message in SAID}, "size": SIZE, "shown": shown}
     Path(__file__).with_name("vectors.json").write_text(json.dumps(vectors, indent=1) + "\n", "utf-8")
 
 

@@ -15,6 +15,7 @@ HIDDEN = 4
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
 CLIP = 12
+ACTED = 15
 LAST = 1
 """Flag of the part that ends a frame."""
 
@@ -67,6 +68,11 @@ def sound(number: int, packet: bytes) -> bytes:
 def clip(forms: Mapping[str, bytes]) -> bytes:
     """What was copied on the desktop, where it is more than a text: see `clips`."""
     return bytes([CLIP]) + packed(forms)
+
+
+def acted(what: int, times: int, at: tuple[int, int], more: bytes) -> bytes:
+    """Something was done there: see `stream.acts`. `more` is UTF-8 of a hotkey, or the places of a drag as pairs of `u16`."""
+    return struct.pack("<BBBHH", ACTED, what, times, *at) + more
 
 
 def desktop(*, running: bool) -> bytes:

@@ -122,7 +122,15 @@ class Resume:
     frame: int
 
 
-type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The desktop's screen shall have this size, in pixels."""
+
+    width: int
+    height: int
+
+
+type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume | Fit
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
@@ -135,6 +143,7 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     10: (struct.Struct("<"), Whole),
     12: (struct.Struct("<B"), lambda listens: Listens(bool(listens))),
     14: (struct.Struct("<II"), Resume),
+    19: (struct.Struct("<HH"), Fit),
 }
 _CLIP = 13
 _TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
@@ -188,6 +197,8 @@ def said(message: FromViewer) -> bytes:
             return struct.pack("<BI", 8, message.number)
         case Resume():
             return struct.pack("<BII", 14, message.session, message.frame)
+        case Fit():
+            return struct.pack("<BHH", 19, message.width, message.height)
         case Visible():
             return struct.pack("<BB", 9, message.visible)
         case Listens():

@@ -35,6 +35,7 @@ for (const [id, key] of /** @type {const} */ ([
   ["send", "send"],
   ["trackpad", "trackpad"],
   ["sound", "sound"],
+  ["fit", "fit"],
 ])) {
   find(`#${id}`).textContent = say(key);
 }
@@ -75,7 +76,7 @@ const handoffs = new Handoffs(find("#handoffs"), {
   failed: (error) => panel.say(say("failed", { reason: error.message })),
   changed: () => {
     title();
-    point();
+    requestAnimationFrame(point);
   },
 });
 lease.follow();
@@ -98,6 +99,7 @@ function changed(control, kind, by) {
   find("#keyboard").hidden = !drives || !matchMedia("(pointer: coarse)").matches;
   find("#trackpad").hidden = find("#keyboard").hidden || shown.trackpad === undefined;
   find("#clip").hidden = !drives;
+  find("#fit").hidden = !drives || shown.fits === undefined;
   if (drives && !drove && kind === "taken" && by === control.you.name) panel.say(say("taken"));
   drove = drives;
 }
@@ -166,7 +168,7 @@ function shortcut(event) {
   if (event.key === "Enter" && first) panel.run(first);
 }
 
-new ResizeObserver(point).observe(screen);
+new ResizeObserver(() => requestAnimationFrame(point)).observe(screen); // the picture is fitted by then
 find("#notify").hidden = globalThis.Notification?.permission !== "default";
 find("#notify").onclick = async () => {
   find("#notify").hidden = (await Notification.requestPermission()) !== "default";
@@ -177,6 +179,10 @@ find("#keyboard").onclick = () => shown.keyboard() || typed.focus();
 find("#sound").onclick = () => {
   shown.sound = !shown.sound;
   find("#sound").setAttribute("aria-pressed", String(shown.sound));
+};
+find("#fit").onclick = () => {
+  shown.fits = !shown.fits;
+  find("#fit").setAttribute("aria-pressed", String(shown.fits));
 };
 find("#trackpad").onclick = () => trackpad(!shown.trackpad);
 typed.addEventListener("input", () => {

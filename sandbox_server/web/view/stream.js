@@ -23,6 +23,7 @@ view.addEventListener("state", (event) => {
 });
 view.addEventListener("rights", () => {
   find("#watching").hidden = view.control;
+  find("[data-shows=resize]").hidden = !view.control;
   if (view.control) view.focus();
 });
 view.addEventListener("clipboard", (event) => {

@@ -7,6 +7,10 @@ export const DRIVES = 2;
 export const HIDDEN = 4;
 const LAST = 1;
 const KEY_FRAME = 1;
+/** What an act is that no button did. */
+export const DRAGGED = 16;
+export const KEYS = 17;
+export const TYPED = 18;
 
 /**
  * @typedef {{x: number, y: number, width: number, height: number}} Area in pixels
@@ -27,7 +31,8 @@ const KEY_FRAME = 1;
  *   | {kind: "desktop", running: boolean}
  *   | {kind: "sound", number: number, packet: Uint8Array}
  *   | {kind: "clip", forms: Record<string, Uint8Array>}
- *   | {kind: "signal", what: number, text: string}} Message
+ *   | {kind: "signal", what: number, text: string}
+ *   | {kind: "acted", what: number, times: number, x: number, y: number, keys: string, path: {x: number, y: number}[]}} Message
  */
 
 /** What arrived is no message. */
@@ -95,6 +100,9 @@ const MESSAGES = [
   (r) => ({ kind: "sound", number: r.u32(), packet: r.bytes(r.left) }),
   (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
   (r) => ({ kind: "clip", forms: forms(r) }),
+  undefined,
+  undefined,
+  (r) => acted(r),
 ];
 
 /** @type {((reader: Reader) => Operation)[]} by number, from 1 */
@@ -118,6 +126,15 @@ function part(reader) {
   const operations = [];
   while (reader.left) operations.push(one(OPERATIONS, reader, "operation"));
   return { kind: "part", frame, last, operations };
+}
+
+/** @param {Reader} reader @returns {Message} */
+function acted(reader) {
+  const [what, times, x, y] = [reader.u8(), reader.u8(), reader.u16(), reader.u16()];
+  const path = [];
+  while (what === DRAGGED && reader.left) path.push({ x: reader.u16(), y: reader.u16() });
+  const keys = new TextDecoder("utf-8", { fatal: true }).decode(reader.bytes(what === KEYS ? reader.left : 0));
+  return { kind: "acted", what, times, x, y, keys, path };
 }
 
 /** @param {Reader} reader */
@@ -227,6 +244,8 @@ export const say = {
   whole: () => built(10),
   /** @param {number} session of another connection @param {number} frame the latest that was whole then */
   resume: (session, frame) => built(14, [32, session], [32, frame]),
+  /** @param {number} width @param {number} height in pixels, which the desktop's screen shall have */
+  fit: (width, height) => built(19, [16, width], [16, height]),
   /** @param {boolean} listens whether it wants to hear what the desktop plays */
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
   /** @param {Record<string, Uint8Array>} forms for the desktop's clipboard: any of text/plain, text/html and image/png */
