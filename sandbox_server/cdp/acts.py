@@ -19,6 +19,7 @@ PLACE_SECONDS = 1.0
 _WINDOW = """document.visibilityState === "visible" &&
     [screenX, screenY + outerHeight - innerHeight * devicePixelRatio, devicePixelRatio]"""
 """As `drivers.browser.on_screen` has it."""
+WORLD = "acts"
 _WITH_ALT_CONTROL_OR_META = 1 | 2 | 4
 
 type _Waiting = asyncio.Queue[tuple[str, Object]]
@@ -56,13 +57,24 @@ class PageActs:
         if link is None:
             return None
         try:
-            found = await link.command("Runtime.evaluate", PLACE_SECONDS, session, expression=_WINDOW, returnByValue=True)
-        except Failure:
+            async with asyncio.timeout(PLACE_SECONDS):
+                window = await _window(link, session)
+        except (Failure, TimeoutError):
             return None
-        match found.get("result", {}).get("value"):
+        match window:
             case [int() | float() as left, int() | float() as top, int() | float() as scale]:
                 return act | {"x": round(left + act["x"] * scale), "y": round(top + act["y"] * scale)}
         return None
+
+
+async def _window(link: Link, session: str) -> object:
+    """Where the page is on the screen; asked in a world of its own, of which the page knows nothing."""
+    tree = await link.command("Page.getFrameTree", session=session)
+    frame = tree["frameTree"]["frame"]["id"]
+    world = await link.command("Page.createIsolatedWorld", session=session, frameId=frame, worldName=WORLD)
+    context = world["executionContextId"]
+    found = await link.command("Runtime.evaluate", session=session, expression=_WINDOW, contextId=context, returnByValue=True)
+    return found["result"].get("value")
 
 
 def act_of(command: Command) -> Object | None:
