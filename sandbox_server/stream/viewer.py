@@ -91,6 +91,7 @@ class Viewer:
         self._window = Window()
         self._rate = FilmRate()
         self._news = asyncio.Event()
+        self._turned = asyncio.Event()
         self._visible = True
         self._greeted = False
         self._told = False
@@ -114,6 +115,7 @@ class Viewer:
 
     def _note_lease(self) -> None:
         self._acting.forget()
+        self._turned.set()
         self.wake()
 
     async def run(self) -> None:
@@ -237,8 +239,20 @@ class Viewer:
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
                 await self._news.wait()
-        least = WATCH_SECONDS if self._caller.person and not self._lease.drives else FRAME_SECONDS
-        await asyncio.sleep(max(0.0, begun + least - time.monotonic()))
+        await self._pause(begun)
+
+    async def _pause(self, begun: float) -> None:
+        """Let some time pass since the frame before; less from the moment that this viewer drives."""
+        while (left := begun + self._least - time.monotonic()) > 0:
+            self._turned.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._turned.wait()
+
+    @property
+    def _least(self) -> float:
+        """Seconds from one frame to the next, at least."""
+        return WATCH_SECONDS if self._caller.person and not self._lease.drives else FRAME_SECONDS
 
     async def _tell(self) -> None:
         """What is no pixel."""
