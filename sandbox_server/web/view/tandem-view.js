@@ -60,8 +60,9 @@ export class TandemView extends HTMLElement {
     this.pointer = document.createElement("img");
     this.pointer.alt = "";
     this.pointer.hidden = true;
-    this.screen.append(this.canvas, this.field, this.pointer);
+    this.screen.append(this.canvas, this.field);
     this.#acts = new Acts(this.screen, () => this.#size);
+    this.screen.append(this.pointer);
     this.cover = document.createElement("div");
     this.cover.className = "cover";
     this.cover.textContent = "Private";
