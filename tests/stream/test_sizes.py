@@ -85,7 +85,7 @@ async def test_who_drives_fits_the_screen_to_a_window_and_who_watches_does_not(
         await both_show((driver, watcher), await shot(desktop.screen))
 
 
-async def test_an_x_server_that_dies_under_two_viewers_comes_back_to_both(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+async def test_an_x_server_that_dies_under_two_viewers_comes_back_to_both(desktop: Desktop, xserver: XServer) -> None:
     await desktop.screen.resize((801, 603))
     async with two(desktop, xserver.name) as seats:
         xserver.kill()
