@@ -93,7 +93,10 @@ class Association(RTCSctpTransport):
         """What it begins with is not heeded."""
 
     def widen(self, window: int, rate: float | None) -> None:
-        """Let so many bytes be on their way; `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue."""
+        """Let so many bytes be on their way.
+
+        `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue.
+        """
         self._window = max(LEAST_WINDOW, min(MOST_WINDOW, window))
         self._repeats.rate = rate
 
@@ -143,7 +146,10 @@ class Association(RTCSctpTransport):
                 await self._put(chunk)
 
     async def _send_anew(self) -> None:
-        """Send anew what is missing where no more acks can tell of it: nothing follows it that is not known to be missing or there (RFC 5827)."""
+        """Send anew what is missing where no more acks can tell of it (RFC 5827).
+
+        Nothing follows it then that is not known to be missing, too, or to be there.
+        """
         if self._outbound_queue:
             return
         missing = False

@@ -68,7 +68,10 @@ class Datagrams(Protocol):
         """Use it no more."""
 
     def widen(self, window: float, rate: float | None) -> None:
-        """Let so many bytes be on their way; `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue."""
+        """Let so many bytes be on their way.
+
+        `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue.
+        """
 
     async def __aenter__(self) -> Self:
         """Let the viewer in. Raises ResourceExhausted."""

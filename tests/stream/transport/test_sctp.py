@@ -27,7 +27,14 @@ class Wire(RTCDtlsTransport):
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
+        self._news = asyncio.Event()
         self._role = "server"
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Wait until that is so of what was sent."""
+        while not true():
+            self._news.clear()
+            await self._news.wait()
 
     @property
     def state(self) -> str:
@@ -41,6 +48,7 @@ class Wire(RTCDtlsTransport):
 
     async def _send_data(self, data: bytes) -> None:
         self.sent.append(data)
+        self._news.set()
 
 
 def packet(association: Association, *chunks: bytes) -> bytes:
@@ -212,9 +220,10 @@ async def test_a_small_message_is_repeated_while_packets_are_lost(heard: Heard) 
     first = association._local_tsn
     await association.send(0, bytes(3000))
     await association._handle_data(packet(association, sack(first)))
+    wire = association.transport
+    assert isinstance(wire, Wire)
     async with asyncio.timeout(30):
-        while len(numbers(association)) < before + 5:
-            await asyncio.sleep(0.001)
+        await wire.until(lambda: len(numbers(association)) >= before + 5)
     await association.send(0, bytes(20_000))
     assert numbers(association)[before : before + 5] == [3, 4, 5, 4, 5]
     await association.stop()
