@@ -154,6 +154,7 @@ def test_without_a_key_boot_makes_one_and_prints_a_link_that_signs_in_once(start
     key = sandbox.exec("cat", "/run/sandbox/api-key").stdout.strip()
     assert httpx.get(f"{sandbox.base_url}/v1/sandbox").status_code == 401
     assert httpx.get(f"{sandbox.base_url}/v1/sandbox", headers={"X-AIO-API-Key": key}).status_code == 200
+    until(lambda: "?ticket=" in sandbox.logs())
     (line,) = (line for line in sandbox.logs().splitlines() if "?ticket=" in line)
     ticket = parse_qs(urlsplit(line.split()[-1]).query)["ticket"][0]
     page = {"Accept": "text/html"}
@@ -207,7 +208,7 @@ def test_two_files_add_a_service_and_a_route_behind_the_same_sign_in(start_sandb
         "/opt/gem/greeter/greeting.txt": "hello\n",
     }
     sandbox = start_sandbox(files=files)
-    until(lambda: sandbox.request("GET", "/greeting").status_code == 200, 5, sandbox.logs)
+    until(lambda: sandbox.request("GET", "/greeting").status_code == 200, 30, sandbox.logs)
     assert sandbox.request("GET", "/greeting").text == "hello\n"
     assert httpx.get(f"{sandbox.base_url}/greeting").status_code == 401
     user, *environment = sandbox.exec("cat", "/tmp/greeter").stdout.splitlines()
