@@ -117,9 +117,9 @@ async def test_a_hard_timeout_stops_a_command(session: Session) -> None:
 
 
 async def test_a_hard_timeout_does_not_touch_the_next_command(session: Session) -> None:
-    first = await run(session, "true", hard_timeout=0.2)
+    first = await run(session, "true", hard_timeout=1)
     await first.settle()
-    second = await run(session, "sleep 0.5; echo whole")
+    second = await run(session, "sleep 1.5; echo whole")
     async with asyncio.timeout(30):
         assert (first.status, await second.settle(), await second.output()) == ("completed", "completed", "whole\n")
 
