@@ -1,6 +1,7 @@
 """What every test may use: the event loop of the product, bounded waits, and a real spawner."""
 
 import faulthandler
+import gc
 import json
 import os
 import shutil
@@ -43,6 +44,16 @@ hypothesis.settings.load_profile("repeatable")
 # The product waits for the end of what it kills for a second and lets it end by itself later; here the loop would be gone by then, and
 # what it left open would fail whichever test collects it.
 drivers_process.KILL_GRACE = tmux.CLOSE_SECONDS = 30.0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Have what a test leaves open be an error of that test, and not of the one that the collector happens to run in.
+
+    What survives is looked at once: the next collection has only what the next test made.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:
