@@ -96,9 +96,10 @@ async def test_something_that_reads_the_keys_refuses_a_command_which_never_runs(
 ) -> None:
     await session.type(b"read -r one\r")
     assert await session.state.until(lambda: session.state.foreign, 30)
-    with monkeypatch.context() as impatient, pytest.raises(Conflict, match="something else reads its keys"):
+    with monkeypatch.context() as impatient:
         impatient.setattr("sandbox_server.features.shell.session.BEGIN_SECONDS", 0.3)
-        await run(session, "touch refused")
+        with pytest.raises(Conflict, match="something else reads its keys"):
+            await run(session, "touch refused")
     assert await session.state.until(lambda: not session.state.busy, 30)
     assert await session.state.until_ready(30)
     assert await ended(session, "ls") == ""
