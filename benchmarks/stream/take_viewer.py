@@ -1,4 +1,4 @@
-"""The viewer's side of `take.py`, in a container of the tests' image: `take_viewer.py watch DRIVES|take ROUNDS|join ROUNDS`."""
+"""The viewer's side of `take`, in a container of the tests' image: `take_viewer.py watch DRIVES|take ROUNDS|join ROUNDS`."""
 
 import asyncio
 import json

@@ -14,7 +14,6 @@ from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
-from sandbox_server.stream.acts import KEYS, RIGHT, TYPED
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.picture import ViewerPicture
@@ -291,42 +290,6 @@ async def test_who_watches_sees_the_pointer_move(desktop: Desktop, painter: Pain
         await seat.until(lambda: seat.picture.pointer is not None)
         await desktop.pointer.move(123, 234)
         await seat.until(lambda: seat.picture.pointer == (123, 234))
-
-
-async def test_who_watches_is_told_what_the_agent_does_and_not_what_it_types(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
-    seat = Seat()
-    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=Place(drives=False)):
-        await seat.until(lambda: seat.picture.pointer is not None)
-        await desktop.pointer.move(123, 234)
-        await seat.until(lambda: seat.picture.pointer == (123, 234))
-        await desktop.pointer.click("right", 1)
-        await desktop.keyboard.type("hunter2")
-        await desktop.keyboard.tap([0xFFE3, ord("s")])
-        await seat.until(lambda: len(seat.picture.acts) == 3)
-        clicked, typed, hotkey = seat.picture.acts
-        assert (clicked.what, clicked.at) == (RIGHT, (123, 234))
-        assert (typed.what, typed.keys) == (TYPED, "")
-        assert (hotkey.what, hotkey.keys) == (KEYS, "Ctrl+S")
-
-
-@pytest.mark.parametrize("person", ["drives", "is elsewhere", "is hidden from"])
-async def test_what_a_person_does_is_told_to_nobody(desktop: Desktop, painter: Painter, xserver: XServer, person: str) -> None:
-    seat, lease = Seat(), Place(drives=person == "drives")
-    lease.programs = False
-    lease.sees = person != "is hidden from" or None
-    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=lease):
-        lease.show(sees=person != "is hidden from")
-        await seat.until(lambda: seat.frames or seat.picture.rights == wire.HIDDEN)
-        await desktop.pointer.click("left", 1)
-        await desktop.keyboard.tap([0xFFE3, ord("s")])
-        await desktop.pointer.move(45, 67)
-        lease.programs = True
-        lease.show(sees=True)
-        lease.set(drives=False)
-        await seat.until(lambda: seat.picture.pointer == (45, 67))
-        seat.say(wire.Ping(1))
-        await seat.until(lambda: seat.pongs)
-        assert not seat.picture.acts
 
 
 async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, painter: Painter, xserver: XServer) -> None:

@@ -29,10 +29,11 @@ class Raw:
 
 
 def follow(display: Display, *, follows: bool) -> None:
-    """Be told of them, or no more."""
+    """Be told of them, or no more, of what happens after this."""
     major = display.display.get_extension_major(xinput.extname)
     xinput.XIQueryVersion(display=display.display, opcode=major, major_version=_VERSION[0], minor_version=_VERSION[1])
     display.screen().root.xinput_select_events([(xinput.AllMasterDevices, _ALL if follows else 0)])
+    display.sync()
 
 
 def read(display: Display, event: Any) -> Raw | None:
