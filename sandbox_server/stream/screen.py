@@ -199,11 +199,13 @@ class Screen:
             return self._taken(display)
 
     def _taken(self, display: Display) -> Frame:
+        """The screen counts as ahead until every watcher was told: one that looks for news meanwhile would find none, and is woken no more."""
         if self._stale or self._segment is None:
             self._start_over(display)
+            self._drawn = self._stale = False
         elif self._drawn and self._damage:
-            self._drawn = False
             self._take(self._damage.fetch())
+            self._drawn = False
         return self.frame
 
     def _start_over(self, display: Display) -> None:
@@ -221,7 +223,6 @@ class Screen:
                 self._segment = None
             self._segment = Segment(display, size)
         self.frame = Frame(self._segment.address, found.width, found.height)
-        self._drawn = self._stale = False
         self._take([(0, 0, found.width, found.height)])
 
     def _take(self, areas: list[Area]) -> None:
