@@ -199,7 +199,7 @@ class Screen:
             return self._taken(display)
 
     def _taken(self, display: Display) -> Frame:
-        """The screen counts as ahead until every watcher was told: one that looks for news meanwhile would find none, and is woken no more."""
+        """It is ahead until every watcher was told: one that looks for news meanwhile would find none, and be woken no more."""
         if self._stale or self._segment is None:
             self._start_over(display)
             self._drawn = self._stale = False
