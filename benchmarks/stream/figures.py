@@ -29,11 +29,19 @@ BARS = {
     "take ms": 150.0,
 }
 """Figures that do not depend on a peer. A still screen costs pings alone."""
-LEAST = ("type kbit/s", "slides kbit/s", "scroll kB a picture, normal", "film kB a picture, normal")
+LEAST = {
+    "type kbit/s": "type rgb ssim 1 s after, normal",
+    "slides kbit/s": "slides rgb ssim 1 s after, normal",
+    "scroll kB a picture, normal": "scroll rgb ssim 1 s after, normal",
+    "film kB a picture, normal": "film ssim, normal",
+}
+"""Figures whose bar is the least of any peer whose picture is as good: which figure says that."""
 MOST = ("film ssim, normal", "scroll rgb ssim, normal")
-"""Figures whose bar is the best peer's of the same run: the least of them, or the most."""
+"""Figures whose bar is the best peer's."""
 AS_SELKIES = ("film cores, normal",)
 """Figures whose bar is what Selkies needs: who shows fewer pictures needs less for them."""
+AS_GOOD = 0.005
+"""So much less like may a picture be that is as good."""
 
 
 class Figures:
@@ -50,19 +58,21 @@ class Figures:
     def result(self) -> dict[str, Any]:
         """Medians of all rounds. `beside` is what is neither ours nor a peer's: our own over the WebSocket alone, and no stream at all."""
         found = {metric: {way: statistics.median(values) for way, values in ways.items()} for metric, ways in sorted(self._found.items())}
-        return {metric: _row(metric, ways) for metric, ways in found.items()}
+        return {metric: _row(metric, ways, found) for metric, ways in found.items()}
 
 
-def _row(metric: str, ways: dict[str, float]) -> dict[str, Any]:
+def _row(metric: str, ways: dict[str, float], found: dict[str, dict[str, float]]) -> dict[str, Any]:
     beside = {way: value for way, value in ways.items() if way in {*OURS, "floor"} and way != "tandem"}
     peers = {way: value for way, value in ways.items() if way != "tandem" and way not in beside}
-    row = {"ours": ways.get("tandem"), "peers": peers, "bar": _bar(metric, peers)}
+    row = {"ours": ways.get("tandem"), "peers": peers, "bar": _bar(metric, peers, found)}
     return row | ({"beside": beside} if beside else {})
 
 
-def _bar(metric: str, peers: dict[str, float]) -> float | None:
+def _bar(metric: str, peers: dict[str, float], found: dict[str, dict[str, float]]) -> float | None:
     if metric in LEAST:
-        return min(peers.values(), default=None)
+        likeness = found.get(LEAST[metric], {})
+        least = likeness.get("tandem", 0.0) - AS_GOOD
+        return min((value for way, value in peers.items() if likeness.get(way, 0.0) >= least), default=None)
     if metric in MOST:
         return max(peers.values(), default=None)
     if metric in AS_SELKIES:

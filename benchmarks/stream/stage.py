@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.box import IMAGE, ROOT
 from benchmarks.stream.ways import Way
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 AUTHORITY = "/run/sandbox-desktop/authority"
 X11VNC = "x11vnc -display :99 -forever -shared -nopw -quiet -rfbport 0 -unixsock /run/sandbox-desktop/vnc.sock"
 DESKTOP_USER = "991:991"
 """Who owns the product's X server: it takes shared memory from no other user than its own."""
 BESIDE_THE_LINK = "ip rule add ipproto udp dport 7800 lookup main priority 100 && ip rule add ipproto udp to {0} blackhole priority 101"
 """What of UDP may pass by the link: the link itself."""
-END = """others() { "$@" -v -x 'tini|sleep|sh|pkill'; }
-others pkill -TERM; for _ in $(seq 30); do others pgrep >/dev/null || exit 0; sleep 0.1; done; others pkill -KILL"""
+END = """others() { pgrep -v -x 'tini|sleep|sh'; }
+kill -TERM $(others); for _ in $(seq 30); do others >/dev/null || exit 0; sleep 0.1; done; kill -KILL $(others)"""
 """Ends all that runs in a container of peers or viewers, but what keeps that up."""
 SERVE_SECONDS = 30.0
 SETTLE_SECONDS = 2.0
@@ -31,12 +31,13 @@ class Stage:
     """The containers, each by what it is for: server and client are the two ends of the link, each with a network of its own."""
 
     engine: str
+    image: str
     name: str
     key: str
 
     def run(self, *words: str, **more: Any) -> str:
         """What the engine says to a command."""
-        return subprocess.run([self.engine, *words], capture_output=True, text=True, check=True, **more).stdout
+        return str(subprocess.run([self.engine, *words], capture_output=True, text=True, check=True, **more).stdout)
 
     def start(self) -> None:
         """Start them, and wait until the product is ready."""
@@ -44,14 +45,14 @@ class Stage:
         display = ["--volume", f"{self.name}-x11:/tmp/.X11-unix"]
         tools = ["--cap-add", "NET_ADMIN", "--device", "/dev/net/tun", "--network", self.name, "--volume", f"{HERE}:/bench:ro"]
         for side, more in (("server", display), ("client", ["--ipc", "shareable"])):
-            self._create(side, *tools, *more, "--shm-size", "1g", f"{IMAGE}:test", "sleep", "infinity")
+            self._create(side, *tools, *more, "--shm-size", "1g", f"{self.image}:test", "sleep", "infinity")
             self.run("exec", f"{self.name}-{side}", "sh", "-c", BESIDE_THE_LINK.format(subnet))
         self.run("exec", f"{self.name}-server", "chmod", "1777", "/tmp/.X11-unix")
         profile = ROOT / "deploy" / "seccomp" / "tandem.json"
         guarded = ["--security-opt", f"seccomp={profile}", "--security-opt", "systempaths=unconfined", "--cap-drop", "NET_RAW"]
         given = ["--env", f"SANDBOX_API_KEY={self.key}", "--env", "STREAM_UDP_PORT=8443", "--volume", f"{HERE}:/bench:ro"]
         given += [*display, "--ipc", "shareable", "--shm-size", "1g", "--pids-limit", "4096"]
-        self._create("product", "--network", f"container:{self.name}-server", *guarded, *given, IMAGE)
+        self._create("product", "--network", f"container:{self.name}-server", *guarded, *given, self.image)
         for _ in range(120):
             if self.inside("curl", "-fsS", "http://127.0.0.1:8080/readyz", check=False).returncode == 0:
                 return
@@ -68,15 +69,17 @@ class Stage:
 
     def start_peers(self) -> set[str]:
         """Start the containers of other servers and viewers, and say what is in them."""
-        subprocess.run([ROOT / "scripts" / "build", "peers"], check=True, env=os.environ | {"PROGRESS": "quiet"}, stdout=subprocess.DEVNULL)
+        built = subprocess.run([ROOT / "scripts" / "build", "peers"], env=os.environ | {"PROGRESS": "plain"}, capture_output=True, check=False)
+        if built.returncode:
+            raise RuntimeError(built.stderr[-2000:].decode(errors="replace"))
         product = ["--network", f"container:{self.name}-server", "--ipc", f"container:{self.name}-product"]
         display = ["--volume", f"{self.name}-x11:/tmp/.X11-unix", "--user", DESKTOP_USER, "--env", "DISPLAY=:99", "--env", "HOME=/tmp"]
-        self._create("peers", *product, *display, "--env", "XAUTHORITY=/tmp/authority", f"{IMAGE}:peers", "sleep", "infinity")
+        self._create("peers", *product, *display, "--env", "XAUTHORITY=/tmp/authority", f"{self.image}:peers", "sleep", "infinity")
         cookie = subprocess.run([self.engine, "exec", f"{self.name}-product", "cat", AUTHORITY], capture_output=True, check=True).stdout
         words = [self.engine, "exec", "--interactive", f"{self.name}-peers", "sh", "-c", "cat >/tmp/authority"]
         subprocess.run(words, input=cookie, check=True)
         client = ["--network", f"container:{self.name}-client", "--ipc", f"container:{self.name}-client", "--env", "DISPLAY=:91"]
-        self._create("viewers", *client, f"{IMAGE}:peers", "sleep", "infinity")
+        self._create("viewers", *client, f"{self.image}:peers", "sleep", "infinity")
         return set(self.run("exec", f"{self.name}-peers", "ls", "/peers").split())
 
     def inside(self, *words: str, check: bool = True) -> "subprocess.CompletedProcess[str]":

@@ -191,6 +191,11 @@ class Watch:
         self.pictures.setdefault(name, []).append(shown.resize(SMALL, scenes.Image.Resampling.LANCZOS))
         return {"number": self._number()}
 
+    def shot(self, path: str) -> dict[str, Any]:
+        """Save the whole screen."""
+        scenes.Image.fromarray(np.ascontiguousarray(self.screen.pixels[:, :, 2::-1])).save(path)
+        return {}
+
     def strip(self, path: str) -> dict[str, Any]:
         """Save the pictures that were taken: a row for each name."""
         columns = max(map(len, self.pictures.values()))
@@ -233,7 +238,7 @@ def likest(kind: str, number: int, shown: Any) -> float:
     def own(at: int) -> Any:
         return np.asarray(scenes.film(at % scenes.FILM_FRAMES) if kind == "film" else scenes.scrolled(at))
 
-    return max(KINDS[kind][1](shown, own(at)) for at in (number - 1, number, number + 1))
+    return max(float(KINDS[kind][1](shown, own(at))) for at in (number - 1, number, number + 1))
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ GATEWAY = f"http://{SERVER}:8080"
 STREAM = ("sandbox_server stream",)
 SELKIES = (
     "env SELKIES_ENABLE_BASIC_AUTH=false SELKIES_AUDIO_ENABLED=false SELKIES_UI_SHOW_SIDEBAR=false SELKIES_MANUAL_WIDTH=1280 "
-    "SELKIES_MANUAL_HEIGHT=1024 selkies --port 8088 --mode"
+    "SELKIES_MANUAL_HEIGHT=1024 selkies --public true --port 8088 --mode"
 )
 SHADOW = "freerdp-shadow-cli3 /port:3391 /sec:tls -auth"
 FREERDP = f"xfreerdp3 /v:{SERVER}:3391 /u:viewer /p:viewer /cert:ignore /sec:tls /size:1280x1024 -decorations -grab-keyboard /rfx"
