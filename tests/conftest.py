@@ -1,6 +1,7 @@
 """What every test may use: the event loop of the product, bounded waits, and a real spawner."""
 
 import faulthandler
+import gc
 import json
 import os
 import shutil
@@ -17,7 +18,9 @@ import hypothesis
 import pytest
 
 import sandbox_server
+from sandbox_server.drivers import process as drivers_process
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.shells import tmux
 
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _DAEMON = """
@@ -34,8 +37,23 @@ serve(sys.argv[1:], tell_who)
 """
 
 # The same examples in every run, so that a change fails for what it does; `pytest --hypothesis-profile default` looks for new ones.
-hypothesis.settings.register_profile("repeatable", derandomize=True)
+# No example is failed for its time: the machine may be busy.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("repeatable")
+
+# The product waits for the end of what it kills for a second and lets it end by itself later; here the loop would be gone by then, and
+# what it left open would fail whichever test collects it.
+drivers_process.KILL_GRACE = tmux.CLOSE_SECONDS = 30.0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Have what a test leaves open be an error of that test, and not of the one that the collector happens to run in.
+
+    What survives is looked at once: the next collection has only what the next test made.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:
@@ -92,7 +110,7 @@ class SpawnerDaemon:
         """End it with a signal and wait for it."""
         if self._process:
             self._process.send_signal(number)
-            self._process.wait(5)
+            self._process.wait(30)
             self._process = None
 
 
@@ -142,7 +160,7 @@ class FileWorkers:
         """End those that still run."""
         for process in self.running:
             process.kill()
-            process.wait(5)
+            process.wait(30)
 
 
 @pytest.fixture
