@@ -27,6 +27,7 @@ from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
+from tests.stream.test_microphone import Heard, spoken
 from tests.stream.test_sound import TONE, Played
 
 pytestmark = [
@@ -76,6 +77,7 @@ class Seat:
         self.pongs: list[int] = []
         self.heeded: Window | None = None
         self.signals: list[str] = []
+        self.missing: list[int] = []
         self._acks = acks
         self._changed = asyncio.Condition()
 
@@ -100,6 +102,9 @@ class Seat:
 
     def signalled(self, text: str) -> None:
         self.signals.append(text)
+
+    def missed(self, share: int) -> None:
+        self.missing.append(share)
 
     def say(self, message: wire.FromViewer) -> None:
         self.said.put_nowait(wire.said(message))
@@ -126,11 +131,12 @@ async def watching(
     sessions: Sessions | None = None,
     session: int = 1,
     sound: Broadcast = QUIET,
+    microphone: Sound | None = None,
     before: wire.Resume | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
         hands, kept = Hands(desktop, connection), sessions or Sessions()
-        viewer = Viewer(seat, screen, hands, encoders, caller, lease or Place(drives=True), kept, session, sound)
+        viewer = Viewer(seat, screen, hands, encoders, caller, lease or Place(drives=True), kept, session, sound, microphone)
         running = tasks.start(viewer.run())
         if before:
             seat.say(before)
@@ -315,6 +321,26 @@ async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, x
         await seat.until(lambda: seat.picture.heard)
         await seat.until(lambda: not played.left)
         assert kept_out.picture.heard is None
+
+
+async def test_the_microphone_hears_who_drives_and_may_act(desktop: Desktop, xserver: XServer) -> None:
+    seat, guest, driver, heard = Seat(), Seat(), Place(drives=True), Heard()
+    [packet] = spoken(1)
+    async with (
+        watching(desktop, xserver.name, guest, caller=GUEST, microphone=heard),
+        watching(desktop, xserver.name, seat, lease=driver, microphone=heard),
+    ):
+        for each in (guest, seat):
+            await each.begins()
+            each.say(wire.Spoken(1, packet))
+        await eventually(lambda: heard.pieces)
+        assert (seat.picture.rights & wire.MAY_SPEAK, guest.picture.rights & wire.MAY_SPEAK) == (wire.MAY_SPEAK, 0)
+        driver.set(drives=False)
+        await eventually(lambda: not heard.streams)
+        seat.say(wire.Spoken(2, packet))
+        seat.say(wire.Missed(9))
+        await eventually(lambda: seat.missing == [9])
+        assert len(heard.pieces) == 1
 
 
 async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
