@@ -29,6 +29,7 @@ from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
 from tests.stream.test_microphone import Heard, spoken
 from tests.stream.test_sound import TONE, Played
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.anyio,
