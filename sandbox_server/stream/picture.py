@@ -243,7 +243,7 @@ class ViewerPicture:
 
     def _sounds(self, body: _Bytes) -> None:
         _, number = body.fields("<HI")
-        packets = []
+        packets: list[tuple[int, bytes]] = []
         while len(body):
             packets.append((number + len(packets), bytes(body.take(*body.fields("<H")))))
         self._hear(packets)

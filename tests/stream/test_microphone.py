@@ -12,8 +12,11 @@ import pytest
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.sound import RATE, Say, Sound
-from sandbox_server.stream import microphone
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.stream import microphone, wire
 from sandbox_server.stream.microphone import MAX_LATE, MAX_WAITING, Decoder, Voice
+from tests.drivers.x11.conftest import XServer
+from tests.stream.test_viewer import GUEST, Place, Seat, watching
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -170,6 +173,26 @@ async def test_a_sound_server_that_is_not_there_is_tried_again_later(monkeypatch
         await eventually(lambda: heard.tries == 1 and not voice.speaks)
         voice.say(2, packets[1])
         await eventually(lambda: len(heard.pieces) == 1)
+
+
+async def test_the_microphone_hears_who_drives_and_may_act(desktop: Desktop, xserver: XServer) -> None:
+    seat, guest, driver, heard = Seat(), Seat(), Place(drives=True), Heard()
+    [packet] = spoken(1)
+    async with (
+        watching(desktop, xserver.name, guest, caller=GUEST, microphone=heard),
+        watching(desktop, xserver.name, seat, lease=driver, microphone=heard),
+    ):
+        for each in (guest, seat):
+            await each.begins()
+            each.say(wire.Spoken(1, packet))
+        await eventually(lambda: heard.pieces)
+        assert (seat.picture.rights & wire.MAY_SPEAK, guest.picture.rights & wire.MAY_SPEAK) == (wire.MAY_SPEAK, 0)
+        driver.set(drives=False)
+        await eventually(lambda: not heard.streams)
+        seat.say(wire.Spoken(2, packet))
+        seat.say(wire.Missed(9))
+        await eventually(lambda: seat.missing == [9])
+        assert len(heard.pieces) == 1
 
 
 @pytest.mark.parametrize("rubbish", [b"\xff" * 40, b"\x00", b"rubbish" * 100])

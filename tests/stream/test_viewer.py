@@ -27,7 +27,6 @@ from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
-from tests.stream.test_microphone import Heard, spoken
 from tests.stream.test_sound import TONE, Played
 from tests.waiting import eventually
 
@@ -311,7 +310,7 @@ async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, pai
 async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, xserver: XServer) -> None:
     seat, kept_out, hidden = Seat(), Seat(), Place(drives=False)
     hidden.show(sees=False)
-    played = Played(*[TONE] * 10)
+    played = Played()
     async with (
         Broadcast(played) as sound,
         watching(desktop, xserver.name, kept_out, lease=hidden, sound=sound),
@@ -319,29 +318,11 @@ async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, x
     ):
         for each in (kept_out, seat):
             each.say(wire.Listens(listens=True))
+        await eventually(lambda: len(sound._ears) == 2)
+        played.play(*[TONE] * 10)
         await seat.until(lambda: seat.picture.heard)
-        await seat.until(lambda: not played.left)
+        await eventually(lambda: not played.left)
         assert kept_out.picture.heard is None
-
-
-async def test_the_microphone_hears_who_drives_and_may_act(desktop: Desktop, xserver: XServer) -> None:
-    seat, guest, driver, heard = Seat(), Seat(), Place(drives=True), Heard()
-    [packet] = spoken(1)
-    async with (
-        watching(desktop, xserver.name, guest, caller=GUEST, microphone=heard),
-        watching(desktop, xserver.name, seat, lease=driver, microphone=heard),
-    ):
-        for each in (guest, seat):
-            await each.begins()
-            each.say(wire.Spoken(1, packet))
-        await eventually(lambda: heard.pieces)
-        assert (seat.picture.rights & wire.MAY_SPEAK, guest.picture.rights & wire.MAY_SPEAK) == (wire.MAY_SPEAK, 0)
-        driver.set(drives=False)
-        await eventually(lambda: not heard.streams)
-        seat.say(wire.Spoken(2, packet))
-        seat.say(wire.Missed(9))
-        await eventually(lambda: seat.missing == [9])
-        assert len(heard.pieces) == 1
 
 
 async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:

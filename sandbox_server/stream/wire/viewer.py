@@ -184,7 +184,8 @@ def parse(message: bytes) -> FromViewer:
 def _spoken(body: bytes) -> Spoken:
     if not _SPOKEN_HEAD.size < len(body) <= _SPOKEN_HEAD.size + MAX_SPOKEN:
         raise BadMessage(f"speech comes in packets of 1 to {MAX_SPOKEN} bytes")
-    return Spoken(*_SPOKEN_HEAD.unpack_from(body), body[_SPOKEN_HEAD.size :])
+    [number] = _SPOKEN_HEAD.unpack_from(body)
+    return Spoken(number, body[_SPOKEN_HEAD.size :])
 
 
 def _text(body: bytes, most: int) -> str:
