@@ -2,6 +2,7 @@
 
 import array
 import base64
+import itertools
 import math
 import wave
 from collections.abc import Callable, Iterator
@@ -58,7 +59,7 @@ def pitch(samples: "array.array[int]") -> float:
     """Hertz of what is loud, by how often it crosses zero; 0 where nothing is."""
     tenths = [samples[at : at + RATE // 10] for at in range(0, len(samples) - RATE // 10, RATE // 10)]
     loud = [tenth for tenth in tenths if min(max(tenth[at : at + 480]) for at in range(0, RATE // 10, 480)) > 1000]
-    crossed = [sum(one < 0 <= other for one, other in zip(tenth, tenth[1:], strict=False)) * 10 for tenth in loud]
+    crossed = [sum(one < 0 <= other for one, other in itertools.pairwise(tenth)) * 10 for tenth in loud]
     return sum(crossed) / len(crossed) if crossed else 0.0
 
 
