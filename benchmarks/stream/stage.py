@@ -69,7 +69,9 @@ class Stage:
 
     def start_peers(self) -> set[str]:
         """Start the containers of other servers and viewers, and say what is in them."""
-        built = subprocess.run([ROOT / "scripts" / "build", "peers"], env=os.environ | {"PROGRESS": "plain"}, capture_output=True, check=False)
+        built = subprocess.run(
+            [ROOT / "scripts" / "build", "peers"], env=os.environ | {"PROGRESS": "plain"}, capture_output=True, check=False
+        )
         if built.returncode:
             raise RuntimeError(built.stderr[-2000:].decode(errors="replace"))
         product = ["--network", f"container:{self.name}-server", "--ipc", f"container:{self.name}-product"]

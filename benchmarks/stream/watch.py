@@ -191,11 +191,6 @@ class Watch:
         self.pictures.setdefault(name, []).append(shown.resize(SMALL, scenes.Image.Resampling.LANCZOS))
         return {"number": self._number()}
 
-    def shot(self, path: str) -> dict[str, Any]:
-        """Save the whole screen."""
-        scenes.Image.fromarray(np.ascontiguousarray(self.screen.pixels[:, :, 2::-1])).save(path)
-        return {}
-
     def strip(self, path: str) -> dict[str, Any]:
         """Save the pictures that were taken: a row for each name."""
         columns = max(map(len, self.pictures.values()))
