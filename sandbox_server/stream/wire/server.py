@@ -14,7 +14,7 @@ HIDDEN = 4
 """Another: a person is private, and this viewer is shown nothing until that ends."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
-CLIP = 12
+CLIP, PICTURE = 12, 14
 LAST = 1
 """Flag of the part that ends a frame."""
 
@@ -67,6 +67,16 @@ def sound(number: int, packet: bytes) -> bytes:
 def clip(forms: Mapping[str, bytes]) -> bytes:
     """What was copied on the desktop, where it is more than a text: see `clips`."""
     return bytes([CLIP]) + packed(forms)
+
+
+def picture(timestamp: int, packed: bytes) -> bytes:
+    """The next picture of a film that goes by a track: no WebSocket carries it, it leaves as RTP."""
+    return struct.pack("<BI", PICTURE, timestamp) + packed
+
+
+def read_picture(message: bytes) -> tuple[int, bytes]:
+    """The timestamp and the picture of what `picture` made."""
+    return int.from_bytes(message[1:5], "little"), message[5:]
 
 
 def desktop(*, running: bool) -> bytes:
