@@ -92,9 +92,9 @@ async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: 
 
 
 FILM = """<body style="margin:0;background:rgb(123,17,201)"><canvas id=film width=384 height=288></canvas><script>
-let shown = 0; const drawn = film.getContext("2d");
-setInterval(() => { shown++; for (let at = 0; at < 432; at++) {
-  drawn.fillStyle = `hsl(${(at * 37 + shown * 41) %25 360} 80%25 50%25)`;
+const drawn = film.getContext("2d");
+setInterval(() => { for (let at = 0; at < 432; at++) {
+  drawn.fillStyle = `hsl(${Math.random() * 360} 80%25 50%25)`;
   drawn.fillRect(at %25 24 * 16, Math.floor(at / 24) * 16, 16, 16); } }, 40);
 </script>"""
 SEEN = "(({ opacity, width }) => `${opacity} ${width}`)(document.querySelector('tandem-view').video.element.style)"

@@ -318,7 +318,7 @@ async def test_who_takes_a_track_is_shown_a_film_by_it_and_what_is_there_once_it
     seat = Seat()
     async with watching(desktop, xserver.name, seat):
         await seat.begins()
-        await paint_until(painter, seat, lambda: seat.picture.counts.operations["jpeg"])
+        await paint_until(painter, seat, lambda: seat.picture.counts.operations.get("jpeg"))
         assert seat.pictures == []
         seat.has_track = True
         await paint_until(painter, seat, lambda: len(seat.pictures) > 2)

@@ -45,7 +45,7 @@ export class Track {
 
   /** @param {number} number of a film, which is no more; what may be another one's is not @returns {() => void} to be done when the picture below is drawn */
   end(number) {
-    if (number !== this.#number) return () => {};
+    if (number !== this.#number || number < 0) return () => {};
     const count = this.#count;
     [this.#number, this.#area] = [-1, undefined];
     return () => count === this.#count && this.tell({ kind: "track", do: "end" });
