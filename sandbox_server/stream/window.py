@@ -81,7 +81,7 @@ class FilmRate:
 
     def learn(self, window: "Window", now: float) -> None:
         """Look at how the latest frame fared."""
-        if window.queue <= max(QUEUE_SECONDS, window.shortest_trip / 2):
+        if not window.queues:
             self.bits = min(MOST_BITS, int(self.bits * RISE))
         elif now - self._lowered >= max(LOWER_SECONDS, window.shortest_trip):
             delivered = (window.rate or 0) * 8
@@ -137,6 +137,11 @@ class Window:
     def queue(self) -> float:
         """Seconds that each of the latest frames took beyond the shortest time there and back of late."""
         return min(self._latest, default=0.0) - self.shortest_trip
+
+    @property
+    def queues(self) -> bool:
+        """Whether the latest frames met a queue."""
+        return self.queue > max(QUEUE_SECONDS, self.shortest_trip / 2)
 
     @property
     def shortest_trip(self) -> float:
