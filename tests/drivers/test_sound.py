@@ -54,10 +54,10 @@ def server(until: Callable[..., None]) -> Iterator[Server]:
         pytest.skip("PulseAudio is not installed here")
     with tempfile.TemporaryDirectory() as folder:
         started = Server(Path(folder))
-        until(lambda: os.path.exists(started.socket), 20)
+        until(lambda: os.path.exists(started.socket))
         yield started
         started.process.kill()
-        started.process.wait(5)
+        started.process.wait(30)
 
 
 def loudest(piece: bytes) -> int:
@@ -71,7 +71,7 @@ async def test_what_a_program_plays_is_heard_and_then_silence_again(server: Serv
         player = server.play(wave.tobytes())
         pieces = [piece async for piece in _until_loud(heard)]
         assert len(pieces[-1]) == round(RATE * CHUNK_SECONDS) * 4
-        player.wait(20)
+        player.wait(30)
         while loudest(await anext(heard)):
             pass
 
