@@ -1,7 +1,6 @@
 """One viewer: frames as it takes them, input if that counts, and nothing pressed after it has gone."""
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -14,7 +13,7 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.stream import motion, wire
+from sandbox_server.stream import wire
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands
 from sandbox_server.stream.picture import ViewerPicture
@@ -37,8 +36,6 @@ pytestmark = [
 ]
 
 PERSON = Caller("person", frozenset({"view", "control"}), person=True)
-WHOLE = b"\x00\x00\x01\x65"
-"""In a picture of a film that needs none before it."""
 QUIET = Broadcast(Sound("/nonexistent"))
 GUEST = Caller("guest", frozenset({"view"}), person=True)
 
@@ -270,7 +267,7 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
 
 
-def _told(numbers: list[int], number: int) -> bool:
+def told(numbers: list[int], number: int) -> bool:
     return number in numbers
 
 
@@ -288,70 +285,12 @@ async def test_in_private_a_viewer_that_may_not_see_is_shown_nothing_until_it_en
         painter.paint(Image.new("RGB", (64, 64), (255, 0, 0)))
         for pongs in range(1, 4):
             seat.say(wire.Ping(pongs))
-            await seat.until(partial(_told, seat.pongs, pongs))
+            await seat.until(partial(told, seat.pongs, pongs))
         assert (seat.frames, seat.picture.copied) == (frames, None)
         lease.show(sees=True)
         await seat.until(lambda: seat.picture.rights == 0)
         await seat.shows(await shot(desktop.screen))
         assert seat.picture.copied is None, "it was copied in private"
-
-
-async def paint_until(painter: Painter, seat: Seat, true: Callable[[], object]) -> None:
-    """Let the screen move until something is true."""
-    async with asyncio.timeout(30):
-        for number in itertools.count():
-            if true():
-                return
-            frames = seat.frames
-            painter.paint(photograph((256, 192), number), (64, 64))
-            await seat.until(partial(_more, seat, frames))
-
-
-def _more(seat: Seat, frames: int) -> bool:
-    return seat.frames > frames
-
-
-async def test_who_takes_a_track_is_shown_a_film_by_it_and_what_is_there_once_it_is_gone(
-    desktop: Desktop, painter: Painter, xserver: XServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(motion, "COOLS", 0)
-    seat = Seat()
-    async with watching(desktop, xserver.name, seat):
-        await seat.begins()
-        await paint_until(painter, seat, lambda: seat.picture.counts.operations.get("jpeg"))
-        assert seat.pictures == []
-        seat.has_track = True
-        await paint_until(painter, seat, lambda: len(seat.pictures) > 2)
-        seat.lost_track, shown = 1, len(seat.pictures)
-        await paint_until(painter, seat, lambda: any(WHOLE in picture for picture in seat.pictures[shown:]))
-        seat.has_track = False
-        painter.paint(page(SIZE))
-        await seat.shows(await shot(desktop.screen))
-        shown = len(seat.pictures)
-        seen = seat.frames
-        await paint_until(painter, seat, lambda: seat.frames > seen + 8)
-        assert len(seat.pictures) == shown
-
-
-async def test_in_private_no_track_shows_anything_either(
-    desktop: Desktop, painter: Painter, xserver: XServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(motion, "COOLS", 0)
-    seat, lease = Seat(), Place(drives=False)
-    seat.has_track = True
-    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=lease):
-        await seat.begins()
-        await paint_until(painter, seat, lambda: seat.pictures)
-        lease.show(sees=False)
-        await seat.until(lambda: seat.picture.rights == wire.HIDDEN)
-        shown = len(seat.pictures)
-        for pongs in range(1, 4):
-            painter.paint(photograph((256, 192), pongs), (64, 64))
-            seat.say(wire.Ping(pongs))
-            await seat.until(partial(_told, seat.pongs, pongs))
-        assert len(seat.pictures) == shown
-        lease.show(sees=True)
-        await seat.until(lambda: seat.picture.rights == 0)
 
 
 async def test_who_watches_sees_the_pointer_move(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
