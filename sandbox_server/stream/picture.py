@@ -193,6 +193,8 @@ class ViewerPicture:
     def _film(self, body: _Bytes) -> str:
         number, flags = body.fields("<BB")
         area, packed = self._area(body)
+        if flags & wire.TRACKED:  # by a track, which is a browser's
+            return "film"
         film = self._films.get(number)
         if film is None or flags & wire.KEY_FRAME:
             film = self._films[number] = FilmReader()

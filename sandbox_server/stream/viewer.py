@@ -17,6 +17,7 @@ from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands, Input, means_to_act
 from sandbox_server.stream.microphone import Voice
+from sandbox_server.stream.motion import MAX_FILMS
 from sandbox_server.stream.pixels import Frame
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.sessions import Sessions
@@ -42,6 +43,13 @@ class Socket(Protocol):
 
     def signalled(self, text: str) -> None:
         """Take what a viewer says about another way. Raises BadMessage."""
+
+    @property
+    def has_track(self) -> bool:
+        """Whether a film may go by a track now."""
+
+    def take_lost(self) -> bool:
+        """Whether the viewer has asked for a picture of it that needs none before it, since the last time."""
 
     def missed(self, share: int) -> None:
         """Take that the viewer missed this share of the sound, in 255ths."""
@@ -91,6 +99,7 @@ class Viewer:
         self._session = session
         self._left = asyncio.Event()
         self._view = View()
+        self._films = False
         self._window = Window()
         self._rate = FilmRate()
         self._news = asyncio.Event()
@@ -146,7 +155,7 @@ class Viewer:
             case wire.Hello():
                 if message.version != wire.VERSION:
                     raise wire.BadMessage(f"this server speaks version {wire.VERSION}")
-                self._greeted, self._view.films = True, message.films
+                self._greeted, self._films = True, message.films
             case wire.Ack():
                 self._acked(message, time.monotonic())
             case wire.Ping():
@@ -224,12 +233,20 @@ class Viewer:
 
     async def _look(self) -> None:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
+        self._look_for_track()
         room, pointer = self._window.room, self._screen.pointer
         plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
         if self._lease.sees:
             await self._send(plan)
         else:
             await self._start_over()
+
+    def _look_for_track(self) -> None:
+        """Who shows no films otherwise is shown one by a track, while there is one."""
+        tracked = not self._films and self._socket.has_track
+        self._view.films = MAX_FILMS if self._films else int(tracked)
+        if tracked and self._socket.take_lost():
+            self._view.refresh()
 
     @property
     def _may_look(self) -> bool:
@@ -302,7 +319,7 @@ class Viewer:
             return
         self._view.sent(plan.frame)
         started, size = 0.0, 0
-        async for message in self._encoders.messages(plan, self._rate.bits):
+        async for message in self._encoders.messages(plan, self._rate.bits, tracked=not self._films):
             started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)

@@ -4,6 +4,7 @@ import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
 import { Speaker, speaks } from "./speaker.js";
 import { Peer } from "./peer.js";
+import { Video } from "./video.js";
 import { Voice, listens } from "./voice.js";
 import { say } from "./wire.js";
 
@@ -11,7 +12,8 @@ const STYLE = `
   :host { display: block; position: relative; overflow: hidden; background: #101316; outline: none }
   .screen { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%); touch-action: pinch-zoom; user-select: none; -webkit-user-select: none; -webkit-touch-callout: none }
   canvas { position: absolute; inset: 0; width: 100%; height: 100% }
-  img { position: absolute; pointer-events: none }
+  img, video { position: absolute; pointer-events: none }
+  video { object-fit: fill }
   textarea { position: absolute; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; border: 0; padding: 0; resize: none }
   .cover { position: absolute; inset: 0; display: grid; place-items: center; background: #262a30; color: #ebeef2; font: 600 1.1rem/1.5 system-ui }
   .cover[hidden] { display: none }
@@ -60,7 +62,8 @@ export class TandemView extends HTMLElement {
     this.pointer = document.createElement("img");
     this.pointer.alt = "";
     this.pointer.hidden = true;
-    this.screen.append(this.canvas, this.field, this.pointer);
+    this.video = new Video((seen) => this.#worker?.postMessage(seen));
+    this.screen.append(this.canvas, this.video.element, this.field, this.pointer);
     this.cover = document.createElement("div");
     this.cover.className = "cover";
     this.cover.textContent = "Private";
@@ -75,7 +78,7 @@ export class TandemView extends HTMLElement {
     address.protocol = address.protocol.replace("http", "ws");
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#heard(data);
-    this.#peer = new Peer(this.#worker);
+    this.#peer = new Peer(this.#worker, (film) => this.video.attach(film));
     const canvas = this.canvas.transferControlToOffscreen();
     this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
     this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
@@ -176,6 +179,8 @@ export class TandemView extends HTMLElement {
         return this.#copied(message.forms);
       case "peer":
         return this.#beside(message);
+      case "track":
+        return message.do === "place" ? this.video.place(message) : this.video.end();
       case "map":
         return this.#map?.show(message.rects);
       case "statistics":
@@ -200,9 +205,9 @@ export class TandemView extends HTMLElement {
     this.#input.enabled = this.control;
   }
 
-  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer}} asked of the page, which alone has connections */
-  #beside({ do: what, text, lane, message }) {
-    if (what === "open") this.hasAttribute("websocket") || this.#peer?.open();
+  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer, track: boolean}} asked of the page, which alone has connections */
+  #beside({ do: what, text, lane, message, track }) {
+    if (what === "open") this.hasAttribute("websocket") || this.#peer?.open(track);
     else if (what === "answer") this.#peer?.answer(text);
     else if (what === "send") this.#peer?.send(lane, message);
     else this.#peer?.close();
@@ -215,6 +220,7 @@ export class TandemView extends HTMLElement {
     this.screen.style.width = `${width * scale}px`;
     this.screen.style.height = `${height * scale}px`;
     this.#map?.resize(this.#size);
+    this.video.resize(this.#size);
   }
 
   /** @param {{width: number, height: number, hotX: number, hotY: number, pixels: Uint8Array}} cursor */
@@ -281,6 +287,11 @@ export class TandemView extends HTMLElement {
   /** Packets of sound that were heard since it is on. */
   get heard() {
     return this.#speaker?.heard ?? 0;
+  }
+
+  /** Pictures of films that were seen as video, where there is no WebCodecs. */
+  get filmed() {
+    return this.video.count;
   }
 
   /** @param {Record<string, Uint8Array<ArrayBuffer>>} forms more than a text */

@@ -9,6 +9,7 @@ export const HIDDEN = 4;
 export const MAY_SPEAK = 8;
 const LAST = 1;
 const KEY_FRAME = 1;
+const TRACKED = 2;
 
 /**
  * @typedef {{x: number, y: number, width: number, height: number}} Area in pixels
@@ -16,6 +17,7 @@ const KEY_FRAME = 1;
  *   | {kind: "moves", moves: DataView}
  *   | {kind: "jpeg", area: Area, body: Uint8Array}
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
+ *   | {kind: "tracked", number: number, area: Area, timestamp: number}
  *   | {kind: "film ends", number: number}
  *   | {kind: "keep" | "kept", tiles: DataView}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
@@ -106,7 +108,7 @@ const OPERATIONS = [
   (r) => ({ kind: "exact", length: r.u32(), packed: r.bytes(r.u32()) }),
   (r) => ({ kind: "moves", moves: r.part(r.u16() * 12) }),
   (r) => ({ kind: "jpeg", area: r.area(), body: r.bytes(r.u32()) }),
-  (r) => ({ kind: "film", number: r.u8(), key: (r.u8() & KEY_FRAME) !== 0, area: r.area(), body: r.bytes(r.u32()) }),
+  (r) => film(r),
   (r) => ({ kind: "film ends", number: r.u8() }),
   (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
   (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
@@ -122,6 +124,17 @@ function part(reader) {
   const operations = [];
   while (reader.left) operations.push(one(OPERATIONS, reader, "operation"));
   return { kind: "part", frame, last, operations };
+}
+
+/**
+ * @param {Reader} reader
+ * @returns {Operation}
+ */
+function film(reader) {
+  const [number, flags, area, length] = [reader.u8(), reader.u8(), reader.area(), reader.u32()];
+  if (!(flags & TRACKED)) return { kind: "film", number, key: (flags & KEY_FRAME) !== 0, area, body: reader.bytes(length) };
+  if (length !== 4) throw new BadMessage("a timestamp has four bytes");
+  return { kind: "tracked", number, area, timestamp: reader.u32() };
 }
 
 /** @param {Reader} reader */
