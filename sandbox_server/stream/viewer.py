@@ -9,6 +9,7 @@ from typing import Protocol
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
 from sandbox_server.stream.acting import Acting
@@ -16,6 +17,8 @@ from sandbox_server.stream.clippings import Clippings
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands, Input, means_to_act
+from sandbox_server.stream.microphone import Voice
+from sandbox_server.stream.motion import MAX_FILMS
 from sandbox_server.stream.pixels import Frame
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.sessions import Sessions
@@ -42,6 +45,16 @@ class Socket(Protocol):
     def signalled(self, text: str) -> None:
         """Take what a viewer says about another way. Raises BadMessage."""
 
+    @property
+    def has_track(self) -> bool:
+        """Whether a film may go by a track now."""
+
+    def take_lost(self) -> bool:
+        """Whether the viewer has asked for a picture of it that needs none before it, since the last time."""
+
+    def missed(self, share: int) -> None:
+        """Take that the viewer missed this share of the sound, in 255ths."""
+
     async def receive(self) -> bytes | None:
         """The next of the viewer's; None when it has gone."""
 
@@ -63,7 +76,7 @@ class Lease(Protocol):
 
 
 class Viewer:
-    """One viewer of the screen, whose input counts if `caller` may act and the lease lets it."""
+    """One viewer of the screen, whose input counts if `caller` may act and the lease lets it; `microphone` hears it then."""
 
     def __init__(
         self,
@@ -76,6 +89,7 @@ class Viewer:
         sessions: Sessions,
         session: int,
         sound: Broadcast,
+        microphone: Sound | None = None,
     ) -> None:
         self._socket = socket
         self._screen = screen
@@ -88,6 +102,7 @@ class Viewer:
         self._session = session
         self._left = asyncio.Event()
         self._view = View()
+        self._films = False
         self._window = Window()
         self._rate = FilmRate()
         self._news = asyncio.Event()
@@ -104,6 +119,8 @@ class Viewer:
         self._clippings = Clippings()
         self._tasks = Tasks()
         self._hearing = Hearing(sound, self._tell_heard, self._tasks)
+        self._speaks = wire.MAY_SPEAK if microphone else 0
+        self._voice = Voice(microphone, self._may_speak, self._tasks)
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -111,6 +128,7 @@ class Viewer:
 
     def wake(self) -> None:
         """Look what is new."""
+        self._voice.keep_to_lease()
         self._news.set()
 
     def _note_lease(self) -> None:
@@ -147,7 +165,7 @@ class Viewer:
             case wire.Hello():
                 if message.version != wire.VERSION:
                     raise wire.BadMessage(f"this server speaks version {wire.VERSION}")
-                self._greeted, self._view.films = True, message.films
+                self._greeted, self._films = True, message.films
             case wire.Ack():
                 self._acked(message, time.monotonic())
             case wire.Ping():
@@ -160,6 +178,10 @@ class Viewer:
                 await self._resume(message)
             case wire.Listens():
                 self._hearing.set(listens=message.listens)
+            case wire.Missed():
+                self._socket.missed(message.share)
+            case wire.Spoken():
+                self._voice.say(message.number, message.packet)
             case wire.Signal():
                 self._socket.signalled(message.text)
             case _:
@@ -182,6 +204,9 @@ class Viewer:
                 await self._hands.do(what)
             elif self._hands.holds:
                 await self._hands.let_go()
+
+    def _may_speak(self) -> bool:
+        return self._caller.may("control") and self._lease.drives and bool(self._lease.sees)
 
     async def _start_over(self) -> None:
         with suppress(Unavailable):
@@ -218,12 +243,20 @@ class Viewer:
 
     async def _look(self) -> None:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
+        self._look_for_track()
         room, pointer = self._window.room, self._screen.pointer
         plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
         if self._lease.sees:
             await self._send(plan)
         else:
             await self._start_over()
+
+    def _look_for_track(self) -> None:
+        """Who shows no films otherwise is shown one by a track, while there is one."""
+        tracked = not self._films and self._socket.has_track
+        self._view.films = MAX_FILMS if self._films else int(tracked)
+        if tracked and self._socket.take_lost():
+            self._view.refresh()
 
     @property
     def _may_look(self) -> bool:
@@ -294,7 +327,7 @@ class Viewer:
         hidden = wire.HIDDEN if self._lease.sees is False else 0
         if not self._caller.may("control"):
             return hidden
-        return hidden | wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
+        return hidden | wire.MAY_ACT | self._speaks | (wire.DRIVES if self._lease.drives else 0)
 
     async def _keep_to_lease(self) -> None:
         if not self._lease.drives and self._hands.holds:
@@ -311,7 +344,7 @@ class Viewer:
             return
         self._view.sent(plan.frame)
         started, size = 0.0, 0
-        async for message in self._encoders.messages(plan, self._rate.bits):
+        async for message in self._encoders.messages(plan, self._rate.bits, tracked=not self._films):
             started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)

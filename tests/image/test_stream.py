@@ -92,6 +92,31 @@ async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: 
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
 
 
+FILM = """<body style="margin:0;background:rgb(123,17,201)"><canvas id=film width=384 height=288></canvas><script>
+const drawn = film.getContext("2d");
+setInterval(() => { for (let at = 0; at < 432; at++) {
+  drawn.fillStyle = `hsl(${Math.random() * 360} 80%25 50%25)`;
+  drawn.fillRect(at %25 24 * 16, Math.floor(at / 24) * 16, 16, 16); } }, 40);
+</script>"""
+SEEN = "(({ opacity, width }) => `${opacity} ${width}`)(document.querySelector('tandem-view').video.element.style)"
+FILMED = "document.querySelector('tandem-view').filmed"
+
+
+async def test_a_page_that_is_not_secure_is_shown_a_film_as_a_track_and_the_exact_picture_after_it(
+    own: "Sandbox", sandbox: "Sandbox"
+) -> None:
+    ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
+    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
+    await asyncio.to_thread(go, own, FILM)
+    await asyncio.to_thread(until, lambda: int(evaluated(sandbox, FILMED)) > 20)
+    await asyncio.to_thread(until, lambda: evaluated(sandbox, SEEN) == "1 30%")
+    await asyncio.to_thread(go, own, "<body style='background:rgb(123,17,201)'>")
+    await asyncio.to_thread(until, lambda: evaluated(sandbox, SEEN).startswith("0 "))
+    await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 700_000)
+    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
+
+
 def evaluated(sandbox: "Sandbox", expression: str) -> str:
     return str(sandbox.request("POST", "/v1/browser/page/evaluate", json={"expression": expression}).json()["data"])
 

@@ -28,6 +28,7 @@ from tests.drivers.x11.conftest import Program, XServer
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
 from tests.stream.test_sound import TONE, Played
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.anyio,
@@ -77,12 +78,19 @@ class Seat:
         self.pongs: list[int] = []
         self.heeded: Window | None = None
         self.signals: list[str] = []
+        self.has_track = False
+        self.pictures: list[bytes] = []
+        self.lost_track = 0
+        self.missing: list[int] = []
         self._acks = acks
         self._changed = asyncio.Condition()
 
     async def send(self, message: bytes) -> None:
         self.lost += self.deaf
         self.bytes += len(message)
+        if message[0] == wire.PICTURE:
+            self.pictures.append(message)
+            return
         if message[0] == wire.PONG:
             self.pongs.append(int.from_bytes(message[1:5], "little"))
         ended = None if self.deaf else self.picture.take(message)
@@ -101,6 +109,13 @@ class Seat:
 
     def signalled(self, text: str) -> None:
         self.signals.append(text)
+
+    def take_lost(self) -> bool:
+        lost, self.lost_track = self.lost_track, 0
+        return bool(lost)
+
+    def missed(self, share: int) -> None:
+        self.missing.append(share)
 
     def say(self, message: wire.FromViewer) -> None:
         self.said.put_nowait(wire.said(message))
@@ -127,11 +142,12 @@ async def watching(
     sessions: Sessions | None = None,
     session: int = 1,
     sound: Broadcast = QUIET,
+    microphone: Sound | None = None,
     before: wire.Resume | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
         hands, kept = Hands(desktop, connection), sessions or Sessions()
-        viewer = Viewer(seat, screen, hands, encoders, caller, lease or Place(drives=True), kept, session, sound)
+        viewer = Viewer(seat, screen, hands, encoders, caller, lease or Place(drives=True), kept, session, sound, microphone)
         running = tasks.start(viewer.run())
         if before:
             seat.say(before)
@@ -258,7 +274,7 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
 
 
-def _told(numbers: list[int], number: int) -> bool:
+def told(numbers: list[int], number: int) -> bool:
     return number in numbers
 
 
@@ -276,7 +292,7 @@ async def test_in_private_a_viewer_that_may_not_see_is_shown_nothing_until_it_en
         painter.paint(Image.new("RGB", (64, 64), (255, 0, 0)))
         for pongs in range(1, 4):
             seat.say(wire.Ping(pongs))
-            await seat.until(partial(_told, seat.pongs, pongs))
+            await seat.until(partial(told, seat.pongs, pongs))
         assert (seat.frames, seat.picture.copied) == (frames, None)
         lease.show(sees=True)
         await seat.until(lambda: seat.picture.rights == 0)
@@ -305,7 +321,7 @@ async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, pai
 async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, xserver: XServer) -> None:
     seat, kept_out, hidden = Seat(), Seat(), Place(drives=False)
     hidden.show(sees=False)
-    played = Played(*[TONE] * 10)
+    played = Played()
     async with (
         Broadcast(played) as sound,
         watching(desktop, xserver.name, kept_out, lease=hidden, sound=sound),
@@ -313,8 +329,10 @@ async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, x
     ):
         for each in (kept_out, seat):
             each.say(wire.Listens(listens=True))
+        await eventually(lambda: len(sound._ears) == 2)
+        played.play(*[TONE] * 10)
         await seat.until(lambda: seat.picture.heard)
-        await seat.until(lambda: not played.left)
+        await eventually(lambda: not played.left)
         assert kept_out.picture.heard is None
 
 

@@ -16,12 +16,13 @@ from typing import Protocol, Self
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream import wire
+from sandbox_server.stream.transport.again import Again
 from sandbox_server.stream.transport.ears import Ears
 from sandbox_server.stream.transport.kept import Kept
 from sandbox_server.stream.transport.outbox import Outbox, is_paced
 from sandbox_server.stream.transport.pacer import Pacer
 from sandbox_server.stream.transport.pieces import pieces
-from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Peer, read_offer
+from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Offer, read_offer
 from sandbox_server.stream.window import Window
 
 OFFER_SECONDS = 1.0
@@ -30,7 +31,7 @@ FRAMES, QUICK = range(2)
 """The channel's lanes: messages of the first keep their order, those of the second do not wait for each other."""
 _FRAMES = frozenset({wire.SIZE, wire.PART})
 _QUICK = frozenset({wire.SOUND, wire.PONG})
-_ACK, _PING = b"\x02", b"\x08"
+_ACK, _PING, _SPOKEN = b"\x02", b"\x08", b"\x11"
 _log = logging.getLogger(__name__)
 
 
@@ -55,11 +56,21 @@ class Datagrams(Protocol):
     def introduction(self) -> str:
         """What the viewer has to know of it."""
 
-    async def open(self, other: Peer) -> None:
+    async def open(self, other: Offer) -> None:
         """Wait until the viewer is there. Raises TimeoutError or ConnectionError."""
 
-    async def send(self, lane: int, message: bytes) -> None:
-        """Send a message, and return when all of it is on its way. Raises ConnectionError."""
+    async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:
+        """Send a message, and return when all of it is on its way; `once`: not anew if it is lost. Raises ConnectionError."""
+
+    @property
+    def has_track(self) -> bool:
+        """Whether the viewer takes a film as a track now."""
+
+    async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
+        """Send a picture by the track, at most `rate` bytes a second. Raises ConnectionError."""
+
+    def take_lost(self) -> bool:
+        """Whether the viewer has asked for a picture that needs none before it, since the last time."""
 
     async def ends(self) -> None:
         """Wait until it is no good any more."""
@@ -94,6 +105,7 @@ class Transport:
         self._urgent, self._paced = Outbox(self._carry), Outbox(self._carry_paced, self._pacer)
         self._ears = Ears()
         self._kept = Kept()
+        self._again = Again()
         self._tasks = Tasks()
         self._channel: Datagrams | None = None
         self._talk: asyncio.Task[None] | None = None
@@ -127,17 +139,45 @@ class Transport:
         if self._channel:
             self._channel.widen(window.in_flight, 0.0 if window.queues else window.pace)
 
+    @property
+    def has_track(self) -> bool:
+        """Whether a film may go by a track now: as `wire.picture`, which is dropped where there is none."""
+        return self._channel is not None and self._channel.has_track
+
+    def take_lost(self) -> bool:
+        """Whether the viewer has asked for a picture that needs none before it, since the last time."""
+        return self._channel is not None and self._channel.take_lost()
+
+    def missed(self, share: int) -> None:
+        """Take that the viewer missed this share of the sound, in 255ths."""
+        self._again.missed(share, time.monotonic())
+
     async def _carry(self, message: bytes) -> None:
         channel = self._channel
         if message[0] in _QUICK and channel and channel.usable:
             with suppress(ConnectionError):  # what it carries is old by then
-                await channel.send(QUICK, message)
+                await self._carry_quick(channel, message)
             return
         await self._carrier.send(message)
         if message[0] == wire.HELLO and self._datagrams:
             await self._carrier.send(wire.signal(INVITED))
 
+    async def _show(self, timestamp: int, picture: bytes) -> None:
+        """What is not seen of a film is replaced by what follows it, whether it is the next picture or its end."""
+        if self._channel and self._channel.has_track:
+            with suppress(ConnectionError):
+                await self._channel.show(timestamp, picture, self._pacer.rate)
+
+    async def _carry_quick(self, channel: Datagrams, message: bytes) -> None:
+        if message[0] == wire.SOUND:
+            await channel.send(QUICK, self._again.message(message, time.monotonic()), once=True)
+        else:
+            await channel.send(QUICK, message)
+
     async def _carry_paced(self, message: bytes) -> None:
+        if message[0] == wire.PICTURE:
+            await self._show(*wire.read_picture(message))
+            return
         if message[0] not in _FRAMES:
             await self._carrier.send(message)
             return
@@ -198,6 +238,9 @@ class Transport:
             if not self._ears.hint(message) and self._channel:
                 self._channel.give_up()  # an ack that is not heard would hold up all frames; the viewer says it again when the channel ends
 
+        elif message[:1] == _SPOKEN:
+            self._ears.hint(message)  # or nobody hears it
+
     def signalled(self, text: str) -> None:
         """Take a viewer's offer, or that its channel has ended. Raises BadMessage."""
         offer = read_offer(text)
@@ -208,7 +251,7 @@ class Transport:
             self._offered_at = now
             self._talk = self._tasks.start(self._converse(offer, self._datagrams(self._take), self._talk), name="channel to a viewer")
 
-    async def _converse(self, offer: Peer, channel: Datagrams, before: asyncio.Task[None] | None) -> None:
+    async def _converse(self, offer: Offer, channel: Datagrams, before: asyncio.Task[None] | None) -> None:
         """Open a channel, and watch it until it is no good."""
         if before:
             await asyncio.wait([before])
@@ -222,7 +265,7 @@ class Transport:
                 await self._fall_back()
         await self._urgent.send(wire.signal(ENDED))
 
-    async def _use(self, offer: Peer, channel: Datagrams) -> None:
+    async def _use(self, offer: Offer, channel: Datagrams) -> None:
         async with channel:
             await self._urgent.send(wire.signal(ANSWERED, channel.introduction))
             await channel.open(offer)

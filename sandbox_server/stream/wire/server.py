@@ -1,7 +1,7 @@
 """What the server says: each of these makes one message."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sandbox_server.stream.wire.clips import packed
 
@@ -12,10 +12,11 @@ DRIVES = 2
 """Another: they count now."""
 HIDDEN = 4
 """Another: a person is private, and this viewer is shown nothing until that ends."""
+MAY_SPEAK = 8
+"""Another: the desktop has a microphone, which hears this viewer while it drives."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
-CLIP = 12
-ACTED = 15
+CLIP, SOUNDS, PICTURE, ACTED = range(12, 16)
 LAST = 1
 """Flag of the part that ends a frame."""
 
@@ -65,6 +66,11 @@ def sound(number: int, packet: bytes) -> bytes:
     return struct.pack("<BI", SOUND, number) + packet
 
 
+def sounds(sequence: int, first: int, packets: Sequence[bytes]) -> bytes:
+    """Packets of sound that follow each other, from the one with the number `first`; `sequence` counts these messages to a viewer."""
+    return struct.pack("<BHI", SOUNDS, sequence, first) + b"".join(struct.pack("<H", len(packet)) + packet for packet in packets)
+
+
 def clip(forms: Mapping[str, bytes]) -> bytes:
     """What was copied on the desktop, where it is more than a text: see `clips`."""
     return bytes([CLIP]) + packed(forms)
@@ -73,6 +79,16 @@ def clip(forms: Mapping[str, bytes]) -> bytes:
 def acted(what: int, times: int, at: tuple[int, int], more: bytes) -> bytes:
     """Something was done there: see `stream.acts`. `more` is UTF-8 of a hotkey, or the places of a drag as pairs of `u16`."""
     return struct.pack("<BBBHH", ACTED, what, times, *at) + more
+
+
+def picture(timestamp: int, packed: bytes) -> bytes:
+    """The next picture of a film that goes by a track: no WebSocket carries it, it leaves as RTP."""
+    return struct.pack("<BI", PICTURE, timestamp) + packed
+
+
+def read_picture(message: bytes) -> tuple[int, bytes]:
+    """The timestamp and the picture of what `picture` made."""
+    return int.from_bytes(message[1:5], "little"), message[5:]
 
 
 def desktop(*, running: bool) -> bytes:

@@ -5,13 +5,16 @@ import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
 import { Speaker, speaks } from "./speaker.js";
 import { Peer } from "./peer.js";
+import { Video } from "./video.js";
+import { Voice, listens } from "./voice.js";
 import { say } from "./wire.js";
 
 const STYLE = `
   :host { display: block; position: relative; overflow: hidden; background: #101316; outline: none }
   .screen { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%); touch-action: pinch-zoom; user-select: none; -webkit-user-select: none; -webkit-touch-callout: none }
   canvas { position: absolute; inset: 0; width: 100%; height: 100% }
-  img { position: absolute; pointer-events: none }
+  img, video { position: absolute; pointer-events: none }
+  video { object-fit: fill }
   textarea { position: absolute; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; border: 0; padding: 0; resize: none }
   .cover { position: absolute; inset: 0; display: grid; place-items: center; background: #262a30; color: #ebeef2; font: 600 1.1rem/1.5 system-ui }
   .cover[hidden] { display: none }
@@ -26,7 +29,7 @@ const SETTLED_MS = 300;
 const ADDRESS = "/stream/socket";
 
 export class TandemView extends HTMLElement {
-  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound", "resize"];
+  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound", "microphone", "resize"];
   /** @type {Worker | undefined} */
   #worker;
   /** @type {Peer | undefined} */
@@ -41,6 +44,11 @@ export class TandemView extends HTMLElement {
   #map;
   /** @type {Speaker | undefined} */
   #speaker;
+  #microphone = false;
+  /** Packets of speech that were said, for who wants to know that there is some. */
+  spoken = 0;
+  /** @type {Voice | undefined} */
+  #voice;
   #asking = 0;
   /** @type {Acts} */
   #acts;
@@ -60,7 +68,8 @@ export class TandemView extends HTMLElement {
     this.pointer = document.createElement("img");
     this.pointer.alt = "";
     this.pointer.hidden = true;
-    this.screen.append(this.canvas, this.field);
+    this.video = new Video((seen) => this.#worker?.postMessage(seen));
+    this.screen.append(this.canvas, this.video.element, this.field);
     this.#acts = new Acts(this.screen, () => this.#size);
     this.screen.append(this.pointer);
     this.cover = document.createElement("div");
@@ -77,7 +86,7 @@ export class TandemView extends HTMLElement {
     address.protocol = address.protocol.replace("http", "ws");
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#heard(data);
-    this.#peer = new Peer(this.#worker);
+    this.#peer = new Peer(this.#worker, (film) => this.video.attach(film));
     const canvas = this.canvas.transferControlToOffscreen();
     this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
     this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
@@ -99,6 +108,8 @@ export class TandemView extends HTMLElement {
     this.#worker = undefined;
     this.#speaker?.close();
     this.#speaker = undefined;
+    this.#voice?.close();
+    this.#voice = undefined;
     this.resized?.disconnect();
     document.removeEventListener("visibilitychange", this.#seen);
     this.canvas.replaceWith((this.canvas = document.createElement("canvas")));
@@ -108,6 +119,7 @@ export class TandemView extends HTMLElement {
   attributeChangedCallback(name) {
     if (name === "watch" || name === "trackpad") this.#allow();
     else if (name === "sound") this.#hear();
+    else if (name === "microphone") this.#speak();
     else if (name === "resize") this.#ask();
     else if (name === "statistics") this.shown.hidden = !this.hasAttribute("statistics");
     else this.#showMap();
@@ -165,7 +177,9 @@ export class TandemView extends HTMLElement {
         if (message.driving !== this.#driving) this.#ask();
         this.#driving = message.driving;
         this.cover.hidden = !message.hidden;
+        this.#microphone = message.microphone && listens();
         this.#allow();
+        this.#speak();
         break;
       case "cursor":
         return this.#point(message);
@@ -182,6 +196,8 @@ export class TandemView extends HTMLElement {
         return this.#copied(message.forms);
       case "peer":
         return this.#beside(message);
+      case "track":
+        return message.do === "place" ? this.video.place(message) : this.video.end();
       case "map":
         return this.#map?.show(message.rects);
       case "statistics":
@@ -206,9 +222,9 @@ export class TandemView extends HTMLElement {
     this.#input.enabled = this.control;
   }
 
-  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer}} asked of the page, which alone has connections */
-  #beside({ do: what, text, lane, message }) {
-    if (what === "open") this.hasAttribute("websocket") || this.#peer?.open();
+  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer, track: boolean}} asked of the page, which alone has connections */
+  #beside({ do: what, text, lane, message, track }) {
+    if (what === "open") this.hasAttribute("websocket") || this.#peer?.open(track);
     else if (what === "answer") this.#peer?.answer(text);
     else if (what === "send") this.#peer?.send(lane, message);
     else this.#peer?.close();
@@ -221,6 +237,7 @@ export class TandemView extends HTMLElement {
     this.screen.style.width = `${width * scale}px`;
     this.screen.style.height = `${height * scale}px`;
     this.#map?.resize(this.#size);
+    this.video.resize(this.#size);
   }
 
   /** Have the desktop's screen follow this element's size, a little after that has changed; only who drives is heard. */
@@ -265,9 +282,42 @@ export class TandemView extends HTMLElement {
     this.#send(say.listens(on));
   }
 
+  /** Whether the desktop has a microphone that can hear this viewer, while it drives. */
+  get microphone() {
+    return this.#microphone && this.control;
+  }
+
+  /** Let the desktop's microphone hear the person, or do not. */
+  async #speak() {
+    const on = this.hasAttribute("microphone") && this.microphone;
+    if (!on) {
+      this.#voice?.close();
+      this.#voice = undefined;
+    } else if (!this.#voice) await this.#listen();
+    if (this.#voice) this.#voice.muted = !this.#driving;
+  }
+
+  async #listen() {
+    const voice = (this.#voice = new Voice((number, packet) => {
+      this.spoken++;
+      this.#worker?.postMessage({ kind: "say", message: say.spoken(number, packet) });
+    }));
+    try {
+      await voice.start();
+    } catch (error) {
+      this.removeAttribute("microphone");
+      this.dispatchEvent(new CustomEvent("microphone", { detail: { reason: String(error) } }));
+    }
+  }
+
   /** Packets of sound that were heard since it is on. */
   get heard() {
     return this.#speaker?.heard ?? 0;
+  }
+
+  /** Pictures of films that were seen as video, where there is no WebCodecs. */
+  get filmed() {
+    return this.video.count;
   }
 
   /** @param {Record<string, Uint8Array<ArrayBuffer>>} forms more than a text */

@@ -5,8 +5,11 @@ export const MAY_ACT = 1;
 export const DRIVES = 2;
 /** Another: a person is private, and nothing is shown until that ends. */
 export const HIDDEN = 4;
+/** Another: the desktop has a microphone, which hears this viewer while it drives. */
+export const MAY_SPEAK = 8;
 const LAST = 1;
 const KEY_FRAME = 1;
+const TRACKED = 2;
 /** What an act is that no button did. */
 export const DRAGGED = 16;
 export const KEYS = 17;
@@ -18,6 +21,7 @@ export const TYPED = 18;
  *   | {kind: "moves", moves: DataView}
  *   | {kind: "jpeg", area: Area, body: Uint8Array}
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
+ *   | {kind: "tracked", number: number, area: Area, timestamp: number}
  *   | {kind: "film ends", number: number}
  *   | {kind: "keep" | "kept", tiles: DataView}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
@@ -30,6 +34,7 @@ export const TYPED = 18;
  *   | {kind: "clipboard", text: string}
  *   | {kind: "desktop", running: boolean}
  *   | {kind: "sound", number: number, packet: Uint8Array}
+ *   | {kind: "sounds", sequence: number, first: number, packets: Uint8Array[]}
  *   | {kind: "clip", forms: Record<string, Uint8Array>}
  *   | {kind: "signal", what: number, text: string}
  *   | {kind: "acted", what: number, times: number, x: number, y: number, keys: string, path: {x: number, y: number}[]}} Message
@@ -100,7 +105,7 @@ const MESSAGES = [
   (r) => ({ kind: "sound", number: r.u32(), packet: r.bytes(r.left) }),
   (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
   (r) => ({ kind: "clip", forms: forms(r) }),
-  undefined,
+  (r) => ({ kind: "sounds", sequence: r.u16(), first: r.u32(), packets: packets(r) }),
   undefined,
   (r) => acted(r),
 ];
@@ -110,7 +115,7 @@ const OPERATIONS = [
   (r) => ({ kind: "exact", length: r.u32(), packed: r.bytes(r.u32()) }),
   (r) => ({ kind: "moves", moves: r.part(r.u16() * 12) }),
   (r) => ({ kind: "jpeg", area: r.area(), body: r.bytes(r.u32()) }),
-  (r) => ({ kind: "film", number: r.u8(), key: (r.u8() & KEY_FRAME) !== 0, area: r.area(), body: r.bytes(r.u32()) }),
+  (r) => film(r),
   (r) => ({ kind: "film ends", number: r.u8() }),
   (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
   (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
@@ -126,6 +131,24 @@ function part(reader) {
   const operations = [];
   while (reader.left) operations.push(one(OPERATIONS, reader, "operation"));
   return { kind: "part", frame, last, operations };
+}
+
+/**
+ * @param {Reader} reader
+ * @returns {Operation}
+ */
+function film(reader) {
+  const [number, flags, area, length] = [reader.u8(), reader.u8(), reader.area(), reader.u32()];
+  if (!(flags & TRACKED)) return { kind: "film", number, key: (flags & KEY_FRAME) !== 0, area, body: reader.bytes(length) };
+  if (length !== 4) throw new BadMessage("a timestamp has four bytes");
+  return { kind: "tracked", number, area, timestamp: reader.u32() };
+}
+
+/** @param {Reader} reader */
+function packets(reader) {
+  const found = [];
+  while (reader.left) found.push(reader.bytes(reader.u16()));
+  return found;
 }
 
 /** @param {Reader} reader @returns {Message} */
@@ -218,6 +241,16 @@ function clipped(forms) {
   }
   return message.buffer;
 }
+
+/** @param {number} number @param {Uint8Array} packet */
+function spoken(number, packet) {
+  const message = new Uint8Array(5 + packet.length);
+  message[0] = 17;
+  new DataView(message.buffer).setUint32(1, number, true);
+  message.set(packet, 5);
+  return message.buffer;
+}
+
 /** @param {number} milliseconds */
 const short = (milliseconds) => Math.max(0, Math.min(65535, Math.round(milliseconds)));
 
@@ -248,6 +281,10 @@ export const say = {
   fit: (width, height) => built(19, [16, width], [16, height]),
   /** @param {boolean} listens whether it wants to hear what the desktop plays */
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
+  /** @param {number} share of the sound of the last second that did not come, in 255ths */
+  missed: (share) => built(16, [8, share]),
+  /** @param {number} number @param {Uint8Array} packet of Opus: 20 ms of speech */
+  spoken: (number, packet) => spoken(number, packet),
   /** @param {Record<string, Uint8Array>} forms for the desktop's clipboard: any of text/plain, text/html and image/png */
   clip: (forms) => clipped(forms),
   /** @param {string} text what the server needs to know to open a channel; nothing: it has ended */

@@ -5,7 +5,9 @@ import { BESIDE, Beside, SOCKET } from "./beside.js";
 import { showsFilms } from "./decoders/film.js";
 import { Order } from "./order.js";
 import { Show } from "./show.js";
-import { DRIVES, HIDDEN, MAY_ACT, VERSION, parse, say } from "./wire.js";
+import { Sounds } from "./sounds.js";
+import { Track } from "./track.js";
+import { DRIVES, HIDDEN, MAY_ACT, MAY_SPEAK, VERSION, parse, say } from "./wire.js";
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 4000;
@@ -33,6 +35,7 @@ class Engine {
   /** The latest frame of the session that is whole. */
   #frame = 0;
   #order = new Order();
+  #sounds = new Sounds();
   /** How much was said over the WebSocket. */
   #said = 0;
   /** @type {ArrayBuffer | undefined} what was said last of frames */
@@ -51,7 +54,8 @@ class Engine {
       came: (data) => this.#socket && this.#came(this.#socket, BESIDE, data),
       ended: () => this.#ended(),
     });
-    this.show = new Show(canvas);
+    this.track = new Track(tell);
+    this.show = new Show(canvas, this.track);
     this.address = address;
     this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0, datagrams: false };
     setInterval(() => this.#measure(), COUNT_MS);
@@ -59,6 +63,7 @@ class Engine {
 
   async start() {
     this.#showsFilms = await showsFilms();
+    this.beside.takesTrack = !this.#showsFilms;
     this.#connect();
   }
 
@@ -86,6 +91,7 @@ class Engine {
     const socket = new WebSocket(this.address);
     socket.binaryType = "arraybuffer";
     this.#order = new Order();
+    this.#sounds = new Sounds();
     this.#said = 0;
     this.#acknowledged = this.#began = undefined;
     socket.onopen = () => {
@@ -134,7 +140,7 @@ class Engine {
     if (message.last) this.#began = undefined;
     this.show
       .take(message)
-      .then((map) => socket === this.#socket && message.last && this.#shown(message.frame, arrived, receiving, map))
+      .then((seen) => socket === this.#socket && message.last && this.#shown(message.frame, arrived, receiving, seen))
       .catch((error) => {
         tell({ kind: "error", reason: String(error) });
         socket.close();
@@ -160,6 +166,10 @@ class Engine {
         break;
       case "signal":
         this.beside.signalled(message);
+        break;
+      case "sound":
+      case "sounds":
+        for (const one of this.#sounds.take(message)) tell({ kind: "sound", ...one });
         break;
       case "cursor":
         tell({ ...message, packed: undefined, pixels: decompress(message.packed) });
@@ -188,11 +198,12 @@ class Engine {
    * @param {number} frame
    * @param {number} arrived
    * @param {number} receiving milliseconds from its first part to its last
-   * @param {object[]} map what was sent how
+   * @param {import("./show.js").Seen} seen
    */
-  #shown(frame, arrived, receiving, map) {
+  #shown(frame, arrived, receiving, { map, tracked, age }) {
     this.#frame = frame;
-    this.#acknowledge(frame, arrived, receiving);
+    if (tracked) this.#unacknowledged += LITTLE_BYTES; // which came by the track
+    this.#acknowledge(frame, age === undefined ? arrived : performance.now() - age, receiving);
     if (!this.#shows) tell({ kind: "state", state: "connected" }); // now there is something to click on
     this.#shows = true;
     this.statistics.frames++;
@@ -223,6 +234,8 @@ class Engine {
       this.#pings.set(++this.#ping, performance.now());
       this.send(say.ping(this.#ping));
     }
+    const missed = this.#sounds.missed();
+    if (missed) this.send(say.missed(missed));
     this.statistics.datagrams = this.beside.usable;
     tell({ kind: "statistics", ...this.statistics });
     this.statistics.frames = this.statistics.bytes = 0;
@@ -237,8 +250,12 @@ onmessage = ({ data }) => {
   if (data.kind === "start") {
     engine = new Engine(data.canvas, data.address);
     engine.start();
+  } else if (data.kind === "say") {
+    engine.send(data.message);
   } else if (data.kind === "map") {
     engine.show.mapped = data.on;
+  } else if (data.kind === "pictured") {
+    engine.track.pictured(data);
   } else {
     engine.beside.heard(data);
   }
@@ -247,5 +264,5 @@ onmessage = ({ data }) => {
 /** What the bits of a viewer's rights say. @param {number} bits */
 function rights(bits) {
   const has = (/** @type {number} */ bit) => (bits & bit) !== 0;
-  return { kind: "rights", control: has(MAY_ACT), driving: has(DRIVES), hidden: has(HIDDEN) };
+  return { kind: "rights", control: has(MAY_ACT), driving: has(DRIVES), hidden: has(HIDDEN), microphone: has(MAY_SPEAK) };
 }

@@ -9,7 +9,7 @@ import pytest
 from sandbox_server.stream import wire
 from sandbox_server.stream.transport.order import Order
 from sandbox_server.stream.transport.pieces import Joiner
-from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Peer
+from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Offer
 from sandbox_server.stream.transport.transport import FRAMES, QUICK, Transport
 from sandbox_server.stream.window import Window
 
@@ -55,6 +55,7 @@ class Beside:
         self.taken = taken
         self.good = good
         self.sent: list[tuple[int, bytes]] = []
+        self.shown: list[tuple[int, bytes, float | None]] = []
         self.window = 0.0
         self.ended = asyncio.Event()
         self.opened = asyncio.Event()
@@ -69,9 +70,19 @@ class Beside:
     def usable(self) -> bool:
         return not self.ended.is_set()
 
-    async def open(self, other: Peer) -> None:
+    async def open(self, other: Offer) -> None:
         assert str(other) == OFFER
         self.opened.set()
+
+    @property
+    def has_track(self) -> bool:
+        return self.usable
+
+    async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
+        self.shown.append((timestamp, picture, rate))
+
+    def take_lost(self) -> bool:
+        return True
 
     async def ends(self) -> None:
         await self.ended.wait()
@@ -82,7 +93,8 @@ class Beside:
     def widen(self, window: float, rate: float | None) -> None:
         self.window = window
 
-    async def send(self, lane: int, message: bytes) -> None:
+    async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:
+        assert once == (lane == QUICK and message[0] == wire.SOUNDS)
         self.good -= 1
         if self.good < 0:
             await self.ended.wait()
@@ -170,6 +182,23 @@ async def send_all(transport: Transport, messages: list[bytes]) -> None:
         await transport.send(message)
 
 
+async def test_pictures_of_a_film_go_by_the_track_and_nowhere_without_it() -> None:
+    both = Both()
+    async with both.transport:
+        assert not both.transport.has_track
+        await both.transport.send(wire.picture(5, b"early"))
+        channel = await both.open()
+        assert both.transport.has_track
+        assert both.transport.take_lost()
+        await both.transport.send(wire.picture(6, b"shown"))
+        channel.ended.set()
+        await both.transport.send(wire.picture(7, b"late"))
+        await both.socket.until_sent(wire.signal(ENDED))
+        assert channel.shown == [(6, b"shown", None)]
+        assert not both.transport.take_lost()
+        assert [message for message in both.socket.sent if message[0] == wire.PICTURE] == []
+
+
 async def test_what_is_acknowledged_is_not_sent_again() -> None:
     both = Both()
     async with both.transport:
@@ -205,6 +234,24 @@ async def test_acks_that_nobody_hears_end_the_channel() -> None:
             channel.taken(QUICK, wire.said(wire.Ack(number, 0)))
         await both.socket.until_sent(wire.signal(ENDED))
         assert both.channels == [channel]
+
+
+async def test_sound_is_sent_again_over_the_channel_where_some_was_lost_and_not_over_the_socket() -> None:
+    both = Both()
+    async with both.transport:
+        await both.transport.send(wire.sound(1, b"one"))
+        both.transport.missed(255)
+        channel = await both.open()
+        for number, packet in ((2, b"two"), (3, b"three")):
+            await both.transport.send(wire.sound(number, packet))
+        channel.ended.set()
+        await both.socket.until_sent(wire.signal(ENDED))
+        await both.transport.send(wire.sound(4, b"four"))
+    assert channel.sent == [(QUICK, wire.sounds(1, 2, [b"two"])), (QUICK, wire.sounds(2, 2, [b"two", b"three"]))]
+    assert [message for message in both.socket.sent if message[0] in (wire.SOUND, wire.SOUNDS)] == [
+        wire.sound(1, b"one"),
+        wire.sound(4, b"four"),
+    ]
 
 
 async def test_offers_are_taken_now_and_then_and_the_latest_counts() -> None:
