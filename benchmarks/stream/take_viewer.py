@@ -20,6 +20,7 @@ FULL_SECONDS = 1.25 / 30
 RATE, DELAY, QUEUE = 5_000_000 / 8, 0.010, 64 * 1024
 """The link of a late viewer: bytes a second, seconds each way, and bytes that wait."""
 PIECE = 1448
+PORT = 8099
 
 
 def asked(verb: str, path: str, headers: dict[str, str], body: object = None) -> Any:
@@ -49,9 +50,9 @@ def signed_in() -> dict[str, str]:
 
 
 @asynccontextmanager
-async def viewing(headers: dict[str, str], arrived: Any = None, port: int = 8080) -> AsyncIterator[StreamClient]:
+async def viewing(headers: dict[str, str], arrived: Any = None) -> AsyncIterator[StreamClient]:
     """A viewer that has seen something."""
-    async with connect(f"ws://127.0.0.1:{port}/stream/socket", headers, arrived=arrived) as desktop:
+    async with connect("ws://127.0.0.1:8080/stream/socket", headers, arrived=arrived) as desktop:
         await desktop.until(lambda picture: picture.frame)
         yield desktop
 
@@ -133,12 +134,12 @@ class Link:
 
 async def join(rounds: int) -> dict[str, Any]:
     """How late viewers of a busy page come to the whole picture, over a link of 5 Mbit/s."""
-    headers, seconds, sizes, exact = signed_in(), [], [], []
-    server = await asyncio.start_server(Link().meet, "127.0.0.1", 8099, limit=PIECE)
+    headers, seconds, sizes, exact = signed_in() | {"Origin": f"http://127.0.0.1:{PORT}"}, [], [], []
+    server = await asyncio.start_server(Link().meet, "127.0.0.1", PORT, limit=PIECE)
     async with server:
         for _ in range(rounds):
             start = time.monotonic()
-            async with connect("ws://127.0.0.1:8099/stream/socket", headers) as desktop:
+            async with connect(f"ws://127.0.0.1:{PORT}/stream/socket", headers) as desktop:
                 await desktop.until(lambda picture: picture.done)
                 seconds.append(time.monotonic() - start)
                 sizes.append(desktop.received)
