@@ -1,11 +1,12 @@
 """What one viewer has of the screen, and what to send it next. Used on the thread of the screen's connection."""
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sandbox_server.stream.films import FilmWriter
-from sandbox_server.stream.motion import Motion
+from sandbox_server.stream.motion import MAX_FILMS, Motion
 from sandbox_server.stream.nearest import nearest_first
 from sandbox_server.stream.pixels import TILE, Area, Frame, Rect, Rects, Shadow, around, cut
 
@@ -67,7 +68,8 @@ class View:
     """One viewer's picture; `films` says whether it shows them."""
 
     def __init__(self, *, films: bool = False) -> None:
-        self.films = films
+        self.films = MAX_FILMS if films else 0
+        """How many it shows at once."""
         self._shadow = Shadow(0, 0)
         self._motion = Motion(0, 0)
         self._writers: dict[int, FilmWriter] = {}
@@ -90,6 +92,11 @@ class View:
     def restart(self) -> None:
         """The viewer has nothing."""
         self._shadow = Shadow(0, 0)
+
+    def refresh(self) -> None:
+        """The viewer cannot show its films: their next pictures have to do without those before."""
+        for writer in self._writers.values():
+            writer.refresh()
 
     def acked(self, frame: int) -> None:
         """The viewer has this frame, and all before it."""
@@ -178,7 +185,7 @@ class View:
 
     def _begun(self, frame: Frame, now: float) -> tuple[tuple[int, FilmWriter], ...]:
         """Films that begin. What is under them is not kept up to date."""
-        begun = self._motion.begin(now) if self.films else []
+        begun = self._motion.begin(now, self.films) if self.films else []
         for place in begun:
             self._shadow.forget(place.area)
             self._writers[place.number] = FilmWriter(place.area, FIRST_RATE)
@@ -197,8 +204,8 @@ class View:
         return number, writer
 
     def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
-        """End films that stand still; what is under them is then part of the areas."""
-        ended = self._motion.end(now)
+        """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas."""
+        ended = self._motion.end(now if self.films else math.inf)
         areas += [place.area for place in ended]
         for place in ended:
             del self._writers[place.number]
