@@ -22,6 +22,7 @@ from sandbox_server.stream.wire.operations import keep as keep
 from sandbox_server.stream.wire.operations import kept as kept
 from sandbox_server.stream.wire.operations import moves as moves
 from sandbox_server.stream.wire.operations import tracked as tracked
+from sandbox_server.stream.wire.server import ACTED as ACTED
 from sandbox_server.stream.wire.server import CLIP as CLIP
 from sandbox_server.stream.wire.server import CLIPBOARD as CLIPBOARD
 from sandbox_server.stream.wire.server import CURSOR as CURSOR
@@ -42,6 +43,7 @@ from sandbox_server.stream.wire.server import SIZE as SIZE
 from sandbox_server.stream.wire.server import SOUND as SOUND
 from sandbox_server.stream.wire.server import SOUNDS as SOUNDS
 from sandbox_server.stream.wire.server import VERSION as VERSION
+from sandbox_server.stream.wire.server import acted as acted
 from sandbox_server.stream.wire.server import clip as clip
 from sandbox_server.stream.wire.server import clipboard as clipboard
 from sandbox_server.stream.wire.server import cursor as cursor
@@ -66,6 +68,7 @@ from sandbox_server.stream.wire.viewer import MAX_UP as MAX_UP
 from sandbox_server.stream.wire.viewer import Ack as Ack
 from sandbox_server.stream.wire.viewer import Clip as Clip
 from sandbox_server.stream.wire.viewer import Copied as Copied
+from sandbox_server.stream.wire.viewer import Fit as Fit
 from sandbox_server.stream.wire.viewer import FromViewer as FromViewer
 from sandbox_server.stream.wire.viewer import Hello as Hello
 from sandbox_server.stream.wire.viewer import Key as Key

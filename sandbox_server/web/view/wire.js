@@ -10,6 +10,10 @@ export const MAY_SPEAK = 8;
 const LAST = 1;
 const KEY_FRAME = 1;
 const TRACKED = 2;
+/** What an act is that no button did. */
+export const DRAGGED = 16;
+export const KEYS = 17;
+export const TYPED = 18;
 
 /**
  * @typedef {{x: number, y: number, width: number, height: number}} Area in pixels
@@ -32,7 +36,8 @@ const TRACKED = 2;
  *   | {kind: "sound", number: number, packet: Uint8Array}
  *   | {kind: "sounds", sequence: number, first: number, packets: Uint8Array[]}
  *   | {kind: "clip", forms: Record<string, Uint8Array>}
- *   | {kind: "signal", what: number, text: string}} Message
+ *   | {kind: "signal", what: number, text: string}
+ *   | {kind: "acted", what: number, times: number, x: number, y: number, keys: string, path: {x: number, y: number}[]}} Message
  */
 
 /** What arrived is no message. */
@@ -101,6 +106,8 @@ const MESSAGES = [
   (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
   (r) => ({ kind: "clip", forms: forms(r) }),
   (r) => ({ kind: "sounds", sequence: r.u16(), first: r.u32(), packets: packets(r) }),
+  undefined,
+  (r) => acted(r),
 ];
 
 /** @type {((reader: Reader) => Operation)[]} by number, from 1 */
@@ -142,6 +149,15 @@ function packets(reader) {
   const found = [];
   while (reader.left) found.push(reader.bytes(reader.u16()));
   return found;
+}
+
+/** @param {Reader} reader @returns {Message} */
+function acted(reader) {
+  const [what, times, x, y] = [reader.u8(), reader.u8(), reader.u16(), reader.u16()];
+  const path = [];
+  while (what === DRAGGED && reader.left) path.push({ x: reader.u16(), y: reader.u16() });
+  const keys = new TextDecoder("utf-8", { fatal: true }).decode(reader.bytes(what === KEYS ? reader.left : 0));
+  return { kind: "acted", what, times, x, y, keys, path };
 }
 
 /** @param {Reader} reader */
@@ -261,6 +277,8 @@ export const say = {
   whole: () => built(10),
   /** @param {number} session of another connection @param {number} frame the latest that was whole then */
   resume: (session, frame) => built(14, [32, session], [32, frame]),
+  /** @param {number} width @param {number} height in pixels, which the desktop's screen shall have */
+  fit: (width, height) => built(19, [16, width], [16, height]),
   /** @param {boolean} listens whether it wants to hear what the desktop plays */
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
   /** @param {number} share of the sound of the last second that did not come, in 255ths */
