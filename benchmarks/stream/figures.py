@@ -27,7 +27,7 @@ BARS = {
     "cores, nobody watching": 0.01,
     "take ms": 150.0,
 }
-"""Figures that do not depend on a peer alone: what is late is to be no more than the best peer's, either. A still screen costs pings alone."""
+"""Fixed bars; what is late is to be no more than the best peer's, either. A still screen costs pings alone."""
 AS_NOVNC = {"click ms, normal": 35.0}
 """Figures whose bar is what noVNC has over TigerVNC: without it, this."""
 LEAST = {
