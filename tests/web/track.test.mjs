@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { answerTo, videoOf } from "../../sandbox_server/web/view/peer.js";
-import { PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/view/track.js";
+import { MOST_UNSEEN, PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/view/track.js";
 import { parse } from "../../sandbox_server/web/view/wire.js";
 
 const AREA = { x: 64, y: 32, width: 320, height: 256 };
@@ -19,7 +19,7 @@ const ANSWER = "name password FI:NG desktop.example 8443";
 function tracked() {
   /** @type {any[]} */
   const told = [];
-  return { told, track: new Track((message) => told.push(message)) };
+  return { told, track: new Track((message) => told.push(message), () => told.push("failed")) };
 }
 
 test("an operation of a film that is tracked says where, and when", () => {
@@ -57,6 +57,21 @@ test("a picture that never comes holds nothing up for ever", async (t) => {
   const seen = track.place({ number: 0, area: AREA, timestamp: 1 });
   t.mock.timers.tick(PATIENCE_MS);
   assert.equal(await seen, undefined);
+});
+
+test("a browser that shows nothing of a track is asked to take none", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { told, track } = tracked();
+  const waits = (/** @type {number} */ count) => {
+    for (let number = 0; number < count; number++) track.place({ number: 0, area: AREA, timestamp: number });
+    t.mock.timers.tick(PATIENCE_MS);
+  };
+  waits(MOST_UNSEEN - 1);
+  track.pictured({ timestamp: undefined, age: undefined });
+  waits(MOST_UNSEEN - 1);
+  assert.equal(told.length, 1);
+  waits(1);
+  assert.deepEqual(told.slice(1), ["failed"]);
 });
 
 test("a film's end hides what shows it, unless another has begun", () => {
