@@ -22,6 +22,10 @@ _RECT_BYTES = 4 * 256 * 256 + 1024
 _MAX_RECTS = 8192
 _MAX_MOVES = 256
 _MAX_HOT = 16
+_CELL = 8
+"""Side of the cells in which what lies over a film is looked for, in pixels."""
+MAX_OVER = 128
+"""Rects that lie over one film."""
 KEPT = 4096
 """Tiles that a viewer keeps, at 4 KiB each."""
 
@@ -95,6 +99,8 @@ def _native() -> ctypes.CDLL:
         ctypes.c_int,
         *[ctypes.c_void_p] * 2,
     )
+    found.cell_size.restype = ctypes.c_size_t
+    found.find_over.argtypes = (*[ctypes.c_void_p] * 6, ctypes.c_uint32, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
     found.to_yuv.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return found
 
@@ -232,6 +238,34 @@ def to_yuv(frame: Frame, area: Area, planes: Sequence[int], strides: Sequence[in
     """Write an area of even size into the planes Y, U and V, given by address and bytes a row, with a quarter of the colour (BT.709)."""
     rows, addresses = (ctypes.c_int * 3)(*strides), (ctypes.c_void_p * 3)(*planes)
     _native().to_yuv(frame.address, frame.width, ctypes.byref(Rect(*area)), addresses, rows)
+
+
+class Stood:
+    """What of an area, in which a film plays, stands still, and so lies over the film."""
+
+    def __init__(self, area: Area) -> None:
+        self.area = area
+        pixels, cells = area[2] * area[3], -(-area[2] // _CELL) * -(-area[3] // _CELL)
+        self._last = (ctypes.c_uint32 * pixels)()
+        self._since = (ctypes.c_uint32 * pixels)()
+        self._cells = (ctypes.c_uint8 * (cells * _native().cell_size()))()
+        self._mask = (ctypes.c_uint8 * cells)()
+        self._looks = 0
+        self.over: list[Area] = []
+        """What lies over the film, as of the latest look: at most MAX_OVER areas."""
+
+    def look(self, frame: Frame, budget: int) -> bool:
+        """Look at the next picture: whether anything of the film itself has changed. At most `budget` pixels more lie over it then."""
+        found, moved, film = (Rect * MAX_OVER)(), ctypes.c_int(), Rect(*self.area)
+        both = _Pictures(frame.address, None, frame.width, frame.width, frame.height)
+        memory = self._last, self._since, self._cells, self._mask
+        count = _native().find_over(
+            ctypes.byref(both), ctypes.byref(film), *memory, self._looks + 1, budget, found, MAX_OVER, ctypes.byref(moved)
+        )
+        if count >= 0:
+            self._looks += 1
+            self.over = [(rect.x, rect.y, rect.width, rect.height) for rect in found[:count]]
+        return bool(moved.value)
 
 
 def warm(heat: Any, columns: int, rects: Rects, by: int) -> None:

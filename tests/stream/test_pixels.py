@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from sandbox_server.stream.pixels import KEPT, TILE, Area, Canvas, Frame, Rects, Shadow, cut, rects_of
+from sandbox_server.stream.pixels import KEPT, MAX_OVER, TILE, Area, Canvas, Frame, Rects, Shadow, Stood, around, cut, rects_of
 from tests.stream.screens import framed, page, photograph, with_photograph
 
 SIZE = (400, 300)
@@ -146,6 +146,73 @@ def test_a_cut_has_the_pixels_of_its_rect() -> None:
     [rect] = rects_of([(13, 17, 41, 23)])
     found = Image.frombytes("RGB", (41, 23), bytes(cut(framed(image), rect)), "raw", "BGRX", 0, 1)
     assert found.tobytes() == image.crop((13, 17, 54, 40)).tobytes()
+
+
+FILM = (64, 32, 256, 192)
+
+
+def looked(stood: Stood, pictures: int, *, menu: tuple[Image.Image, tuple[int, int]] | None = None, first: int = 0) -> list[bool]:
+    """Look at so many pictures of a film, with a menu over it; whether the film moved in each."""
+    moved = []
+    for number in range(first, first + pictures):
+        image = Image.new("RGB", SIZE)
+        image.paste(photograph(FILM[2:], number), FILM[:2])
+        if menu:
+            image.paste(*menu)
+        moved.append(stood.look(framed(image), 1 << 20))
+    return moved
+
+
+def test_a_menu_over_a_film_is_found_to_the_pixel_and_is_gone_when_it_closes() -> None:
+    stood, menu = Stood(FILM), page((123, 77))
+    assert all(looked(stood, 6))
+    assert stood.over == []
+    assert all(looked(stood, 8, menu=(menu, (101, 83)), first=6))
+    left, top, width, height = around(stood.over)
+    assert (left, top, width, height) == (101, 83, 123, 77)
+    assert sum(area[2] * area[3] for area in stood.over) >= width * height
+    assert all(looked(stood, 1, first=14))
+    assert stood.over == []
+
+
+def test_a_line_of_a_menu_that_changes_leaves_it_over_the_film() -> None:
+    stood, menu = Stood(FILM), page((160, 96))
+    looked(stood, 20, menu=(menu, (96, 64)))
+    before = stood.over
+    assert around(before) == (96, 64, 160, 96)
+    ImageDraw.Draw(menu).rectangle((0, 32, 159, 47), fill="navy")
+    looked(stood, 1, menu=(menu, (96, 64)), first=20)
+    assert stood.over == before
+
+
+def test_where_only_what_lies_over_a_film_changes_the_film_shows_no_other_picture() -> None:
+    stood, image = Stood(FILM), Image.new("RGB", SIZE)
+    looked(stood, 20, menu=(page((160, 96)), (96, 64)))
+    image.paste(photograph(FILM[2:], 19), FILM[:2])
+    image.paste(page((160, 96)), (96, 64))
+    assert not stood.look(framed(image), 0)
+    ImageDraw.Draw(image).rectangle((100, 70, 140, 80), fill="navy")
+    assert not stood.look(framed(image), 0)
+    assert stood.over
+
+
+def test_a_part_of_a_film_that_stands_still_now_and_then_is_soon_taken_for_the_film() -> None:
+    stood, opened = Stood(FILM), 0
+    flat = Image.new("RGB", (64, 64), "black")
+    for number in range(0, 240, 6):
+        looked(stood, 5, menu=(flat, (128, 96)), first=number)
+        opened += bool(stood.over)
+        looked(stood, 1, first=number + 5)
+    assert 0 < opened < 6
+
+
+def test_no_more_lies_over_a_film_at_once_than_may_be_sent() -> None:
+    stood, image = Stood(FILM), page(SIZE)
+    for number in range(12):
+        image.putpixel((FILM[0], FILM[1]), (number, 0, 0))
+        before = sum(width * height for _, _, width, height in stood.over)
+        stood.look(framed(image), 4096)
+        assert sum(width * height for _, _, width, height in stood.over) <= before + 4096 + MAX_OVER * 8 * 8 * 4
 
 
 @settings(deadline=None, database=None, max_examples=60)

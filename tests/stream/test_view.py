@@ -1,8 +1,17 @@
 """What a viewer is sent: all that it lacks, photographs at first only nearly, and exactly once they are still."""
 
-from PIL import Image
+import random
+from collections.abc import Sequence
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageChops, ImageDraw, ImageStat
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.nearest import BAND_ROWS
+from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.pixels import Canvas, around
 from sandbox_server.stream.view import MAX_AREAS, REPAY_SECONDS, Areas, Plan, View
 from tests.stream.screens import framed, page, photograph, with_photograph
@@ -193,3 +202,92 @@ def test_who_shows_no_films_is_sent_none() -> None:
     for number in range(40):
         view.drawn([(64, 64, 256, 192)])
         assert not view.plan(framed(photograph((640, 480), number)), number / 30).films
+
+
+class Playing:
+    """A film of photographs on a page, and a viewer that is shown it by messages; a picture every 30th of a second."""
+
+    size = (640, 480)
+    area = (64, 64, 384, 288)
+
+    def __init__(self) -> None:
+        self.view, self.picture, self.now, self.number = View(films=True), ViewerPicture(), 1.0, 0
+        self.picture.take(wire.hello(1, 0, *self.size))
+
+    async def show(self, *over: tuple[Image.Image, tuple[int, int]]) -> Image.Image:
+        """Show the next picture with something over it; what is on the screen then."""
+        self.number += 1
+        image = page(self.size)
+        image.paste(photograph(self.area[2:], self.number), self.area[:2])
+        return await self.take(image, over)
+
+    async def take(self, image: Image.Image, over: Sequence[tuple[Image.Image, tuple[int, int]]] = ()) -> Image.Image:
+        for one in over:
+            image.paste(*one)
+        self.view.drawn([self.area])
+        await self.send(image)
+        self.now += 1 / 30
+        return image
+
+    async def send(self, image: Image.Image) -> None:
+        plan = self.view.plan(framed(image), self.now)
+        async with Encoders() as encoders:
+            async for message in encoders.messages(plan, 4_000_000):
+                self.picture.take(message)
+        self.view.sent(plan.frame or self.view._frame)
+
+    async def begin(self) -> None:
+        while "film" not in self.picture.counts.operations:
+            await self.show()
+
+    async def rest(self, image: Image.Image) -> None:
+        """Let time pass while nothing is drawn, until nothing is due."""
+        while self.view.due_at is not None:
+            self.now = max(self.now, self.view.due_at)
+            await self.send(image)
+
+
+def same(one: Image.Image, other: Image.Image, at: tuple[int, int], size: tuple[int, int]) -> bool:
+    box = (*at, at[0] + size[0], at[1] + size[1])
+    return one.crop(box).tobytes() == other.crop(box).tobytes()
+
+
+@pytest.mark.anyio
+async def test_a_menu_over_a_film_is_exact_while_the_film_plays_and_gone_when_it_closes() -> None:
+    playing, menu, at = Playing(), page((203, 131), seed=3), (101, 83)
+    await playing.begin()
+    for _ in range(10):
+        screen = await playing.show((menu, at))
+    assert same(playing.picture.image(), screen, at, menu.size)
+    ImageDraw.Draw(menu).rectangle((0, 48, 202, 63), fill="navy")
+    for _ in range(3):
+        screen = await playing.show((menu, at))
+        assert same(playing.picture.image(), screen, at, menu.size), "a line of it changes"
+    screen = await playing.show()
+    seen, box = playing.picture.image(), (*at, at[0] + menu.width, at[1] + menu.height)
+    assert ImageStat.Stat(ImageChops.difference(seen.crop(box), screen.crop(box))).mean[1] < 25
+    assert ImageStat.Stat(ImageChops.difference(seen.crop(box), menu)).mean[1] > 50
+    await playing.rest(screen)
+    assert playing.picture.image().tobytes() == screen.tobytes()
+
+
+@pytest.mark.anyio
+@settings(deadline=None, database=None, max_examples=6)
+@given(st.integers(0, 2**32))
+async def test_whatever_opens_over_a_film_and_closes_the_still_screen_is_seen_bit_for_bit(seed: int) -> None:
+    chance, playing = random.Random(seed), Playing()
+    await playing.begin()
+    over: list[tuple[Image.Image, tuple[int, int]]] = []
+    for _ in range(24):
+        if chance.random() < 0.2:
+            size = (chance.randint(2, 250), chance.randint(2, 250))
+            image = chance.choice([page, photograph])(size)
+            over.append((image, (chance.randint(0, 400), chance.randint(0, 300))))
+        elif over and chance.random() < 0.1:
+            over.pop()
+        screen = await playing.show(*over)
+    await playing.rest(screen)
+    playing.view.drawn([(0, 0, *playing.size)])  # what was drawn beside the film
+    await playing.send(screen)
+    await playing.rest(screen)
+    assert playing.picture.image().tobytes() == screen.tobytes()

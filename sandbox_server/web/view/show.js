@@ -23,6 +23,8 @@ export class Show {
   #coming = new Map();
   /** @type {Map<number, Film>} those that are seen */
   #films = new Map();
+  /** @type {Map<number, Area[]>} where the picture lies over a film */
+  #over = new Map();
   #rhythm = new Rhythm();
   #acted = -ACTING_MS;
   /** @type {Promise<unknown>} */
@@ -125,6 +127,11 @@ export class Show {
         break;
       case "film ends":
         this.#endFilm(operation.number);
+        this.#over.delete(operation.number);
+        break;
+      case "over":
+        this.#picture.check(operation.areas);
+        this.#over.set(operation.number, operation.areas);
     }
   }
 
@@ -148,6 +155,7 @@ export class Show {
 
   #endFilms() {
     for (const number of [...this.#films.keys()]) this.#endFilm(number);
+    this.#over.clear();
   }
 
   /**
@@ -160,10 +168,16 @@ export class Show {
 
   #draw() {
     const changed = this.#picture.take();
-    for (const { x, y, width, height } of changed.length > MAX_CHANGED ? [around(changed)] : changed) {
-      this.context.putImageData(this.#image, 0, 0, x, y, width, height);
+    this.#drawPicture(changed.length > MAX_CHANGED ? [around(changed)] : changed);
+    for (const [number, film] of this.#films) {
+      film.draw(this.context);
+      this.#drawPicture(this.#over.get(number) ?? []);
     }
-    for (const film of this.#films.values()) film.draw(this.context);
+  }
+
+  /** @param {Area[]} areas */
+  #drawPicture(areas) {
+    for (const { x, y, width, height } of areas) this.context.putImageData(this.#image, 0, 0, x, y, width, height);
   }
 }
 

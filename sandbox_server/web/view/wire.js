@@ -7,6 +7,7 @@ export const DRIVES = 2;
 export const HIDDEN = 4;
 const LAST = 1;
 const KEY_FRAME = 1;
+const MOST_OVER = 256;
 
 /**
  * @typedef {{x: number, y: number, width: number, height: number}} Area in pixels
@@ -15,7 +16,8 @@ const KEY_FRAME = 1;
  *   | {kind: "jpeg", area: Area, body: Uint8Array}
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
  *   | {kind: "film ends", number: number}
- *   | {kind: "keep" | "kept", tiles: DataView}} Operation
+ *   | {kind: "keep" | "kept", tiles: DataView}
+ *   | {kind: "over", number: number, areas: Area[]}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
  *   | {kind: "size", width: number, height: number}
  *   | {kind: "part", frame: number, last: boolean, operations: Operation[]}
@@ -106,6 +108,7 @@ const OPERATIONS = [
   (r) => ({ kind: "film ends", number: r.u8() }),
   (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
   (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
+  (r) => ({ kind: "over", number: r.u8(), areas: areas(r) }),
 ];
 
 /**
@@ -118,6 +121,13 @@ function part(reader) {
   const operations = [];
   while (reader.left) operations.push(one(OPERATIONS, reader, "operation"));
   return { kind: "part", frame, last, operations };
+}
+
+/** @param {Reader} reader */
+function areas(reader) {
+  const count = reader.u16();
+  if (count > MOST_OVER) throw new BadMessage("so many rects do not lie over a film");
+  return Array.from({ length: count }, () => reader.area());
 }
 
 /** @param {Reader} reader */
