@@ -101,6 +101,7 @@ def _native() -> ctypes.CDLL:
     )
     found.cell_size.restype = ctypes.c_size_t
     found.find_over.argtypes = (*[ctypes.c_void_p] * 6, ctypes.c_uint32, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    found.halve.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     found.to_yuv.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return found
 
@@ -232,6 +233,12 @@ def cut(frame: Frame, rect: Rect) -> bytearray:
     out = bytearray(rect.width * rect.height * 4)
     _native().cut(frame.address, frame.width, ctypes.byref(rect), (ctypes.c_uint8 * len(out)).from_buffer(out))
     return out
+
+
+def halve(frame: Frame, area: Area, out: Any) -> Frame:
+    """An area at half its size, in memory that `out` has for it; what is odd of it is left out."""
+    _native().halve(frame.address, frame.width, ctypes.byref(Rect(*area)), out)
+    return Frame(ctypes.addressof(out), area[2] // 2, area[3] // 2)
 
 
 def to_yuv(frame: Frame, area: Area, planes: Sequence[int], strides: Sequence[int]) -> None:

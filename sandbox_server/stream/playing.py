@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sandbox_server.stream.films import FilmWriter
+from sandbox_server.stream.ladder import Ladder
 from sandbox_server.stream.pixels import Area, Frame, Stood
 
 FIRST_RATE = 8_000_000
@@ -14,10 +15,15 @@ type NextPicture = tuple[int, FilmWriter]
 """A film's number, and its writer, which has taken its next picture."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Film:
     writer: FilmWriter
     stood: Stood
+    ladder: Ladder
+    due: float = 0.0
+    """When its next picture may be taken."""
+    waits: bool = False
+    """Whether the screen was drawn on there before that."""
 
 
 class Playing:
@@ -27,11 +33,28 @@ class Playing:
         self._films: dict[int, _Film] = {}
         self._told: dict[int, list[Area]] = {}
 
-    def begin(self, number: int, area: Area, frame: Frame) -> NextPicture:
-        """Begin a film, anew if there is one of that number."""
-        self._films[number] = _Film(FilmWriter(area, FIRST_RATE), Stood(area))
+    def begin(self, number: int, area: Area, frame: Frame, now: float) -> NextPicture:
+        """Begin a film, anew if there is one of that number: on the same step of the ladder then."""
+        before = self._films.get(number)
+        ladder, rate = (before.ladder, before.writer.rate) if before else (Ladder(), FIRST_RATE)
+        self._films[number] = _Film(FilmWriter(area, rate, ladder.step.scale), Stood(area), ladder)
         self.has_moved(number, frame)
-        return self.next(number, frame)
+        return self.next(number, frame, now)
+
+    def is_due(self, number: int, now: float) -> bool:
+        """Whether the next picture of a film may be taken now, where it was drawn; if not, it waits until then."""
+        film = self._films[number]
+        film.waits = now < film.due
+        return not film.waits
+
+    def waits(self, number: int) -> bool:
+        """Whether the next picture of a film waits until it is due."""
+        return self._films[number].waits
+
+    @property
+    def due_at(self) -> float | None:
+        """When the next picture that waits is due."""
+        return min((film.due for film in self._films.values() if film.waits), default=None)
 
     def has_moved(self, number: int, frame: Frame) -> bool:
         """Look at a film: whether it shows another picture, apart from what lies over it."""
@@ -41,11 +64,17 @@ class Playing:
         """What lies over a film, as of the latest look."""
         return self._films[number].stood.over
 
-    def next(self, number: int, frame: Frame) -> NextPicture:
+    def next(self, number: int, frame: Frame, now: float) -> NextPicture:
         """Take the next picture of a film."""
-        writer = self._films[number].writer
-        writer.take(frame)
-        return number, writer
+        film = self._films[number]
+        if film.writer.quantiser is not None:
+            film.ladder.learn(film.writer.quantiser, now)
+        step = film.ladder.step
+        if step.scale != film.writer.scale:
+            film.writer = FilmWriter(film.writer.area, film.writer.rate, step.scale)
+        film.due = (film.due if now - film.due < step.seconds else now) + step.seconds
+        film.writer.take(frame)
+        return number, film.writer
 
     def is_of(self, picture: NextPicture) -> bool:
         """Whether it is a picture of a film that plays now, and not of one that has begun anew."""

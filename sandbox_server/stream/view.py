@@ -115,9 +115,9 @@ class View:
 
     @property
     def due_at(self) -> float | None:
-        """When there is something to do although nothing is drawn: to repay what is only like the screen, or to end a film."""
+        """When there is something to do although nothing is drawn: to repay what is only like the screen, to end a film, or its next picture."""
         repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
-        return min((due for due in (repay, self._motion.ends_at) if due is not None), default=None)
+        return min((due for due in (repay, self._motion.ends_at, self._playing.due_at) if due is not None), default=None)
 
     def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0)) -> Plan:
         """What the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now.
@@ -141,7 +141,7 @@ class View:
         touched = self._look_at_films(frame, areas, now)
         ended = self._end_films(now, areas)
         touched = {place: has_moved for place, has_moved in touched.items() if place.number not in ended}
-        films = tuple(self._playing.next(place.number, frame) for place, has_moved in touched.items() if has_moved)
+        films = tuple(self._playing.next(place.number, frame, now) for place, has_moved in touched.items() if has_moved)
         self._looked += areas
         areas = self._motion.beside(areas)
         moved = [self._shadow.moves(frame, area) for area in areas]
@@ -171,7 +171,13 @@ class View:
 
     def _look_at_films(self, frame: Frame, areas: list[Area], now: float) -> dict[Place, bool]:
         """The films where it was drawn, and whether they show another picture."""
-        touched = {place: self._playing.has_moved(place.number, frame) for place in self._motion.touched(areas)}
+        drawn = self._motion.touched(areas)
+        due = [
+            place
+            for place in self._motion.places
+            if (place in drawn or self._playing.waits(place.number)) and self._playing.is_due(place.number, now)
+        ]
+        touched = {place: self._playing.has_moved(place.number, frame) for place in due}
         for place, has_moved in touched.items():
             if has_moved:
                 place.moved(now)
@@ -195,7 +201,7 @@ class View:
 
     def _begun(self, frame: Frame, now: float) -> tuple[NextPicture, ...]:
         begun = self._motion.begin(now) if self.films else []
-        return tuple(self._playing.begin(place.number, place.area, frame) for place in begun)
+        return tuple(self._playing.begin(place.number, place.area, frame, now) for place in begun)
 
     def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
         """End films that stand still; what is under them is then part of the areas, and what was not exact there is to be repaid, still."""

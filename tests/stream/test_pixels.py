@@ -1,13 +1,14 @@
 """What native code does to pixels: what is sent is put together again as it was, and no more is sent than differs."""
 
+import ctypes
 import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageDraw
+from PIL import Image, ImageChops, ImageDraw
 
-from sandbox_server.stream.pixels import KEPT, MAX_OVER, TILE, Area, Canvas, Frame, Rects, Shadow, Stood, around, cut, rects_of
+from sandbox_server.stream.pixels import KEPT, MAX_OVER, TILE, Area, Canvas, Frame, Rects, Shadow, Stood, around, cut, halve, rects_of
 from tests.stream.screens import framed, page, photograph, with_photograph
 
 SIZE = (400, 300)
@@ -139,6 +140,14 @@ def test_what_is_forgotten_is_sent_again() -> None:
     shadow.forget((64, 64, 64, 32))
     changes = shadow.changes(frame, WHOLE)
     assert together(changes.exact, changes.pictures).pixels == 64 * 32
+
+
+def test_a_picture_at_half_its_size_has_the_mean_of_each_four() -> None:
+    image, out = photograph((46, 31)), (ctypes.c_uint32 * (20 * 14))()
+    half = halve(framed(image), (3, 2, 41, 28), out)
+    found = Image.frombytes("RGB", (half.width, half.height), bytes(out), "raw", "BGRX", 0, 1)
+    wanted = image.crop((3, 2, 43, 30)).resize((20, 14), Image.Resampling.BOX)
+    assert max(ImageChops.difference(found, wanted).tobytes()) <= 1
 
 
 def test_a_cut_has_the_pixels_of_its_rect() -> None:

@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
   const Pictures *p;
   Box area;
-  uint32_t *last, *since; /* of each pixel: its colour, and the picture in which it got it */
+  uint32_t *last, *since; /* of each pixel: its colour, and the picture in which it got it; earlier, for a line of a menu that changes now and then */
   Cell *cells;
   uint8_t *mask;
   uint32_t picture;
@@ -59,7 +59,7 @@ static int note(const Film *f, Cell *cell, Box box) {
     for (int x = 0; x < width; x++) {
       size_t pixel = at + (size_t)y * stride + x;
       uint32_t colour = screen[(size_t)y * f->p->stride + x];
-      if ((colour ^ f->last[pixel]) & COLOUR) f->since[pixel] = f->picture;
+      if ((colour ^ f->last[pixel]) & COLOUR) f->since[pixel] = f->picture - (f->picture - f->since[pixel] >= CALM ? STILL_TEXT : 0);
       f->last[pixel] = colour;
     }
   cell->calm = f->picture - cell->moved >= CALM;
