@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 
 WORST = 36.0
-"""The coarsest of x264's quantisers (to 51), on average: beyond, blocks are seen, and half the size is more like the film at the same rate."""
+"""The coarsest of x264's quantisers (to 51), on average: beyond, blocks are seen, and half the size is
+more like the film at the same rate."""
 FINER_FOR_SIZE, FINER_FOR_PICTURES = 9.0, 5.0
 """So much finer than WORST it has to be to step up: about what twice the size takes, and twice the pictures."""
 LEARNED_PICTURES = 12

@@ -115,7 +115,7 @@ class View:
 
     @property
     def due_at(self) -> float | None:
-        """When there is something to do although nothing is drawn: to repay what is only like the screen, to end a film, or its next picture."""
+        """When there is something to do although nothing is drawn: to repay what is like the screen, to end a film, or its next picture."""
         repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
         return min((due for due in (repay, self._motion.ends_at, self._playing.due_at) if due is not None), default=None)
 

@@ -38,8 +38,8 @@ LEAST_SHARE = 0.6
 RISE, FALL = 1.01, 0.85
 """After each frame without a queue; after one with."""
 FULL_SHARE, PROBE_SHARE = 0.9, 0.02
-"""Where the link has been full, films take this share of what was delivered, and so much more with each second without a queue: a film that never
-fills the link would never show that it takes more."""
+"""Where the link has been full, films take this share of what was delivered, and so much more with each second without a queue: a film
+that never fills the link would never show that it takes more."""
 MOST_FRAMES = 120
 """A viewer that acknowledges nothing is not sent more frames than this, however small."""
 

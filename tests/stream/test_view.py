@@ -275,13 +275,13 @@ async def test_a_menu_over_a_film_is_exact_while_the_film_plays_and_gone_when_it
 
 
 @pytest.mark.anyio
-@settings(deadline=None, database=None, max_examples=5)
+@settings(deadline=None, database=None, max_examples=4)
 @given(st.integers(0, 2**32))
 async def test_whatever_opens_over_a_film_and_closes_the_still_screen_is_seen_bit_for_bit(seed: int) -> None:
     chance, playing = random.Random(seed), Playing()
     await playing.begin()
     over: list[tuple[Image.Image, tuple[int, int]]] = []
-    for _ in range(24):
+    for _ in range(18):
         if chance.random() < 0.2:
             size = (chance.randint(2, 200), chance.randint(2, 160))
             image = chance.choice([page, photograph])(size)
