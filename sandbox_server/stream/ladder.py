@@ -1,6 +1,6 @@
 """How a film is shown where the link takes less than it needs: first in worse quality, then smaller, then with fewer pictures a second.
 
-Sans-io; times are seconds of one clock. The encoder keeps to a rate by coarser quantisers; how coarse they have become says when to step down.
+Sans-io; times are seconds of one clock. The encoder keeps to a rate by coarser quantisers; how coarse they are says when to step down.
 """
 
 import math
