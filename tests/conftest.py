@@ -1,6 +1,7 @@
 """What every test may use: the event loop of the product, bounded waits, and a real spawner."""
 
 import faulthandler
+import gc
 import json
 import os
 import shutil
@@ -36,6 +37,16 @@ serve(sys.argv[1:], tell_who)
 # The same examples in every run, so that a change fails for what it does; `pytest --hypothesis-profile default` looks for new ones.
 hypothesis.settings.register_profile("repeatable", derandomize=True)
 hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Have what a test leaves open be an error of that test, and not of the one that the collector happens to run in.
+
+    What survives is looked at once: the next collection has only what the next test made.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -85,7 +85,7 @@ class FilmRate:
 
     def learn(self, window: "Window", now: float) -> None:
         """Look at how the latest frame fared."""
-        if window.queue <= max(QUEUE_SECONDS, window.shortest_trip / 2):
+        if not window.queues:
             self.bits = max(LEAST_BITS, min(MOST_BITS, int(self.bits * RISE), self._most(window, now)))
             return
         self._queued = now
@@ -149,6 +149,11 @@ class Window:
     def queue(self) -> float:
         """Seconds that each of the latest frames took beyond the shortest time there and back of late."""
         return min(self._latest, default=0.0) - self.shortest_trip
+
+    @property
+    def queues(self) -> bool:
+        """Whether the latest frames met a queue."""
+        return self.queue > max(QUEUE_SECONDS, self.shortest_trip / 2)
 
     @property
     def shortest_trip(self) -> float:

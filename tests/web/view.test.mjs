@@ -145,6 +145,18 @@ test("what has no rhythm is seen at once", () => {
   assert.ok(shown.every(({ held }) => held < 17));
 });
 
+test("frames that come evenly are told from those that come as a person or a program makes them", () => {
+  const isEven = (/** @type {number[]} */ times) => {
+    const rhythm = new Rhythm();
+    times.forEach((time) => rhythm.arrived(time));
+    return rhythm.even;
+  };
+  assert.ok(isEven(arrivals(20, (index) => (index % 5 ? 0 : 35), 60)));
+  assert.ok(!isEven(arrivals(20, () => 0, 5)));
+  assert.ok(!isEven(arrivals(8, () => 0, 60)));
+  assert.ok(!isEven(Array.from({ length: 60 }, (_, index) => 1000 + Math.floor(index / 6) * 400 + (index % 6) * 17)));
+});
+
 /** @param {Jitter} jitter @param {number} samples @returns {Float32Array} what is played, on the left */
 function played(jitter, samples) {
   const left = new Float32Array(samples);

@@ -106,9 +106,12 @@ class Channel:
         """Use it no more."""
         self._sctp.give_up()
 
-    def widen(self, window: float) -> None:
-        """Let so many bytes be on their way."""
-        self._sctp.widen(int(window))
+    def widen(self, window: float, rate: float | None) -> None:
+        """Let so many bytes be on their way.
+
+        `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue.
+        """
+        self._sctp.widen(int(window), rate)
 
     async def send(self, lane: int, message: bytes) -> None:
         """Send a message, and return when all of it is on its way. Raises ConnectionError if the channel fails meanwhile."""

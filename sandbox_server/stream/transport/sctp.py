@@ -2,7 +2,8 @@
 
 As it comes, it waits a second at least before it sends anew, and takes each lost packet for a queue: at 10 % loss and 30 ms there and back
 a frame of a 3 Mbit/s film takes seconds. Here it sends anew after a tenth of a second, and keeps a window that holds what the link takes;
-how much is sent is bounded by the acks of frames (`stream.window`) and spaced by the pacer, which tell a queue from a loss.
+how much is sent is bounded by the acks of frames (`stream.window`) and spaced by the pacer, which tell a queue from a loss. Where little is
+on its way, a packet is sent anew as soon as no more acks can tell of it, and small messages are sent twice while packets are lost.
 
 Its parser trusts the peer: a parameter of no length would hold it up forever, a few ranges in an ack for seconds, and parts of messages
 that never become whole would fill the memory. So packets are looked at before it gets them, and what it keeps is counted after.
@@ -16,6 +17,10 @@ from contextlib import suppress
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcsctptransport import SCTP_DATA_LAST_FRAG, SCTP_RTO_ALPHA, SCTP_RTO_BETA, WEBRTC_BINARY, Chunk, DataChunk, RTCSctpTransport
+from aiortc.utils import uint32_gt, uint32_gte
+
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.stream.transport.repeats import Repeats
 
 FIRST_RTO = 0.3
 LEAST_RTO = 0.1
@@ -25,6 +30,8 @@ SOON_BYTES = 16 * 1024
 LEAST_SOON = 0.03
 SOON = 2.0
 """So it is sent anew after so many times there and back."""
+REPEAT_SECONDS = 0.008
+"""Before a message is sent a second time: packets are often lost several in a row."""
 FIRST_WINDOW, LEAST_WINDOW, MOST_WINDOW = 64 * 1024, 24 * 1024, 512 * 1024
 """In bytes; each packet on its way is looked at for each ack, so there is a bound."""
 STREAMS = 2
@@ -56,6 +63,8 @@ class Association(RTCSctpTransport):
         self._local_partial_reliability = False
         self._inbound_streams_max = self._outbound_streams_count = STREAMS
         self._advertised_rwnd = room
+        self._repeats = Repeats()
+        self._tasks = Tasks()
         self.heard_at = 0.0
         """When a packet came last, by the monotonic clock."""
         self.began_at = 0.0
@@ -83,9 +92,13 @@ class Association(RTCSctpTransport):
     def _rto(self, seconds: float) -> None:
         """What it begins with is not heeded."""
 
-    def widen(self, window: int) -> None:
-        """Let so many bytes be on their way."""
+    def widen(self, window: int, rate: float | None) -> None:
+        """Let so many bytes be on their way.
+
+        `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue.
+        """
         self._window = max(LEAST_WINDOW, min(MOST_WINDOW, window))
+        self._repeats.rate = rate
 
     @property
     def on_the_way(self) -> int:
@@ -96,6 +109,7 @@ class Association(RTCSctpTransport):
         """Send a message, and return when all of it is on its way. Raises ConnectionError if the association ends meanwhile."""
         if not self._flight_size:
             self.began_at = time.monotonic()
+        first = self._local_tsn
         await self._send(stream, WEBRTC_BINARY, message, ordered=ordered)
         await self._fill()
         while self._outbound_queue and not self.ended.is_set():
@@ -103,6 +117,13 @@ class Association(RTCSctpTransport):
             await self._moved.wait()
         if self.ended.is_set():
             raise ConnectionError("the channel has ended")
+        if self._repeats.take(len(message), time.monotonic()):
+            self._tasks.start(self._repeat(first), name="repeat a message")
+
+    async def stop(self) -> None:
+        """End it."""
+        await self._tasks.close()
+        await super().stop()
 
     def give_up(self) -> None:
         """Use it no more."""
@@ -116,6 +137,32 @@ class Association(RTCSctpTransport):
             before = len(self._outbound_queue)
             await self._transmit()
 
+    async def _repeat(self, first: int) -> None:
+        """Send what is not acknowledged, from the packet `first` on, a second time."""
+        chunks = [chunk for chunk in self._sent_queue if uint32_gte(chunk.tsn, first)]
+        await asyncio.sleep(REPEAT_SECONDS)
+        for chunk in chunks:
+            if not chunk._acked and chunk._sent_count == 1 and uint32_gt(chunk.tsn, self._last_sacked_tsn):
+                await self._put(chunk)
+
+    async def _send_anew(self) -> None:
+        """Send anew what is missing where no more acks can tell of it (RFC 5827).
+
+        Nothing follows it then that is not known to be missing, too, or to be there.
+        """
+        if self._outbound_queue:
+            return
+        missing = False
+        for chunk in reversed(self._sent_queue):
+            if chunk._acked:
+                continue
+            if not chunk._misses:
+                break
+            chunk._misses, chunk._retransmit, missing = 0, True, True
+            self._flight_size_decrease(chunk)
+        if missing:
+            await self._transmit()
+
     async def _handle_data(self, data: bytes) -> None:
         """Take a packet, if it is a sound one; end everything if it is not."""
         self.heard_at = time.monotonic()
@@ -125,6 +172,7 @@ class Association(RTCSctpTransport):
             sound = is_sound(data)
             if sound:
                 await super()._handle_data(data)
+                await self._send_anew()
                 await self._fill()
             sound = sound and not self._keeps_too_much
         except _BROKEN:
@@ -145,6 +193,11 @@ class Association(RTCSctpTransport):
     async def _send_chunk(self, chunk: Chunk) -> None:
         if isinstance(chunk, DataChunk) and chunk.flags & SCTP_DATA_LAST_FRAG:
             chunk.flags |= _AT_ONCE
+        if isinstance(chunk, DataChunk) and chunk._sent_count > 1:
+            self._repeats.lost(time.monotonic())
+        await self._put(chunk)
+
+    async def _put(self, chunk: Chunk) -> None:
         with suppress(ConnectionError):  # which the other layers have learned of
             await super()._send_chunk(chunk)
 

@@ -67,8 +67,11 @@ class Datagrams(Protocol):
     def give_up(self) -> None:
         """Use it no more."""
 
-    def widen(self, window: float) -> None:
-        """Let so many bytes be on their way."""
+    def widen(self, window: float, rate: float | None) -> None:
+        """Let so many bytes be on their way.
+
+        `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue.
+        """
 
     async def __aenter__(self) -> Self:
         """Let the viewer in. Raises ResourceExhausted."""
@@ -122,7 +125,7 @@ class Transport:
         """Space what is sent by what is known of the way."""
         self._pacer.rate = window.pace
         if self._channel:
-            self._channel.widen(window.in_flight)
+            self._channel.widen(window.in_flight, 0.0 if window.queues else window.pace)
 
     async def _carry(self, message: bytes) -> None:
         channel = self._channel

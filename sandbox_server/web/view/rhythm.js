@@ -15,6 +15,9 @@ const SPARE_PICTURES = 90;
 const SPARE_MS = 6;
 const USUAL_REFRESH_MS = 1000 / 60;
 const SMOOTHING = 1 / 16;
+/** Gaps that are no more than this share of the mean longer or shorter are of a rhythm, and so many of all have to be. */
+const EVEN = 0.6;
+const MOSTLY = 0.6;
 
 export class Rhythm {
   /** @type {number[]} */
@@ -30,6 +33,13 @@ export class Rhythm {
     const [first, last] = [this.#arrivals[0], this.#arrivals[this.#arrivals.length - 1]];
     const gap = this.#arrivals.length < LEAST_REMEMBERED ? 0 : (last - first) / (this.#arrivals.length - 1);
     return gap > LONGEST_GAP_MS ? 0 : gap;
+  }
+
+  /** Whether most pictures come evenly, as those of a page that scrolls or of an animation do. */
+  get even() {
+    const { gap } = this;
+    const near = this.#arrivals.filter((arrival, index) => index && Math.abs(arrival - this.#arrivals[index - 1] - gap) <= EVEN * gap);
+    return gap > 0 && near.length >= MOSTLY * (this.#arrivals.length - 1);
   }
 
   /** @param {number} now milliseconds: a picture has arrived */

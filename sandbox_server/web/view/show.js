@@ -1,4 +1,4 @@
-// What is seen: frames are decoded as they arrive, drawn in their order, and films in their rhythm.
+// What is seen: frames are decoded as they arrive, drawn in their order, and what moves evenly in its rhythm.
 
 import { decompress } from "/static/vendor/fzstd.mjs";
 import { Film } from "./decoders/film.js";
@@ -11,7 +11,7 @@ import { Rhythm } from "./rhythm.js";
 /** @typedef {{operation: Operation, bitmap?: Promise<ImageBitmap>, film?: Film, frame?: Promise<VideoFrame | undefined>}} Begun */
 
 const MAX_CHANGED = 24;
-/** While a person acts, what is seen is not held for the rhythm of a film. */
+/** While a person acts, what is seen is not held for any rhythm. */
 const ACTING_MS = 500;
 /** Where the browser shows nothing, it tells of no refresh. */
 const NO_REFRESH_MS = 50;
@@ -25,7 +25,9 @@ export class Show {
   #films = new Map();
   /** @type {Map<number, Area[]>} where the picture lies over a film */
   #over = new Map();
-  #rhythm = new Rhythm();
+  /** Of the pictures of films, and of frames while there is no film. */
+  #film = new Rhythm();
+  #steps = new Rhythm();
   #acted = -ACTING_MS;
   /** @type {Promise<unknown>} */
   #order = Promise.resolve();
@@ -72,15 +74,27 @@ export class Show {
   take({ last, operations }) {
     const arrived = performance.now();
     const begun = operations.map((operation) => this.#begin(operation));
-    const moving = last && begun.some(({ film }) => film);
-    if (moving) this.#rhythm.arrived(arrived);
+    const rhythm = last ? this.#rhythm(begun, arrived) : undefined;
     const done = this.#then(async () => {
       for (const one of begun) await this.#do(one);
       return last ? this.#map.splice(0) : [];
     });
-    if (moving) this.#then(() => this.#beat(arrived));
+    if (rhythm) this.#then(() => this.#beat(rhythm, arrived));
     if (last) this.#then(() => this.#draw());
     return done;
+  }
+
+  /**
+   * @param {Begun[]} begun the end of a frame
+   * @param {number} arrived
+   * @returns {Rhythm | undefined} that in which the frame is to be seen
+   */
+  #rhythm(begun, arrived) {
+    const isFilm = begun.some(({ film }) => film);
+    if (!isFilm && this.#coming.size) return undefined;
+    const rhythm = isFilm ? this.#film : this.#steps;
+    rhythm.arrived(arrived);
+    return isFilm || rhythm.even ? rhythm : undefined;
   }
 
   /** @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
@@ -135,14 +149,18 @@ export class Show {
     }
   }
 
-  /** @param {number} arrived wait until a picture of a film that did then is to be seen */
-  async #beat(arrived) {
+  /**
+   * Wait until a frame is to be seen.
+   * @param {Rhythm} rhythm
+   * @param {number} arrived
+   */
+  async #beat(rhythm, arrived) {
     while (performance.now() - this.#acted > ACTING_MS) {
       const now = await refresh();
-      this.#rhythm.refreshed(now);
-      if (this.#rhythm.isDue(now, arrived)) break;
+      rhythm.refreshed(now);
+      if (rhythm.isDue(now, arrived)) break;
     }
-    this.#rhythm.shown(performance.now(), arrived);
+    rhythm.shown(performance.now(), arrived);
   }
 
   /** @param {number} number of a film; the picture is seen again where it was */

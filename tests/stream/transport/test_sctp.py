@@ -27,7 +27,14 @@ class Wire(RTCDtlsTransport):
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
+        self._news = asyncio.Event()
         self._role = "server"
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Wait until that is so of what was sent."""
+        while not true():
+            self._news.clear()
+            await self._news.wait()
 
     @property
     def state(self) -> str:
@@ -41,6 +48,7 @@ class Wire(RTCDtlsTransport):
 
     async def _send_data(self, data: bytes) -> None:
         self.sent.append(data)
+        self._news.set()
 
 
 def packet(association: Association, *chunks: bytes) -> bytes:
@@ -139,10 +147,10 @@ def test_no_packet_raises_anything(rubbish: bytes, seed: int) -> None:
 
 async def test_losses_do_not_narrow_the_window_and_what_is_known_of_the_link_does(heard: Heard) -> None:
     association = await established(heard)
-    association.widen(100_000)
+    association.widen(100_000, None)
     association._t3_expired()
     assert association._cwnd == 100_000
-    association.widen(0)
+    association.widen(0, None)
     assert 0 < association._cwnd < 100_000
     await association.stop()
 
@@ -171,3 +179,51 @@ async def test_what_is_sent_comes_in_packets_that_a_peer_reads(heard: Heard) -> 
     assert one.on_the_way == 10_000
     assert serialize_packet(1, 2, 3, DataChunk())
     await one.stop()
+
+
+def sack(upto: int, *ranges: tuple[int, int]) -> bytes:
+    """What says that everything up to a packet has come, and such ranges behind it."""
+    return chunk(3, struct.pack("!LLHH", upto, 1 << 20, len(ranges), 0) + b"".join(struct.pack("!HH", *one) for one in ranges))
+
+
+def numbers(association: Association) -> list[int]:
+    """The packets that were sent, by their number among those of a message."""
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    sent = [struct.unpack_from("!L", one, 16)[0] for one in wire.sent if one[12] == 0]
+    return [number - sent[0] for number in sent]
+
+
+async def test_what_is_missing_is_sent_anew_as_soon_as_nothing_more_can_tell_of_it(heard: Heard) -> None:
+    association = await established(heard)
+    first = association._local_tsn
+    await association.send(0, bytes(4000))
+    await association._handle_data(packet(association, sack(first - 1, (2, 2))))
+    assert numbers(association) == [0, 1, 2, 3]
+    await association._handle_data(packet(association, sack(first - 1, (2, 2), (4, 4))))
+    assert numbers(association) == [0, 1, 2, 3, 0, 2]
+    await association._handle_data(packet(association, sack(first - 1, (2, 2), (4, 4))))
+    assert numbers(association) == [0, 1, 2, 3, 0, 2]
+    await association.stop()
+
+
+async def test_a_small_message_is_repeated_while_packets_are_lost(heard: Heard) -> None:
+    association = await established(heard)
+    await association.send(0, bytes(2000))
+    association._t3_expired()
+    await association._transmit()
+    await association.send(0, bytes(100))
+    association._t3_expired()
+    await association._transmit()
+    await association._handle_data(packet(association, sack(association._local_tsn - 1)))
+    before = len(numbers(association))
+    first = association._local_tsn
+    await association.send(0, bytes(3000))
+    await association._handle_data(packet(association, sack(first)))
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    async with asyncio.timeout(30):
+        await wire.until(lambda: len(numbers(association)) >= before + 5)
+    await association.send(0, bytes(20_000))
+    assert numbers(association)[before : before + 5] == [3, 4, 5, 4, 5]
+    await association.stop()

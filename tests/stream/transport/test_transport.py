@@ -79,7 +79,7 @@ class Beside:
     def give_up(self) -> None:
         self.ended.set()
 
-    def widen(self, window: float) -> None:
+    def widen(self, window: float, rate: float | None) -> None:
         self.window = window
 
     async def send(self, lane: int, message: bytes) -> None:

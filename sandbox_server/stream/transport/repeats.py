@@ -1,0 +1,40 @@
+"""Which messages to send twice: small ones, while packets are lost.
+
+To notice that a packet was lost takes the time there and back at least, and half as long again where nothing follows it. A frame of a
+page that scrolls, or what a click does, is a few packets: sent twice, one in a hundred is late where one in ten is lost, for bytes that the
+link has room for. Sans-io; times are seconds of one clock.
+"""
+
+from collections import deque
+
+REPEATED_BYTES = 8 * 1024
+"""A longer message is not repeated: it has packets enough behind each that tell soon that one was lost."""
+LOST = 3
+"""So many packets, lost in LOSSY_SECONDS, are no accident."""
+LOSSY_SECONDS = 10.0
+SHARE = 0.25
+"""Of the rate that the link is known to take, which may be spent."""
+USUAL_RATE = 128 * 1024
+"""Bytes a second that may be spent where no rate is known."""
+
+
+class Repeats:
+    """Decides for one viewer; `rate` is the bytes a second that the link takes, None where that is not known, 0 where frames queue."""
+
+    def __init__(self) -> None:
+        self.rate: float | None = None
+        self._lost: deque[float] = deque(maxlen=LOST)
+        self._spent_until = 0.0
+
+    def lost(self, now: float) -> None:
+        """Note that a packet was lost."""
+        self._lost.append(now)
+
+    def take(self, size: int, now: float) -> bool:
+        """Whether to repeat a message of that size, in bytes; it counts as spent then."""
+        lossy = len(self._lost) == LOST and now - self._lost[0] < LOSSY_SECONDS
+        rate = USUAL_RATE if self.rate is None else self.rate * SHARE
+        if not lossy or rate <= 0 or size > REPEATED_BYTES or self._spent_until - now > REPEATED_BYTES / rate:
+            return False
+        self._spent_until = max(self._spent_until, now) + size / rate
+        return True
