@@ -36,6 +36,8 @@ class FilmWriter:
         self.rate = rate
         self.quantiser: float | None = None
         """How coarse the latest picture is, to 51."""
+        self.share = 0.0
+        """Of the rate, what that picture took."""
         width, height = (side // (2 * scale) * 2 for side in area[2:])
         self._size = width, height
         self._half = (ctypes.c_uint32 * (width * height))() if scale > 1 else None
@@ -68,9 +70,10 @@ class FilmWriter:
         if abs(rate - self.rate) > self.rate * RECONFIGURE:
             self.rate = self._codec.max_bit_rate = rate
             self._codec.rc_buffer_size = int(rate * BUFFER_SECONDS)
-        self._last = max(self._last + 1, int((time.monotonic() - self._started) * 1000))
+        before, self._last = self._last, max(self._last + 1, int((time.monotonic() - self._started) * 1000))
         self._frame.pts = self._last
         packets = self._codec.encode(self._frame)
+        self.share = sum(packet.size for packet in packets) * 8000 / ((self._last - before) * self.rate)
         for packet in packets:
             if packet.has_sidedata("quality_stats"):
                 self.quantiser = struct.unpack_from("<I", bytes(packet.get_sidedata("quality_stats")))[0] / _QUANTISER

@@ -21,6 +21,8 @@ _RECT_BYTES = 4 * 256 * 256 + 1024
 """What the largest rect may take."""
 _MAX_RECTS = 8192
 _MAX_MOVES = 256
+_EXPLAINED = 4
+"""Where less than this part of an area moved up or down, it is looked for in any direction: that takes longer."""
 _MAX_HOT = 16
 _CELL = 8
 """Side of the cells in which what lies over a film is looked for, in pixels."""
@@ -79,7 +81,7 @@ def _native() -> ctypes.CDLL:
         ctypes.c_int,
         ctypes.c_void_p,
     )
-    found.find_moves.argtypes = (ctypes.c_void_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_int)
+    found.find_moves.argtypes = found.find_shifts.argtypes = (ctypes.c_void_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_int)
     found.pack.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
     found.unpack.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
     found.take.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32)
@@ -181,12 +183,20 @@ class Shadow:
         return Changes(Rects(memory, 0, exact.value), Rects(memory, exact.value, found - exact.value))
 
     def moves(self, frame: Frame, area: Area) -> bytes:
-        """What within the area only moved up or down, as `Move`s to be made in that order; they are made here, too."""
-        memory = (Move * _MAX_MOVES)()
+        """What within the area only moved, as `Move`s to be made in that order; they are made here, too."""
         both = self._with(frame)
-        found = _native().find_moves(both, *area, memory, _MAX_MOVES)
+        memory, found, pixels = self._find(_native().find_moves, both, area)
+        if pixels * _EXPLAINED < area[2] * area[3]:
+            memory, found, pixels = max((memory, found, pixels), self._find(_native().find_shifts, both, area), key=lambda one: one[2])
         _native().move(both, memory, found)
         return _head(memory, found)
+
+    @staticmethod
+    def _find(work: Any, both: Any, area: Area) -> tuple[Any, int, int]:
+        """Moves, how many, and how many pixels they have."""
+        memory = (Move * _MAX_MOVES)()
+        found = work(both, *area, memory, _MAX_MOVES)
+        return memory, found, sum(move.width * move.height for move in memory[:found])
 
     def kept(self, frame: Frame, area: Area, *, skip: Any = None) -> tuple[bytes, bytes]:
         """What within the area the viewer is to keep, as `Kept`, and then what to put from what it keeps; that is done here, too."""

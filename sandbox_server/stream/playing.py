@@ -68,7 +68,7 @@ class Playing:
         """Take the next picture of a film."""
         film = self._films[number]
         if film.writer.quantiser is not None:
-            film.ladder.learn(film.writer.quantiser, now)
+            film.ladder.learn(film.writer.quantiser, film.writer.share, now)
         step = film.ladder.step
         if step.scale != film.writer.scale:
             film.writer = FilmWriter(film.writer.area, film.writer.rate, step.scale)

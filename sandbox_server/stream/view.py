@@ -145,6 +145,7 @@ class View:
         self._looked += areas
         areas = self._motion.beside(areas)
         moved = [self._shadow.moves(frame, area) for area in areas]
+        self._move_lossy([area for area, moves in zip(areas, moved, strict=True) if moves], now)
         kept = [self._shadow.kept(frame, area, skip=self._motion.skip) for area, moves in zip(areas, moved, strict=True) if not moves]
         exact = [piece for place in touched for piece in self._exact_over(frame, place)]
         pictures: list[tuple[Area, bytearray]] = []
@@ -182,6 +183,12 @@ class View:
             if has_moved:
                 place.moved(now)
         return touched
+
+    def _move_lossy(self, moved: list[Area], now: float) -> None:
+        """What the viewer has something like may be anywhere within the areas now, and is not still."""
+        if moved and self._lossy.areas:
+            self._lossy.add(moved)
+            self._lossy_since = now
 
     def _exact_over(self, frame: Frame, place: Place) -> Iterator[bytes]:
         """What the viewer does not have of what lies over a film."""

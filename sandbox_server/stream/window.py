@@ -85,6 +85,7 @@ class FilmRate:
 
     def learn(self, window: "Window", now: float) -> None:
         """Look at how the latest frame fared."""
+        self._queued = self._queued or now
         if not window.queues:
             self.bits = max(LEAST_BITS, min(MOST_BITS, int(self.bits * RISE), self._most(window, now)))
             return

@@ -79,6 +79,28 @@ def test_a_page_that_scrolls_is_moved_and_only_what_is_new_is_sent(by: int) -> N
     assert residual < whole * (abs(by) + 32) / SIZE[1]
 
 
+@pytest.mark.parametrize(("dx", "dy"), [(40, 0), (-7, 0), (133, 0), (25, -13), (-60, 44), (3, 90)])
+def test_a_page_that_is_panned_is_moved_and_only_what_is_new_is_sent(dx: int, dy: int) -> None:
+    shadow, canvas, world = Shadow(*SIZE), Canvas(*SIZE), page((900, 700))
+    whole = sent(shadow, canvas, framed(world.crop((200, 200, 600, 500))))
+    image = world.crop((200 - dx, 200 - dy, 600 - dx, 500 - dy))
+    residual = sent(shadow, canvas, framed(image))
+    assert shown(canvas).tobytes() == image.tobytes()
+    assert residual < whole * ((abs(dx) + 48) / SIZE[0] + (abs(dy) + 48) / SIZE[1])
+
+
+@pytest.mark.parametrize(("dx", "dy"), [(30, 0), (-50, 0), (17, 21), (-40, -9)])
+def test_a_window_that_is_dragged_is_moved(dx: int, dy: int) -> None:
+    shadow, canvas, window = Shadow(*SIZE), Canvas(*SIZE), page((200, 150), seed=8)
+    window.paste(photograph((64, 64)), (30, 40))
+    for at in ((90, 70), (90 + dx, 70 + dy)):
+        image = Image.new("RGB", SIZE, "teal")
+        image.paste(window, at)
+        residual = sent(shadow, canvas, framed(image))
+        assert shown(canvas).tobytes() == image.tobytes()
+    assert residual < 6000
+
+
 def test_what_did_not_move_is_not_moved() -> None:
     shadow = Shadow(*SIZE)
     sent(shadow, Canvas(*SIZE), framed(page(SIZE)))
@@ -274,6 +296,8 @@ def test_any_change_of_any_screen_arrives(seed: int) -> None:
     shadow, canvas, image = Shadow(*size), Canvas(*size), page(size, seed=seed)
     for step in range(4):
         change = page(size, scrolled=chance.randint(0, 60), seed=seed) if step % 2 else photograph(size, seed % 1000)
+        if chance.random() < 0.5:
+            change = ImageChops.offset(image, chance.randint(-40, 40), chance.randint(-40, 40))
         at = chance.randint(0, size[0] - 1), chance.randint(0, size[1] - 1)
         image.paste(change.crop((*at, *size)), at)
         sent(shadow, canvas, framed(image), (0, 0, *size))

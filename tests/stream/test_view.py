@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -76,6 +77,26 @@ def test_a_photograph_is_sent_nearly_and_repaid_when_it_is_still() -> None:
         apply(view.plan(framed(image), 5.0 + REPAY_SECONDS), canvas)
     box = (64, 64, 256, 192)
     assert Image.frombytes("RGB", SIZE, shown(canvas)).crop(box).tobytes() == image.crop(box).tobytes()
+
+
+def test_a_photograph_that_moves_before_it_was_repaid_is_repaid_where_it_is_then() -> None:
+    view, canvas = View(), Canvas(*SIZE)
+    image = with_photograph(SIZE, (32, 64, 192, 96))
+    apply_nearly(view.plan(framed(image), 5.0), canvas)
+    for now, by in ((5.1, (0, 40)), (5.2, (24, 0)), (5.3, (0, 37))):
+        image = ImageChops.offset(image, *by)
+        view.drawn([WHOLE])
+        plan = view.plan(framed(image), now)
+        assert plan.moves
+        apply_nearly(plan, canvas)
+    while view.due_at is not None:
+        apply_nearly(view.plan(framed(image), view.due_at), canvas)
+    assert shown(canvas) == image.tobytes()
+
+
+def apply_nearly(plan: Plan, canvas: Canvas) -> None:
+    """As `apply`, but photographs are drawn as one colour until they are sent exactly."""
+    apply(replace(plan, pictures=tuple((area, bytearray(len(pixels))) for area, pixels in plan.pictures)), canvas)
 
 
 def test_what_moved_is_not_sent_again() -> None:
