@@ -114,6 +114,11 @@ class Paths:
         return f"{self.desktop}/sound.sock"
 
     @property
+    def microphone(self) -> str:
+        """There if the desktop has a microphone."""
+        return f"{self.desktop}/microphone"
+
+    @property
     def desktop_sockets(self) -> str:
         """Where programs on the desktop find the X server's sockets in a box; their usual place, in /tmp, is the agent's there."""
         return f"{self.desktop}/x11"

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from sandbox_server.variables import Kind, integer, variable
+from sandbox_server.variables import BOOLEAN, Kind, integer, variable
 
 MAX_PORT = 65535
 _REACHED = re.compile(r"([A-Za-z0-9._-]{1,253})(?::([0-9]{1,5}))?")
@@ -32,4 +32,10 @@ class Stream:
         Kind("host or HOST:PORT", _reached),
         None,
         "Where viewers reach that port. Unset: at the host of the page, by the same number.",
+    )
+    microphone: bool = variable(
+        "STREAM_MICROPHONE",
+        BOOLEAN,
+        False,
+        "Whether the desktop has a microphone, which hears who drives once they switch theirs on at the viewer.",
     )

@@ -18,7 +18,9 @@ import hypothesis
 import pytest
 
 import sandbox_server
+from sandbox_server.drivers import process as drivers_process
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.shells import tmux
 
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _DAEMON = """
@@ -35,8 +37,13 @@ serve(sys.argv[1:], tell_who)
 """
 
 # The same examples in every run, so that a change fails for what it does; `pytest --hypothesis-profile default` looks for new ones.
-hypothesis.settings.register_profile("repeatable", derandomize=True)
+# No example is failed for its time: the machine may be busy.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("repeatable")
+
+# The product waits for the end of what it kills for a second and lets it end by itself later; here the loop would be gone by then, and
+# what it left open would fail whichever test collects it.
+drivers_process.KILL_GRACE = tmux.CLOSE_SECONDS = 30.0
 
 
 @pytest.hookimpl(trylast=True)
@@ -103,7 +110,7 @@ class SpawnerDaemon:
         """End it with a signal and wait for it."""
         if self._process:
             self._process.send_signal(number)
-            self._process.wait(5)
+            self._process.wait(30)
             self._process = None
 
 
@@ -153,7 +160,7 @@ class FileWorkers:
         """End those that still run."""
         for process in self.running:
             process.kill()
-            process.wait(5)
+            process.wait(30)
 
 
 @pytest.fixture

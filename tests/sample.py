@@ -163,7 +163,7 @@ def serving(app: ASGIApp, socket: Path | None = None) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, **place, loop="uvloop", ws="websockets-sansio", log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while not server.started:
         assert thread.is_alive(), "the server ended at once"
         assert time.monotonic() < deadline, "the server did not start in time"
@@ -172,7 +172,7 @@ def serving(app: ASGIApp, socket: Path | None = None) -> Iterator[str]:
         yield str(socket) if socket else f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(5)
+        thread.join(30)
 
 
 def gateway(app: ASGIApp, key: str) -> ASGIApp:

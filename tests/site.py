@@ -98,4 +98,4 @@ def serving(host: str = "127.0.0.1") -> Iterator[str]:
         thread.start()
         yield f"http://{host}:{server.server_port}"
         server.shutdown()
-        thread.join(5)
+        thread.join(30)

@@ -16,7 +16,7 @@ def boot(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     ours, theirs = socket.socketpair()
     monkeypatch.setenv(VARIABLE, str(theirs.detach()))
     with ours:
-        ours.settimeout(5)
+        ours.settimeout(30)
         yield ours
 
 

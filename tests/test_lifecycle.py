@@ -21,13 +21,13 @@ def settings(tmp_path: Path, spawner: object) -> Settings:
     return replace(Settings(), paths=Paths(run=str(tmp_path)))
 
 
-def with_hooks(settings: Settings, *hooks: ShutdownHook, timeout: float = 5) -> Settings:
+def with_hooks(settings: Settings, *hooks: ShutdownHook, timeout: float = 30) -> Settings:
     """The settings with these shutdown hooks."""
     return replace(settings, hooks=Hooks(shutdown=hooks, shutdown_timeout=timeout))
 
 
 def test_hooks_of_the_environment_and_registered_ones_run_as_the_agent(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
-    registered = [{"name": "flush", "command": "echo flushed", "timeout": 5, "priority": 1}]
+    registered = [{"name": "flush", "command": "echo flushed", "timeout": 30, "priority": 1}]
     Path(settings.paths.run, "hooks.json").write_text(json.dumps(registered))
     lifecycle.shutdown(with_hooks(settings, ShutdownHook("save", "id -un")))
     assert capfd.readouterr().out.splitlines() == [

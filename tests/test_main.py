@@ -37,5 +37,5 @@ def test_waiting_ends_when_the_socket_is_there(tmp_path: Path) -> None:
     waiting.start()
     assert waiting.is_alive()
     path.touch()
-    waiting.join(5)
+    waiting.join(30)
     assert not waiting.is_alive()

@@ -9,6 +9,11 @@ def test_no_port_is_open_unless_it_is_asked_for() -> None:
     assert load({}).stream.udp_port == 0
 
 
+def test_the_desktop_has_no_microphone_unless_it_is_asked_for() -> None:
+    assert not load({}).stream.microphone
+    assert load({"STREAM_MICROPHONE": "true"}).stream.microphone
+
+
 @pytest.mark.parametrize(("text", "place"), [("desktop.example", ("desktop.example", 0)), ("10.1.2.3:9000", ("10.1.2.3", 9000))])
 def test_where_viewers_reach_it_is_a_host_with_or_without_a_port(text: str, place: tuple[str, int]) -> None:
     stream = load({"STREAM_UDP_PORT": "8443", "STREAM_UDP_ADDRESS": text}).stream

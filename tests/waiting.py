@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-async def eventually(look: Callable[[], Any], within: float = 20.0) -> Any:
+async def eventually(look: Callable[[], Any], within: float = 30.0) -> Any:
     """What `look()` gives, or what it gives awaited, once that is something; fails after `within` seconds."""
     async with asyncio.timeout(within):
         while True:

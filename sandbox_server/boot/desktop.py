@@ -28,6 +28,7 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     places.own(settings.paths.desktop_sockets, 0o750, desktop)
     places.own(settings.paths.guest_sockets, 0o775, (os.geteuid(), settings.users.desktop_uid))
     places.own(settings.paths.downloads, 0o770, desktop)
+    mark_microphone(Path(settings.paths.microphone), desktop, there=settings.stream.microphone)
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)
     places.own(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
 
@@ -37,6 +38,14 @@ def guest_environ(settings: Settings, *, boxed: bool) -> dict[str, str]:
     if "desktop" in settings.components.left_out:
         return {}
     return {"DISPLAY": settings.display.name if boxed else f"unix:{settings.paths.guest_socket(settings.display.name)}"}
+
+
+def mark_microphone(file: Path, owner: drafts.Owner, *, there: bool) -> None:
+    """Say to the sound server whether the desktop has a microphone: `sound.pa` looks for the file."""
+    if there:
+        drafts.replace(file, b"", mode=0o440, owner=owner)
+    else:
+        file.unlink(missing_ok=True)
 
 
 def write_authority(file: Path, display: str, owner: drafts.Owner) -> None:

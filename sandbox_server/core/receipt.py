@@ -1,5 +1,7 @@
 """A receipt: what a person changed while holding control, for the agent that goes on after."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from sandbox_server.core.results import Model
@@ -42,6 +44,8 @@ class Receipt(Model):
     """Files that the browser saved."""
     inputs: dict[str, int] = Field(default_factory=dict)
     """How many keys, clicks and the like."""
+    unseen: list[Literal["tabs", "windows", "files"]] = Field(default_factory=list)
+    """What could not be looked at in time, and of which nothing is told: it may have changed all the same."""
     private: bool = False
     """Whether some of it was private, and is not told."""
     before: str | None = None

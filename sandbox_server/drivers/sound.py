@@ -1,12 +1,12 @@
-"""Sound of the desktop: what its programs play, heard at the sink that nobody listens to.
+"""Sound of the desktop: what its programs play, heard at the sink that nobody listens to, and what they hear as their microphone.
 
-Through libpulse-simple (PulseAudio's `pulse/simple.h`): its calls wait, so each listener has a thread of its own.
+Through libpulse-simple (PulseAudio's `pulse/simple.h`): its calls wait, so each stream has a thread of its own.
 """
 
 import asyncio
 import ctypes
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
@@ -18,12 +18,20 @@ CHUNK_SECONDS = 0.02
 """What is heard arrives in pieces of this length."""
 MONITOR = b"desktop.monitor"
 """What the sink of `sound.pa` plays."""
+SPEECH = b"speech"
+"""Another sink of it: what is played there is what the desktop's microphone hears."""
+SPEECH_SECONDS = 0.12
+"""Most that waits there."""
+SPEECH_BEGINS_SECONDS = 0.06
+"""Waits there before the microphone hears it, so that what comes late is in time."""
 
 _LIBRARY = "libpulse-simple.so.0"
-_RECORD = 2
+_PLAY, _RECORD = 1, 2
 _S16LE = 3
 _DEFAULT = 0xFFFFFFFF
 _CHUNK_BYTES = round(RATE * CHUNK_SECONDS) * CHANNELS * 2
+
+type Say = Callable[[bytes], Awaitable[None]]
 
 
 class _Samples(ctypes.Structure):
@@ -55,42 +63,59 @@ class Sound:
 
         Raises Unavailable where there is no sound server, and from the iterator when it ends.
         """
-        thread = ThreadPoolExecutor(1, "sound")
-        loop = asyncio.get_running_loop()
-        opened = loop.run_in_executor(thread, _Listener, self._socket)
-        try:
-            listener = await asyncio.shield(opened)
-            yield _pieces(thread, listener)
-        finally:
-            opened.add_done_callback(lambda made: thread.submit(_close, made))
-            opened.add_done_callback(lambda _: thread.shutdown(wait=False))
+        async with _opened(lambda: _Stream(self._socket, MONITOR)) as (thread, stream):
+            yield _pieces(thread, stream)
+
+    @asynccontextmanager
+    async def speak(self) -> AsyncIterator[Say]:
+        """Be heard by the desktop's microphone: samples of 16 bits, one channel, `RATE` a second; `SPEECH_SECONDS` of them may wait.
+
+        Raises Unavailable where there is no sound server or no microphone, and when it is said something after that has ended.
+        """
+        async with _opened(lambda: _Stream(self._socket, SPEECH, plays=True)) as (thread, stream):
+            loop = asyncio.get_running_loop()
+            yield lambda samples: loop.run_in_executor(thread, stream.write, samples)
 
 
-async def _pieces(thread: ThreadPoolExecutor, listener: "_Listener") -> AsyncIterator[bytes]:
+@asynccontextmanager
+async def _opened(make: "Callable[[], _Stream]") -> AsyncIterator[tuple[ThreadPoolExecutor, "_Stream"]]:
+    """A stream and its thread, which closes it when the thread is through with what it does."""
+    thread = ThreadPoolExecutor(1, "sound")
+    opened = asyncio.get_running_loop().run_in_executor(thread, make)
+    try:
+        yield thread, await asyncio.shield(opened)
+    finally:
+        opened.add_done_callback(lambda made: thread.submit(_close, made))
+        opened.add_done_callback(lambda _: thread.shutdown(wait=False))
+
+
+async def _pieces(thread: ThreadPoolExecutor, stream: "_Stream") -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     while True:
-        yield await loop.run_in_executor(thread, listener.read)
+        yield await loop.run_in_executor(thread, stream.read)
 
 
-def _close(made: "asyncio.Future[_Listener]") -> None:
+def _close(made: "asyncio.Future[_Stream]") -> None:
     if not made.cancelled() and made.exception() is None:
         made.result().close()
 
 
-class _Listener:
-    """One connection to the sound server, used by one thread."""
+class _Stream:
+    """One connection to the sound server, used by one thread: hears `device`, or plays there."""
 
-    def __init__(self, socket: str) -> None:
+    def __init__(self, socket: str, device: bytes, *, plays: bool = False) -> None:
         self._library = _load()
-        samples = _Samples(_S16LE, RATE, CHANNELS)
-        buffers = _Buffers(_DEFAULT, _DEFAULT, _DEFAULT, _DEFAULT, _CHUNK_BYTES)
+        samples = _Samples(_S16LE, RATE, 1 if plays else CHANNELS)
+        most, begins = (round(RATE * seconds) * 2 for seconds in (SPEECH_SECONDS, SPEECH_BEGINS_SECONDS))
+        heard, played = (*(_DEFAULT,) * 4, _CHUNK_BYTES), (_DEFAULT, most, begins, _DEFAULT, _DEFAULT)
+        buffers = _Buffers(*(played if plays else heard))
         error = ctypes.c_int(0)
         self._stream: int | None = self._library.pa_simple_new(
             f"unix:{socket}".encode(),
             b"sandbox",
-            _RECORD,
-            MONITOR,
-            b"recording",
+            _PLAY if plays else _RECORD,
+            device,
+            b"speech" if plays else b"recording",
             ctypes.byref(samples),
             None,
             ctypes.byref(buffers),
@@ -106,6 +131,12 @@ class _Listener:
         if self._library.pa_simple_read(self._stream, piece, _CHUNK_BYTES, ctypes.byref(error)) < 0:
             raise self._down(error)
         return piece.raw
+
+    def write(self, samples: bytes) -> None:
+        """Play some, as soon as there is room for them."""
+        error = ctypes.c_int(0)
+        if self._library.pa_simple_write(self._stream, samples, len(samples), ctypes.byref(error)) < 0:
+            raise self._down(error)
 
     def close(self) -> None:
         """End the connection."""
@@ -129,6 +160,7 @@ def _load() -> ctypes.CDLL:
         *(ctypes.c_void_p,) * 4,
     )
     library.pa_simple_read.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    library.pa_simple_write.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p)
     library.pa_simple_free.argtypes = (ctypes.c_void_p,)
     library.pa_strerror.restype = ctypes.c_char_p
     library.pa_strerror.argtypes = (ctypes.c_int,)

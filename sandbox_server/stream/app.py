@@ -68,9 +68,10 @@ class _Carried:
 class Viewers:
     """Lets viewers in."""
 
-    def __init__(self, desktop: Desktop, name: str, api: str, sound: Sound) -> None:
+    def __init__(self, desktop: Desktop, name: str, api: str, sound: Sound, *, microphone: bool) -> None:
         self.desktop = desktop
         self.sound = Broadcast(sound)
+        self._microphone = sound if microphone else None
         self._api = api
         self.screen = Screen(name)
         self.encoders = Encoders()
@@ -106,7 +107,7 @@ class Viewers:
         lease, session = Hand(self._api, asking_for(websocket), let_go), secrets.randbits(32)
         channels = self.channels(websocket.url.hostname or "") if self.channels else None
         transport = Transport(_Carried(websocket), channels)
-        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, self._sessions, session, self.sound)
+        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, self._sessions, session, self.sound, self._microphone)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
                 async with lease, transport:
@@ -151,7 +152,7 @@ def create(name: str, api: str, sound: str, stream: Stream | None = None) -> Sta
 
     `api` is the socket at which the API keeps the lease, `sound` that of the sound server.
     """
-    viewers = Viewers(Desktop(name), name, api, Sound(sound))
+    viewers = Viewers(Desktop(name), name, api, Sound(sound), microphone=bool(stream and stream.microphone))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

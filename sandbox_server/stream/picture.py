@@ -73,6 +73,8 @@ class ViewerPicture:
         self.copied: str | None = None
         self.forms: dict[str, bytes] = {}
         self.heard: tuple[int, bytes] | None = None
+        self.sounds: list[tuple[int, bytes]] = []
+        """The packets of the latest message of sound, which may be others' again."""
         self.pointer: tuple[int, int] | None = None
         self.cursor: tuple[int, int, bytes] | None = None
         self.counts = Counts()
@@ -89,6 +91,7 @@ class ViewerPicture:
             wire.CLIPBOARD: self._clipboard,
             wire.CLIP: self._clip,
             wire.SOUND: self._sound,
+            wire.SOUNDS: self._sounds,
             wire.DESKTOP: self._desktop,
         }
         self._operations: dict[int, Callable[[_Bytes], str]] = {
@@ -257,7 +260,18 @@ class ViewerPicture:
 
     def _sound(self, body: _Bytes) -> None:
         [number] = body.fields("<I")
-        self.heard = number, bytes(body.take(len(body)))
+        self._hear([(number, bytes(body.take(len(body))))])
+
+    def _sounds(self, body: _Bytes) -> None:
+        _, number = body.fields("<HI")
+        packets: list[tuple[int, bytes]] = []
+        while len(body):
+            packets.append((number + len(packets), bytes(body.take(*body.fields("<H")))))
+        self._hear(packets)
+
+    def _hear(self, packets: list[tuple[int, bytes]]) -> None:
+        self.sounds = packets
+        self.heard = packets[-1] if packets else self.heard
 
     def _desktop(self, body: _Bytes) -> None:
         [running] = body.fields("<B")

@@ -76,6 +76,7 @@ class Broadcast:
         self._ears: set[Ears] = set()
         self._playing: asyncio.Task[None] | None = None
         self._tasks = Tasks()
+        self._number = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -114,15 +115,15 @@ class Broadcast:
 
     async def _encode(self, thread: ThreadPoolExecutor) -> None:
         encoder = await in_thread(Encoder, executor=thread)
-        number = silent = 0
+        silent = 0
         async with self._sound.listen() as pieces:
             async for piece in pieces:
-                number = (number + 1) & 0xFFFFFFFF
+                self._number = (self._number + 1) & 0xFFFFFFFF
                 silent = silent + 1 if piece.count(0) == len(piece) else 0
                 packet = await in_thread(encoder.encode, piece, executor=thread)
                 if packet and silent < SILENT_PIECES:
                     for ears in self._ears:
-                        ears.put(wire.sound(number, packet))
+                        ears.put(wire.sound(self._number, packet))
 
 
 class Hearing:

@@ -9,12 +9,14 @@ from typing import Protocol
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
 from sandbox_server.stream.clippings import Clippings
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands, Input, means_to_act
+from sandbox_server.stream.microphone import Voice
 from sandbox_server.stream.pixels import Frame
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.sessions import Sessions
@@ -41,6 +43,9 @@ class Socket(Protocol):
     def signalled(self, text: str) -> None:
         """Take what a viewer says about another way. Raises BadMessage."""
 
+    def missed(self, share: int) -> None:
+        """Take that the viewer missed this share of the sound, in 255ths."""
+
     async def receive(self) -> bytes | None:
         """The next of the viewer's; None when it has gone."""
 
@@ -60,7 +65,7 @@ class Lease(Protocol):
 
 
 class Viewer:
-    """One viewer of the screen, whose input counts if `caller` may act and the lease lets it."""
+    """One viewer of the screen, whose input counts if `caller` may act and the lease lets it; `microphone` hears it then."""
 
     def __init__(
         self,
@@ -73,6 +78,7 @@ class Viewer:
         sessions: Sessions,
         session: int,
         sound: Broadcast,
+        microphone: Sound | None = None,
     ) -> None:
         self._socket = socket
         self._screen = screen
@@ -99,6 +105,8 @@ class Viewer:
         self._clippings = Clippings()
         self._tasks = Tasks()
         self._hearing = Hearing(sound, self._tell_heard, self._tasks)
+        self._speaks = wire.MAY_SPEAK if microphone else 0
+        self._voice = Voice(microphone, self._may_speak, self._tasks)
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -106,6 +114,7 @@ class Viewer:
 
     def wake(self) -> None:
         """Look what is new."""
+        self._voice.keep_to_lease()
         self._news.set()
 
     async def run(self) -> None:
@@ -150,6 +159,10 @@ class Viewer:
                 await self._resume(message)
             case wire.Listens():
                 self._hearing.set(listens=message.listens)
+            case wire.Missed():
+                self._socket.missed(message.share)
+            case wire.Spoken():
+                self._voice.say(message.number, message.packet)
             case wire.Signal():
                 self._socket.signalled(message.text)
             case _:
@@ -172,6 +185,9 @@ class Viewer:
                 await self._hands.do(what)
             elif self._hands.holds:
                 await self._hands.let_go()
+
+    def _may_speak(self) -> bool:
+        return self._caller.may("control") and self._lease.drives and bool(self._lease.sees)
 
     async def _start_over(self) -> None:
         with suppress(Unavailable):
@@ -269,7 +285,7 @@ class Viewer:
         hidden = wire.HIDDEN if self._lease.sees is False else 0
         if not self._caller.may("control"):
             return hidden
-        return hidden | wire.MAY_ACT | (wire.DRIVES if self._lease.drives else 0)
+        return hidden | wire.MAY_ACT | self._speaks | (wire.DRIVES if self._lease.drives else 0)
 
     async def _keep_to_lease(self) -> None:
         if not self._lease.drives and self._hands.holds:

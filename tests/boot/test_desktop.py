@@ -44,6 +44,13 @@ def test_clients_find_a_cookie_and_each_start_makes_another(settings: Settings, 
     assert len(cookies) == 2
 
 
+def test_the_sound_server_is_told_of_a_microphone_only_where_it_is_asked_for(settings: Settings, tmp_path: Path) -> None:
+    for asked in (True, False):
+        prepare(replace(settings, stream=replace(settings.stream, microphone=asked)), tmp_path / "sockets")
+        assert (tmp_path / "desktop/microphone").exists() == asked
+    assert not Settings().stream.microphone
+
+
 def test_the_agent_s_programs_are_told_where_the_display_is() -> None:
     assert guest_environ(Settings(), boxed=True) == {"DISPLAY": ":99"}
     assert guest_environ(Settings(), boxed=False) == {"DISPLAY": "unix:/run/sandbox-agent/x11/X99"}

@@ -130,7 +130,7 @@ def test_a_program_that_is_killed_starts_anew(supervisor: Supervisor, until: Cal
 def test_a_signal_ends_the_programs_and_then_the_supervisor(supervisor: Supervisor, until: Callable[..., None]) -> None:
     until(lambda: supervisor.read("output"))
     supervisor.process.send_signal(signal.SIGTERM)
-    assert supervisor.process.wait(5) == 0
+    assert supervisor.process.wait(30) == 0
 
 
 EARLY = """
@@ -195,7 +195,7 @@ def test_what_comes_later_waits_for_it(adopting: Supervisor, until: Callable[...
 def test_a_signal_ends_the_program_that_was_adopted_too(adopting: Supervisor, until: Callable[..., None]) -> None:
     until(lambda: adopting.read("early-output") and adopting.read("output"))
     adopting.process.send_signal(signal.SIGTERM)
-    assert adopting.process.wait(5) == 0
+    assert adopting.process.wait(30) == 0
     assert not Path("/proc", adopting.read("early")).exists()
 
 

@@ -72,7 +72,7 @@ def display() -> Iterator[str]:
         number = told.readline().strip()
     yield f":{number}"
     server.terminate()
-    server.wait(5)
+    server.wait(30)
 
 
 class Session:
@@ -110,7 +110,7 @@ class Session:
         result: dict[str, Any] = reply["result"]
         return result
 
-    def receive(self, timeout: float = 20.0) -> dict[str, Any]:
+    def receive(self, timeout: float = 60.0) -> dict[str, Any]:
         """The next message."""
         message: dict[str, Any] = json.loads(self.socket.recv(timeout))
         return message
@@ -182,7 +182,7 @@ class Owner:
         """End the process with a signal and wait for it."""
         if self._process:
             self._process.send_signal(number)
-            self._process.wait(10)
+            self._process.wait(30)
             self._process = None
 
     def request(self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
@@ -249,7 +249,7 @@ def shared(display: str, spawner_type: type[Any], until: Callable[..., None]) ->
     """One running browser for the tests of a module, which leave it as they found it."""
     with _owner(display, spawner_type, {}) as owner:
         owner.start()
-        until(owner.answers, within=20)
+        until(owner.answers, within=30)
         yield owner
 
 
@@ -288,4 +288,4 @@ def site() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-        thread.join(5)
+        thread.join(30)

@@ -49,7 +49,7 @@ def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: Owner) -
 def test_they_hold_after_a_restart(make_owner: Callable[..., Owner], until: Callable[..., None]) -> None:
     owner = make_owner()
     owner.start()
-    until(owner.answers, within=20)
+    until(owner.answers, within=30)
     emulate(owner, PHONE)
     assert owner.request("POST", "/browser/restart").status_code == 200
     assert seen_in_new_page(owner) == POCKET

@@ -68,7 +68,7 @@ class Wire:
 @pytest.fixture
 async def wire() -> AsyncIterator[Wire]:
     wire = Wire()
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             await wire.link.open(wire.browser.ours_in, wire.browser.ours_out)
             tasks.start_soon(wire.browser.run)

@@ -42,7 +42,7 @@ def sandbox(url: str) -> CommandLine:
     def run(*words: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
         given = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "SANDBOX_API_URL": url, "SANDBOX_TOKEN": KEY} | (env or {})
         return subprocess.run(
-            [sys.executable, "-m", "sandbox_server.cli", *words], input=stdin, env=given, capture_output=True, timeout=20, check=False
+            [sys.executable, "-m", "sandbox_server.cli", *words], input=stdin, env=given, capture_output=True, timeout=60, check=False
         )
 
     return run

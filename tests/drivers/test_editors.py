@@ -78,7 +78,7 @@ const server = createServer((_, answer) => answer.end("welcome"));
 server.on("upgrade", (_, socket) => {
   socket.write("HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: x\\r\\nConnection: upgrade\\r\\n\\r\\n");
   socket.on("end", () => socket.end()).resume();
-  setTimeout(() => socket.write("later"), 2500);
+  setTimeout(() => socket.write("later"), 4500);
 });
 server.listen(Number(process.argv[1]), "127.0.0.1");
 createServer((_, answer) => answer.end("an extension")).listen(Number(process.argv[2]), "127.0.0.1");
@@ -121,7 +121,7 @@ async def test_a_page_that_made_up_a_name_is_refused_whatever_it_asks_for(proces
 
 
 async def test_it_ends_when_nobody_uses_it_and_not_while_somebody_is_connected(processes: Processes) -> None:
-    one = fronted(1, free_port())
+    one = fronted(3, free_port())
     async with Editors(processes, [one]) as editors:
         with anyio.fail_after(60):
             await editors.start("one")

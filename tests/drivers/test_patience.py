@@ -34,7 +34,7 @@ async def test_a_daemon_that_is_about_to_start_is_waited_for(path: str, client: 
     await asyncio.sleep(0)
     assert not connecting.done()
     with listener(path), client:
-        await asyncio.wait_for(connecting, 5)
+        await asyncio.wait_for(connecting, 30)
         assert client.getpeername() == path
 
 
@@ -45,7 +45,7 @@ async def test_a_daemon_that_left_its_socket_behind_is_waited_for(path: str, cli
     assert not connecting.done()
     Path(path).unlink()
     with listener(path), client:
-        await asyncio.wait_for(connecting, 5)
+        await asyncio.wait_for(connecting, 30)
 
 
 async def test_a_daemon_that_does_not_come_is_told(path: str, client: socket.socket) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -187,9 +186,9 @@ async def test_an_environment_variable_can_be_taken_away(processes: Processes) -
 
 
 async def test_a_background_child_that_holds_the_output_does_not_delay_the_end(processes: Processes) -> None:
-    started = time.monotonic()
-    assert (await text(processes, "sh", "-c", "sleep 60 & echo $!")).strip().isdigit()
-    assert time.monotonic() - started < 5
+    background = (await text(processes, "sh", "-c", "sleep 600 & echo $!")).strip()
+    assert is_running(int(background))
+    os.kill(int(background), signal.SIGKILL)
 
 
 def in_folder(folder: Path) -> list[str]:
@@ -260,7 +259,7 @@ async def test_a_worker_that_dies_ends_its_socket(processes: Processes) -> None:
     uid, pid, _ = map(int, (await loop.sock_recv(worker, 100)).split())
     assert uid == 0
     os.kill(pid, signal.SIGKILL)
-    assert await asyncio.wait_for(loop.sock_recv(worker, 100), 5) == b""
+    assert await asyncio.wait_for(loop.sock_recv(worker, 100), 30) == b""
     worker.close()
 
 

@@ -43,7 +43,7 @@ print(json.dumps({
 
 def connect(spawner: "SpawnerDaemon") -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    sock.settimeout(5)
+    sock.settimeout(30)
     sock.connect(spawner.socket)
     return sock
 
@@ -145,7 +145,7 @@ def test_a_stranger_is_refused_even_where_the_socket_lets_him_in(spawner: "Spawn
     script = f"""
 import socket
 sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-sock.settimeout(5)
+sock.settimeout(30)
 sock.connect({spawner.socket!r})
 print(sock.recv(100))
 """
@@ -211,7 +211,7 @@ def test_a_worker_keeps_no_descriptor_of_the_spawner(spawner: "SpawnerDaemon") -
         wire_fds.send_request(sock, {"worker": True})
         reply, (fd,) = wire_fds.receive(sock)
         with socket.socket(fileno=fd) as worker:
-            worker.settimeout(5)
+            worker.settimeout(30)
             worker.sendall(b"who")
             uid, pid, fds = map(int, worker.recv(100).split())
     assert reply

@@ -33,7 +33,7 @@ def hook() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join(5)
+        thread.join(30)
 
 
 async def test_it_is_posted_with_its_headers(hook: str) -> None:

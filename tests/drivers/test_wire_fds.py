@@ -14,7 +14,7 @@ type Pair = tuple[socket.socket, socket.socket]
 def pair() -> Iterator[Pair]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        ours.settimeout(5)
+        ours.settimeout(30)
         yield ours, theirs
 
 

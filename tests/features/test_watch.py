@@ -30,7 +30,7 @@ async def begin(watch: FileWatch, path: Path, **fields: object) -> Watcher:
 
 
 async def poll(watch: FileWatch, watcher: Watcher, **fields: Any) -> Any:
-    reply = await watch.poll_events(PollRequest(watcher_id=watcher.watcher_id, **({"timeout": 5} | fields)))
+    reply = await watch.poll_events(PollRequest(watcher_id=watcher.watcher_id, **({"timeout": 30} | fields)))
     return reply.data
 
 
@@ -101,7 +101,7 @@ async def test_a_stream_ends_when_its_watcher_is_stopped(watch: FileWatch, home:
     await anext(events)
     waiting = asyncio.ensure_future(anext(events))
     await watch.stop_watch(WatcherRef(watcher_id=watcher.watcher_id))
-    assert (await asyncio.wait_for(waiting, 5)).event == "watch_stopped"
+    assert (await asyncio.wait_for(waiting, 30)).event == "watch_stopped"
     with pytest.raises(StopAsyncIteration):
         await anext(events)
 
@@ -167,7 +167,7 @@ async def test_waiting_for_a_file_that_is_there_ends_at_once(watch: FileWatch, h
 
 
 async def test_waiting_for_a_file_ends_when_it_appears(watch: FileWatch, home: Path) -> None:
-    waiting = asyncio.ensure_future(watch.wait_for_file(WaitRequest(path=f"{home}/new/f", timeout=5)))
+    waiting = asyncio.ensure_future(watch.wait_for_file(WaitRequest(path=f"{home}/new/f", timeout=30)))
     await begun(watch)
     assert (await watch.list_watches()).data == ()
     (home / "new").mkdir()
@@ -180,7 +180,7 @@ async def test_waiting_for_a_file_ends_when_it_appears(watch: FileWatch, home: P
 
 async def test_waiting_is_for_the_kinds_of_change_that_were_asked_for(watch: FileWatch, home: Path) -> None:
     (home / "f").touch()
-    waiting = asyncio.ensure_future(watch.wait_for_file(WaitRequest(path=f"{home}/f", timeout=5, event_types=("remove",))))
+    waiting = asyncio.ensure_future(watch.wait_for_file(WaitRequest(path=f"{home}/f", timeout=30, event_types=("remove",))))
     started = await begun(watch)
     (home / "f").write_text("x")
     await started.beyond(0)

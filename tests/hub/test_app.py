@@ -26,14 +26,14 @@ def test_the_process_serves_on_its_socket_before_the_api_is_up_and_ends_when_tol
     place = tmp_path / "mcp.sock"
     process = subprocess.Popen([sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE)
     try:
-        until(lambda: connects(place), within=20)
+        until(lambda: connects(place), within=30)
         with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(place)), base_url="http://mcp") as client:
             body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             answers = [client.post(path, json=body, headers={"X-Sandbox-Caller": "test"}) for path in ("/mcp", "/v1/mcp")]
             missing = client.post("/elsewhere", json=body)
     finally:
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=10)
+        output, _ = process.communicate(timeout=30)
 
     assert [json.loads(answer.content) for answer in answers] == [{"jsonrpc": "2.0", "id": 1, "result": {}}] * 2
     assert missing.status_code == 404

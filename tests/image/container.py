@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 KEY = "the-key-of-the-image-tests"
-READY_SECONDS = 60.0
+READY_SECONDS = 120.0
 PROFILE = "deploy/seccomp/tandem.json"
 
 
@@ -27,7 +27,7 @@ class Completed:
     stderr: str
 
 
-def engine(*arguments: str, timeout: float = 60.0, stdin: bytes = b"") -> Completed:
+def engine(*arguments: str, timeout: float = 120.0, stdin: bytes = b"") -> Completed:
     """Run the engine's client."""
     done = subprocess.run(["docker", *arguments], input=stdin, capture_output=True, timeout=timeout, check=False)
     return Completed(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
@@ -44,7 +44,7 @@ def until(true: Callable[[], object], within: float = 30.0, otherwise: Callable[
 def _client() -> httpx.Client:
     """A client that keeps no cookies: one test must not sign another in."""
     refusing = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
-    return httpx.Client(timeout=60, trust_env=False, cookies=refusing)
+    return httpx.Client(timeout=120, trust_env=False, cookies=refusing)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Sandbox:
                     yield fields["id"], fields["event"], json.loads(fields["data"])
                     fields = {}
 
-    def exec(self, *argv: str, user: str = "root", timeout: float = 60.0) -> Completed:
+    def exec(self, *argv: str, user: str = "root", timeout: float = 120.0) -> Completed:
         """Run a command in the container, beside the API and without it."""
         return engine("exec", "--user", user, self.name, *argv, timeout=timeout)
 
@@ -115,7 +115,7 @@ class Sandbox:
     def answers(self, path: str = "/healthz") -> bool:
         """Whether a GET without credentials is answered well."""
         try:
-            return self.http.get(f"{self.base_url}{path}", timeout=2).is_success
+            return self.http.get(f"{self.base_url}{path}", timeout=10).is_success
         except httpx.TransportError:
             return False
 
@@ -133,7 +133,7 @@ class Sandbox:
     def _unready(self) -> str:
         """What is not ready, and everything that it has written."""
         try:
-            states = self.request("GET", "/readyz", timeout=2).text
+            states = self.request("GET", "/readyz", timeout=10).text
         except httpx.TransportError as error:
             states = repr(error)
         return f"{states} {self.logs()}"

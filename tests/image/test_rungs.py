@@ -33,7 +33,7 @@ def test_a_host_that_allows_no_box_gets_the_next_rung_and_is_told(launcher: Laun
 
 def test_a_box_that_is_required_and_cannot_be_had_stops_the_boot(launcher: Launcher) -> None:
     required = launcher.start(env={"BOX": "on"}, ready=False)
-    until(lambda: required.inspect("{{.State.Running}}") == "false", 20)
+    until(lambda: required.inspect("{{.State.Running}}") == "false", 30)
     assert "BOX=on" in required.logs()
 
 

@@ -98,10 +98,10 @@ def test_sessions_and_what_runs_in_them_outlive_a_killed_component(client: Clien
     client.shell.exec_command(id=name, command="read line; echo got $line; sh -c 'exit 6'", async_mode=True)
     for pid in _pids(sandbox, component):
         sandbox.exec("kill", "-9", pid)
-    until(lambda: _lists(sandbox, {name, f"{name}-idle"}), within=10)
+    until(lambda: _lists(sandbox, {name, f"{name}-idle"}), within=30)
     idle = client.shell.exec_command(id=f"{name}-idle", command="echo $x $PWD").data
     client.shell.write_to_process(id=name, input="it", press_enter=True)
-    client.shell.wait_for_process(id=name, seconds=10)
+    client.shell.wait_for_process(id=name, seconds=30)
     busy = client.shell.view(id=name).data
 
     assert idle.output == "kept /usr\n"

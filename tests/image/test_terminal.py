@@ -28,7 +28,7 @@ class Person:
     def receive(self, kind: str) -> dict[str, Any]:
         """The next message of a kind; output on the way is kept in `seen`."""
         while True:
-            message: dict[str, Any] = json.loads(self.connection.recv(timeout=10))
+            message: dict[str, Any] = json.loads(self.connection.recv(timeout=30))
             if message["type"] == "output":
                 self.seen += message["data"]
             if message["type"] == kind:
@@ -142,7 +142,7 @@ def test_a_session_that_is_gone_is_said_and_the_socket_closed(sandbox: "Sandbox"
         assert person.receive("error")["data"] == "Session closed"
     url = f"{sandbox.base_url.replace('http', 'ws')}/v1/shell/ws?session_id={person.session}"
     with connect(url, additional_headers=sandbox.headers, proxy=None) as connection:
-        refused = json.loads(connection.recv(timeout=10))
+        refused = json.loads(connection.recv(timeout=30))
 
     assert refused == {"type": "error", "data": "Session not found"}
 

@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
 
-SECONDS = 10.0
+SECONDS = 30.0
 
 
 class Page:
@@ -106,7 +106,7 @@ def test_a_person_answers_what_the_agents_command_asks(sandbox: "Sandbox") -> No
         page.until(lambda: "Name? " in page.output.rpartition("\r\n")[2])
         page.type("Ada\n")
         page.until(lambda: "hello Ada\r\n" in page.output)
-        waited = sandbox.request("POST", "/v1/shell/wait", json={"id": page.session, "seconds": 10}).json()
+        waited = sandbox.request("POST", "/v1/shell/wait", json={"id": page.session, "seconds": 30}).json()
         assert waited["data"] == {"status": "completed"}
 
 

@@ -39,7 +39,7 @@ def stream(sandbox: "Sandbox", watcher: str, count: int, last_event_id: str = ""
 
 def test_what_the_agent_does_is_polled(client: Client, sandbox: "Sandbox", folder: str, watcher: str) -> None:
     sandbox.run("sh", "-c", f"echo x >{folder}/a")
-    polled: Any = client.file.watch_poll(watcher, timeout=5)
+    polled: Any = client.file.watch_poll(watcher, timeout=30)
     [event] = polled["events"]
     assert (event["type"], event["relative_path"], event["size"], event["is_dir"]) == ("create", "a", 2, False)
     assert polled["data"]["cursor"] == polled["cursor"] == 1
@@ -49,7 +49,7 @@ def test_what_the_agent_does_is_polled(client: Client, sandbox: "Sandbox", folde
 
 def test_a_stream_resumes_after_the_last_event(client: Client, sandbox: "Sandbox", folder: str, watcher: str) -> None:
     sandbox.run("sh", "-c", f"touch {folder}/a")
-    client.file.watch_poll(watcher, timeout=5)
+    client.file.watch_poll(watcher, timeout=30)
     sandbox.run("sh", "-c", f"mv {folder}/a {folder}/b")
     started, created, renamed = stream(sandbox, watcher, 3)
     assert (started[1], created[1], created[0]) == ("watch_started", "file_change", f"{watcher}:1")
@@ -70,7 +70,7 @@ def test_a_file_is_waited_for(client: Client, sandbox: "Sandbox", folder: str) -
     nothing: Any = client.file.watch_wait(path=f"{folder}/f", timeout=1)
     assert (nothing["event"], nothing["timed_out"]) == (None, True)
     sandbox.run("touch", f"{folder}/f")
-    there: Any = client.file.watch_wait(path=f"{folder}/f", timeout=5)
+    there: Any = client.file.watch_wait(path=f"{folder}/f", timeout=30)
     assert there["event"]["type"] == there["data"]["event"]["type"] == "create"
 
 
@@ -93,8 +93,8 @@ def test_watching_goes_on_after_the_watching_process_was_killed(start_sandbox: C
     watcher = sandbox.request("POST", "/v1/file/watch", json={"path": "/home/gem/watched", "debounce": 50}).json()["watcher_id"]
     assert sandbox.exec("pkill", "-9", "-u", "gem", "-f", "sandbox_server spawn").code == 0
     poll = f"/v1/file/watch/{watcher}/poll"
-    [lost] = sandbox.request("POST", poll, json={"timeout": 10}).json()["events"]
+    [lost] = sandbox.request("POST", poll, json={"timeout": 30}).json()["events"]
     assert (lost["type"], lost["reason"]) == ("overflow", "watching was interrupted")
     sandbox.run("touch", "/home/gem/watched/after")
-    [seen] = sandbox.request("POST", poll, json={"cursor": 1, "timeout": 10}).json()["events"]
+    [seen] = sandbox.request("POST", poll, json={"cursor": 1, "timeout": 30}).json()["events"]
     assert (seen["type"], seen["relative_path"]) == ("create", "after")

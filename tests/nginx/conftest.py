@@ -116,7 +116,7 @@ class Server:
     def stop(self) -> None:
         """Stop and wait."""
         self._server.should_exit = True
-        self._thread.join(5)
+        self._thread.join(30)
 
 
 @dataclass(frozen=True)
@@ -195,13 +195,13 @@ class Gateway:
         """End it without a chance to clean up."""
         assert self._nginx is not None
         self._nginx.kill()
-        self._nginx.wait(5)
+        self._nginx.wait(30)
 
     def stop(self) -> None:
         """Stop both."""
         if self._nginx is not None:
             self._nginx.terminate()
-            self._nginx.wait(5)
+            self._nginx.wait(30)
         if self.api is not None:
             self.api.stop()
 
@@ -219,7 +219,7 @@ class Gateway:
 
     def send(self, raw: bytes) -> bytes:
         """Send bytes as they are; everything that comes back until the connection closes."""
-        with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), 30) as connection:
             connection.sendall(raw)
             received = b""
             while chunk := connection.recv(65536):
@@ -228,7 +228,7 @@ class Gateway:
 
     def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes | None = None) -> "Answer":
         """One request, its body read."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.putrequest(method, path, skip_host="Host" in (headers or {}), skip_accept_encoding=True)
         for name, value in ((headers or {}) | ({"Content-Length": str(len(body))} if body is not None else {})).items():
             connection.putheader(name, value)

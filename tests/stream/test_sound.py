@@ -29,7 +29,13 @@ class Played(Sound):
     def __init__(self, *pieces: bytes) -> None:
         super().__init__("/nonexistent")
         self.left = list(pieces)
+        self._more = asyncio.Event()
         self.listeners = 0
+
+    def play(self, *pieces: bytes) -> None:
+        """Play these too."""
+        self.left += pieces
+        self._more.set()
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -40,9 +46,11 @@ class Played(Sound):
             self.listeners -= 1
 
     async def _pieces(self) -> AsyncIterator[bytes]:
-        while self.left:
-            yield self.left.pop(0)
-        await asyncio.Event().wait()
+        while True:
+            while self.left:
+                yield self.left.pop(0)
+            self._more.clear()
+            await self._more.wait()
 
 
 def number_and_packet(message: bytes) -> tuple[int, bytes]:

@@ -28,6 +28,7 @@ from tests.drivers.x11.conftest import Program, XServer
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
 from tests.stream.test_sound import TONE, Played
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.anyio,
@@ -76,6 +77,7 @@ class Seat:
         self.pongs: list[int] = []
         self.heeded: Window | None = None
         self.signals: list[str] = []
+        self.missing: list[int] = []
         self._acks = acks
         self._changed = asyncio.Condition()
 
@@ -100,6 +102,9 @@ class Seat:
 
     def signalled(self, text: str) -> None:
         self.signals.append(text)
+
+    def missed(self, share: int) -> None:
+        self.missing.append(share)
 
     def say(self, message: wire.FromViewer) -> None:
         self.said.put_nowait(wire.said(message))
@@ -126,11 +131,12 @@ async def watching(
     sessions: Sessions | None = None,
     session: int = 1,
     sound: Broadcast = QUIET,
+    microphone: Sound | None = None,
     before: wire.Resume | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
         hands, kept = Hands(desktop, connection), sessions or Sessions()
-        viewer = Viewer(seat, screen, hands, encoders, caller, lease or Place(drives=True), kept, session, sound)
+        viewer = Viewer(seat, screen, hands, encoders, caller, lease or Place(drives=True), kept, session, sound, microphone)
         running = tasks.start(viewer.run())
         if before:
             seat.say(before)
@@ -304,7 +310,7 @@ async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, pai
 async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, xserver: XServer) -> None:
     seat, kept_out, hidden = Seat(), Seat(), Place(drives=False)
     hidden.show(sees=False)
-    played = Played(*[TONE] * 10)
+    played = Played()
     async with (
         Broadcast(played) as sound,
         watching(desktop, xserver.name, kept_out, lease=hidden, sound=sound),
@@ -312,8 +318,10 @@ async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, x
     ):
         for each in (kept_out, seat):
             each.say(wire.Listens(listens=True))
+        await eventually(lambda: len(sound._ears) == 2)
+        played.play(*[TONE] * 10)
         await seat.until(lambda: seat.picture.heard)
-        await seat.until(lambda: not played.left)
+        await eventually(lambda: not played.left)
         assert kept_out.picture.heard is None
 
 

@@ -8,6 +8,7 @@ from PIL import Image
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.pixels import Rects, Shadow
+from sandbox_server.stream.transport.again import Again
 from sandbox_server.stream.zstd import compress
 from tests.stream.screens import framed, page, with_photograph
 from tests.stream.wire.test_viewer import SAID
@@ -41,10 +42,30 @@ def scenes() -> list[tuple[bytes, Image.Image]]:
     return [first, *[(frame(number, shadow, image), image) for number, image in enumerate(images, 1)]]
 
 
+def heard() -> list[tuple[bytes, list[tuple[int, bytes]]]]:
+    """Messages of sound, and the packets that each brings to who has heard those before."""
+    again, last = Again(), 4_000_000_000
+    first = wire.sound(last, b"\xfc\x01")
+    alone = again.message(wire.sound(last + 1, b"\xfc\x02"), 0.0)
+    lost = again.message(wire.sound(last + 2, b"\xfc\x03"), 0.0)
+    again.missed(85, 0.0)
+    with_two = again.message(wire.sound(last + 3, b"\xfc\x04\x05"), 0.0)
+    after_silence = again.message(wire.sound(last + 90, b""), 0.0)
+    assert lost not in (alone, with_two)
+    return [
+        (first, [(last, b"\xfc\x01")]),
+        (alone, [(last + 1, b"\xfc\x02")]),
+        (with_two, [(last + 2, b"\xfc\x03"), (last + 3, b"\xfc\x04\x05")]),
+        (after_silence, [(last + 90, b"")]),
+    ]
+
+
 def write() -> None:
     """Write the file anew."""
     shown = [{"message": message.hex(), "sha256": hashlib.sha256(image.tobytes()).hexdigest()} for message, image in scenes()]
-    vectors = {"said": {type(message).__name__: wire.said(message).hex() for message in SAID}, "size": SIZE, "shown": shown}
+    packets = [{"message": message.hex(), "packets": [[number, packet.hex()] for number, packet in new]} for message, new in heard()]
+    said = {type(message).__name__: wire.said(message).hex() for message in SAID}
+    vectors = {"said": said, "size": SIZE, "shown": shown, "heard": packets}
     Path(__file__).with_name("vectors.json").write_text(json.dumps(vectors, indent=1) + "\n", "utf-8")
 
 

@@ -9,6 +9,7 @@ import { Jitter } from "../../sandbox_server/web/view/jitter.js";
 import { Joiner, Order } from "../../sandbox_server/web/view/order.js";
 import { Picture } from "../../sandbox_server/web/view/picture.js";
 import { Rhythm } from "../../sandbox_server/web/view/rhythm.js";
+import { Sounds } from "../../sandbox_server/web/view/sounds.js";
 import { parse, say } from "../../sandbox_server/web/view/wire.js";
 
 const { decompress } = await import(process.env.FZSTD);
@@ -75,6 +76,8 @@ test("what a viewer says has its golden bytes", () => {
     Visible: say.visible(false),
     Whole: say.whole(),
     Listens: say.listens(true),
+    Missed: say.missed(26),
+    Spoken: say.spoken(4_000_000_000, Uint8Array.of(0xf8, 0xff, 0xfe)),
     Clip: say.clip({ "text/html": new TextEncoder().encode("<b>bold</b>"), "text/plain": new TextEncoder().encode("bold") }),
     Signal: say.signal("an offer"),
     Resume: say.resume(4_000_000_000, 70_000),
@@ -97,6 +100,52 @@ test("messages that were damaged or cut off are refused or drawn within the pict
     }
     assert.equal(picture.pixels.length, vectors.size[0] * vectors.size[1]);
   }
+});
+
+/** What is read of messages of sound. @param {string[]} messages in hexadecimal */
+function packetsOf(messages) {
+  const sounds = new Sounds();
+  return messages.map((message) => sounds.take(/** @type {any} */ (parse(bytes(message).buffer))).map(({ number, packet }) => [number, hex(packet)]));
+}
+
+test("the golden messages of sound are heard, each packet once", () => {
+  assert.deepEqual(packetsOf(vectors.heard.map(({ message }) => message)), vectors.heard.map(({ packets }) => packets));
+});
+
+test("messages of sound that were damaged or cut off are refused, or packets", () => {
+  let seed = 3;
+  const random = (most) => (seed = (seed * 48271) % 2147483647) % most;
+  for (let round = 0; round < 2000; round++) {
+    const message = bytes(vectors.heard[random(vectors.heard.length)].message);
+    for (let times = random(4); times >= 0; times--) message[1 + random(message.length - 1)] = random(256);
+    try {
+      const found = new Sounds().take(/** @type {any} */ (parse(message.slice(0, 1 + random(message.length)).buffer)));
+      assert.ok(found.every(({ number, packet }) => number >= 0 && packet instanceof Uint8Array));
+    } catch (error) {
+      assert.ok(error instanceof Error);
+    }
+  }
+});
+
+/** @param {number} sequence @param {number} first @param {number} count of packets */
+const sounds = (sequence, first, count) => ({ kind: "sounds", sequence, first, packets: Array.from({ length: count }, (_, index) => Uint8Array.of(first + index)) });
+
+test("what was lost is told by the share of the messages, and nothing where none was", () => {
+  const heard = new Sounds();
+  for (let number = 65530; number < 65580; number++) heard.take(sounds(number % 65536, number, 1));
+  assert.equal(heard.missed(), 0);
+  for (const number of [44, 45, 47, 46, 49, 53]) heard.take(sounds(number, 65536 + number, 1));
+  assert.equal(heard.missed(), Math.ceil((4 / 10) * 255));
+  assert.equal(heard.missed(), 0);
+});
+
+test("what is sent again is heard if it was lost, and what comes too late or from before is not", () => {
+  const heard = new Sounds();
+  const take = (...message) => heard.take(sounds(...message)).map(({ number }) => number);
+  assert.deepEqual([take(1, 1, 1), take(3, 2, 2), take(2, 2, 1), take(6, 4, 3), take(7, 5, 3)], [[1], [2, 3], [], [4, 5, 6], [7]]);
+  assert.deepEqual(heard.take({ kind: "sound", number: 7, packet: Uint8Array.of() }), []);
+  assert.equal(heard.take({ kind: "sound", number: 2000, packet: Uint8Array.of() }).length, 1);
+  assert.equal(heard.take({ kind: "sound", number: 1, packet: Uint8Array.of() }).length, 1);
 });
 
 /** When pictures that arrive at these times are seen on a screen that shows 60 a second. @param {number[]} arrivals */
@@ -157,51 +206,92 @@ test("frames that come evenly are told from those that come as a person or a pro
   assert.ok(!isEven(Array.from({ length: 60 }, (_, index) => 1000 + Math.floor(index / 6) * 400 + (index % 6) * 17)));
 });
 
-/** @param {Jitter} jitter @param {number} samples @returns {Float32Array} what is played, on the left */
-function played(jitter, samples) {
-  const left = new Float32Array(samples);
-  jitter.take(left, new Float32Array(samples));
-  return left;
+const PACKET = 960;
+const TONE_STEP = (2 * Math.PI * 440) / 48000;
+
+/** A packet of a tone that goes on from one to the next. @param {number} number */
+const tone = (number) => Float32Array.from({ length: PACKET }, (_, at) => 0.5 * Math.sin((number * PACKET + at) * TONE_STEP));
+
+/**
+ * What is heard of packets that arrive at these times.
+ * @param {{number: number, at: number}[]} arrivals in milliseconds
+ */
+function heard(arrivals) {
+  const jitter = new Jitter();
+  const [sound, waiting, targets] = [[], [], []];
+  const queue = [...arrivals].sort((one, other) => one.at - other.at);
+  const end = queue[queue.length - 1].at;
+  for (let samples = 0; samples < end * 48; samples += 128) {
+    for (; queue.length && queue[0].at * 48 <= samples; queue.shift()) jitter.put(queue[0].number, tone(queue[0].number), tone(queue[0].number));
+    const left = new Float32Array(128);
+    jitter.take(left, new Float32Array(128));
+    sound.push(...left);
+    waiting.push(jitter.waiting);
+    targets.push(jitter.target);
+  }
+  return { sound, waiting, targets };
 }
 
-const TONE = new Float32Array(960).fill(0.5);
+/** Packets that come every 20 ms, each so many milliseconds late. @param {number} count @param {(number: number) => number} late */
+const packets = (count, late) => Array.from({ length: count }, (_, number) => ({ number, at: number * 20 + late(number) }));
+/** Those that were sent in a row and wait for each other, as over TCP. @param {{number: number, at: number}[]} sent */
+const inOrder = (sent) => sent.map(({ number }, index) => ({ number, at: Math.max(...sent.slice(Math.max(0, index - 50), index + 1).map(({ at }) => at)) }));
+/** Samples of silence after it began to play. @param {number[]} sound */
+const silent = (sound) => sound.slice(sound.findIndex((sample) => sample !== 0) + 1).filter((sample, index, all) => sample === 0 && all[index - 1] === 0).length;
+/** The largest step between two samples. @param {number[]} sound */
+const step = (sound) => sound.slice(1).reduce((most, sample, index) => Math.max(most, Math.abs(sample - sound[index])), 0);
+/** @param {number[]} sound @returns {number} hertz, by how often it crosses zero */
+const pitch = (sound) => (sound.slice(1).filter((sample, index) => sample >= 0 && sound[index] < 0).length * 48000) / sound.length;
 
-test("sound plays once enough of it waits, in its order, and what is missing is silence", () => {
-  const jitter = new Jitter();
-  jitter.put(1, TONE, TONE);
-  assert.deepEqual(played(jitter, 128), new Float32Array(128));
-  jitter.put(2, TONE, TONE);
-  assert.equal(played(jitter, 128)[0], 0.5);
-  const rest = played(jitter, 1920);
-  assert.deepEqual([rest[1791], rest[1792]], [0.5, 0]);
+test("sound that comes evenly is played as it is, and little of it waits", () => {
+  const { sound, waiting, targets } = heard(packets(200, () => 0));
+  const begun = sound.findIndex((sample) => sample !== 0) - 1;
+  assert.deepEqual(sound.slice(begun, begun + 48000), [...Array(50).keys()].flatMap((number) => [...tone(number)]));
+  assert.ok(Math.max(...waiting, ...targets) <= 2 * PACKET);
 });
 
-test("what comes too late makes more wait from then on, and a silence does not", () => {
-  const jitter = new Jitter();
-  const before = jitter.target;
-  for (const number of [1, 2]) jitter.put(number, TONE, TONE);
-  played(jitter, 4096);
-  jitter.put(50, TONE, TONE);
-  assert.equal(jitter.target, before);
-  jitter.put(51, TONE, TONE);
-  played(jitter, 4096);
-  jitter.put(52, TONE, TONE);
-  assert.ok(jitter.target > before);
+test("as much of it waits as it comes unevenly, and less again when it comes evenly", () => {
+  let seed = 5;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  const { sound, waiting, targets } = heard(inOrder(packets(1500, (number) => (number < 400 ? random() * 120 : 0))));
+  const [second, uneven] = [375, 3000]; // of takes
+  assert.ok(targets[uneven] > 100 * 48 && targets[uneven] < 145 * 48, String(targets[uneven]));
+  assert.equal(silent(sound.slice(2 * second * 128)), 0);
+  assert.equal(targets.at(-1), 40 * 48);
+  assert.ok(Math.max(...waiting.slice(-second)) < 60 * 48);
 });
 
-test("a long calm makes less wait again, and a heap that arrives at once is cut to what should wait", () => {
-  const jitter = new Jitter();
-  for (const number of [1, 2]) jitter.put(number, TONE, TONE);
-  played(jitter, 4096);
-  jitter.put(3, TONE, TONE);
-  const most = jitter.target;
-  for (let number = 4; number < 1600; number++) {
-    jitter.put(number, TONE, TONE);
-    played(jitter, 960);
-  }
-  assert.ok(jitter.target < most);
-  for (let number = 1600; number < 1630; number++) jitter.put(number, TONE, TONE);
-  assert.ok(jitter.waiting <= jitter.target + 2880);
+test("nobody hears where sound was made longer or shorter", () => {
+  const { sound } = heard(inOrder(packets(1200, (number) => (number > 200 && number < 260 ? (number % 6) * 15 : 0))));
+  const settled = sound.slice(9600, 48000 * 23);
+  assert.ok(step(settled) < 3 * 0.5 * TONE_STEP, String(step(settled)));
+  assert.ok(Math.abs(pitch(settled) - 440) < 3, String(pitch(settled)));
+});
+
+test("what was lost is the sound before it, and takes its time", () => {
+  const { sound, waiting } = heard(packets(400, () => 0).filter(({ number }) => number % 20 !== 7));
+  const settled = sound.slice(9600, -9600);
+  assert.equal(silent(settled), 0);
+  assert.ok(step(settled) < 3 * 0.5 * TONE_STEP, String(step(settled)));
+  assert.ok(Math.min(...waiting.slice(-1000)) > 0);
+});
+
+test("what is late for long is faded out, and waits longer before it plays again", () => {
+  const { sound, targets } = heard(inOrder(packets(300, (number) => (number > 100 && number <= 107 ? (107 - number) * 20 + 150 : 0))));
+  assert.ok(silent(sound.slice(96000)) > 48 * 20);
+  assert.ok(step(sound) < 0.05);
+  assert.ok(targets.at(-1) > 100 * 48);
+});
+
+test("a silence that was not sent makes nothing else wait", () => {
+  const { targets } = heard(packets(400, () => 0).filter(({ number }) => number < 100 || number > 200));
+  assert.equal(Math.max(...targets), 2 * PACKET);
+});
+
+test("of a heap that arrives at once what is late is left out", () => {
+  const { waiting } = heard(packets(400, (number) => (number > 100 && number < 150 ? (150 - number) * 20 : 0)));
+  assert.ok(Math.max(...waiting) < 520 * 48);
+  assert.ok(Math.max(...waiting.slice(-100)) <= 320 * 48);
 });
 
 /** @param {number} frame @param {number} part @param {boolean} last */

@@ -127,6 +127,8 @@ class Kernels:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
+        if self._ready and not self._ready.cancelled() and not self._ready.exception():
+            await self._ready.result().close()
         await self._opened.aclose()
 
     async def take(self, name: str, isolation: IsolationPolicy | None = None, directory: str | None = None) -> Kernel:

@@ -19,7 +19,7 @@ PIECE_BYTES = 128 * 1024
 MAX_BYTES = 32 * 1024 * 1024
 """Most that is kept of what somebody else has on the clipboard, all its forms together."""
 MAX_TARGETS = 16
-ANSWER_SECONDS = 1.0
+ANSWER_SECONDS = 2.0
 """How long the owner of the clipboard may take for each piece."""
 
 _PROPERTY = "_TANDEM_CLIPBOARD"

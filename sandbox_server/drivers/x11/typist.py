@@ -10,7 +10,7 @@ from sandbox_server.drivers.x11.windows import Windows
 
 MAX_KEYED = 200
 """Longer texts are pasted, where that is allowed."""
-PASTE_SECONDS = 0.6
+PASTE_SECONDS = 1.5
 """How long the focused program gets to ask for what is pasted; one that does not is typed to."""
 AFTER_SECONDS = 0.1
 """A program may ask for more than one form."""

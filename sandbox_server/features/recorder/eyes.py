@@ -64,7 +64,10 @@ class ComputerEyes:
         return Look(dict(self._tabs()), await self._windows(), None)
 
     async def files_since(self, when: float) -> list[str]:
-        """The agent's files whose state has changed since (find(1), `-newerct`), or a tick before, as the agent finds them."""
+        """The agent's files whose state has changed since (find(1), `-newerct`), or a tick before, as the agent finds them.
+
+        Raises DeadlineExceeded where that takes more than `FIND_SECONDS`.
+        """
         since = math.floor((when - TICK_SECONDS) * 1000) / 1000
         hidden = ["-type", "d", "-name", ".?*", "-o", *_alternatives(_UNSEEN)]
         changed = ["-type", "f", "!", "(", *_alternatives(_HISTORIES), ")", "-newerct", f"@{since:.3f}"]
@@ -73,7 +76,8 @@ class ComputerEyes:
             timeout=FIND_SECONDS,
             max_output=MAX_LISTING,
         )
-        return sorted({path.decode("utf-8", "replace") for path in found.stdout.split(b"\0") if path})
+        paths = found.stdout.split(b"\0")[:-1]  # what comes after the last is nothing, or cut short
+        return sorted({path.decode("utf-8", "replace") for path in paths})
 
     def downloads_since(self, when: float) -> list[str]:
         """What was downloaded since: where it is, or what it is called."""

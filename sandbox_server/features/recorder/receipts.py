@@ -21,7 +21,7 @@ from sandbox_server.features.recorder.short import short
 KEPT = 50
 """Receipts that are remembered."""
 LOOK_SECONDS = 5.0
-"""How long looking at one thing may take; what takes longer is left out."""
+"""How long looking at one thing may take; of what takes longer the receipt says that it was not seen."""
 SETTLE_SECONDS = 0.3
 """How long the last that a person did may take to show."""
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 class Look:
     """What was there at an instant; None where that could not be seen."""
 
-    tabs: dict[str, str]
+    tabs: dict[str, str] | None
     """Address by page."""
     windows: dict[int, str] | None
     """Title by id."""
@@ -161,15 +161,19 @@ class Receipts:
             ended=ended,
             note=note,
             private=turn.private,
-            files=files,
+            files=files or [],
+            unseen=[] if files is not None else ["files"],
         )
         if hidden:
             return short(made)
+        seen = {"tabs": (before.tabs, after.tabs), "windows": (before.windows, after.windows)}
+        tabs = moves(before.tabs, after.tabs) if before.tabs is not None and after.tabs is not None else ()
         opened, closed = _windows(before.windows, after.windows)
         return short(
             made.model_copy(
                 update={
-                    "tabs": [TabChange(was=self._shown(move.was), now=self._shown(move.now)) for move in moves(before.tabs, after.tabs)],
+                    "unseen": [*(name for name, looks in seen.items() if None in looks), *made.unseen],
+                    "tabs": [TabChange(was=self._shown(move.was), now=self._shown(move.now)) for move in tabs],
                     "windows_opened": [self._redaction.text(title) for title in opened],
                     "windows_closed": [self._redaction.text(title) for title in closed],
                     "fields": list(turn.fields),
@@ -188,15 +192,15 @@ class Receipts:
                 return await (self._eyes.blind() if self._journal.private() else self._eyes.look(name))
         except (Failure, OSError, TimeoutError) as failure:
             log.info("a receipt tells less: %s", failure or "looking took too long")
-            return Look({}, None, None)
+            return Look(None, None, None)
 
-    async def _files(self, since: float) -> list[str]:
+    async def _files(self, since: float) -> list[str] | None:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 return await self._eyes.files_since(since)
         except (Failure, OSError, TimeoutError) as failure:
             log.info("a receipt does not tell of files: %s", failure or "looking took too long")
-            return []
+            return None
 
     def _shown(self, url: str | None) -> str | None:
         return None if url is None else self._redaction.url(url)

@@ -21,7 +21,7 @@ MAX_ID = 128
 RETRY_AFTER = 5.0
 RESTORE_TRIES = 20
 RESTORE_PAUSE = 0.5
-NOTE_SECONDS = 0.5
+NOTE_SECONDS = 2.0
 """How long it may take to note what all shells export, and before that to open them: their box may be too busy for either."""
 
 _log = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 A browser's RTCPeerConnection is the other side: it makes two channels, negotiated, with the numbers below, and is told where the server is.
 Messages of FRAMES keep their order; those of QUICK do not wait for each other. Both are sent until they arrive: a frame that is lost is
-missed for longer than it takes to send it anew, and what is new by then is in the next one.
+missed for longer than it takes to send it anew, and what is new by then is in the next one. Sound is sent once: see `again`.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Channel:
         self._ice = RTCIceTransport(gatherer)
         self._dtls = RTCDtlsTransport(self._ice, [certificate()])
         self._dtls._set_role("server" if server else "client")
-        self._sctp = Association(self._dtls, taken, room=SERVER_ROOM if server else CLIENT_ROOM)
+        self._sctp = Association(self._dtls, taken, room=SERVER_ROOM if server else CLIENT_ROOM, skips=server is None)
 
     async def __aenter__(self) -> Self:
         await self._gatherer.gather()
@@ -93,7 +93,7 @@ class Channel:
         """Whether it is open, and what it sent of late got through."""
         if self._sctp.ended.is_set() or self._dtls.state != "connected" or not self._sctp.established.is_set():
             return False
-        return not self._sctp.on_the_way or time.monotonic() - max(self._sctp.heard_at, self._sctp.began_at) < SILENT_SECONDS
+        return self._sctp.answered or time.monotonic() - max(self._sctp.heard_at, self._sctp.began_at) < SILENT_SECONDS
 
     async def ends(self) -> None:
         """Wait until it is no good any more."""
@@ -113,9 +113,12 @@ class Channel:
         """
         self._sctp.widen(int(window), rate)
 
-    async def send(self, lane: int, message: bytes) -> None:
-        """Send a message, and return when all of it is on its way. Raises ConnectionError if the channel fails meanwhile."""
-        await self._sctp.send(lane, message, ordered=lane == FRAMES)
+    async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:
+        """Send a message, and return when all of it is on its way. Raises ConnectionError if the channel fails meanwhile.
+
+        `once`: it is not sent anew if it is lost.
+        """
+        await self._sctp.send(lane, message, ordered=lane == FRAMES, once=once)
 
 
 def through(door: Door, host: str, port: int) -> Callable[[Taken], Channel]:

@@ -16,7 +16,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
-from aiortc.rtcsctptransport import SCTP_DATA_LAST_FRAG, SCTP_RTO_ALPHA, SCTP_RTO_BETA, WEBRTC_BINARY, Chunk, DataChunk, RTCSctpTransport
+from aiortc.rtcsctptransport import (
+    SCTP_DATA_LAST_FRAG,
+    SCTP_RTO_ALPHA,
+    SCTP_RTO_BETA,
+    WEBRTC_BINARY,
+    Chunk,
+    DataChunk,
+    RTCSctpTransport,
+    tsn_minus_one,
+)
 from aiortc.utils import uint32_gt, uint32_gte
 
 from sandbox_server.core.tasks import Tasks
@@ -41,6 +50,8 @@ MAX_MISSING = 4096
 """Packets that one ack may tell apart."""
 _HEAD, _PACKET_HEAD, _SACK_HEAD, _INIT_HEAD = 4, 12, 12, 16
 _DATA, _INIT, _INIT_ACK, _SACK, _HEARTBEAT, _HEARTBEAT_ACK, _ABORT, _ERROR, _COOKIE, _COOKIE_ACK = 0, 1, 2, 3, 4, 5, 6, 9, 10, 11
+_FORWARD = 192
+"""What was sent once and lost is not waited for (RFC 3758)."""
 _PLAIN = frozenset({_COOKIE, _COOKIE_ACK})
 _WITH_PARAMETERS = {_INIT: _INIT_HEAD, _INIT_ACK: _INIT_HEAD, _HEARTBEAT: 0, _HEARTBEAT_ACK: 0, _ABORT: 0, _ERROR: 0}
 """Kinds of chunks that have parameters, and where those begin."""
@@ -52,15 +63,16 @@ _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, Assertio
 class Association(RTCSctpTransport):
     """Messages over DTLS, to and from one peer.
 
-    `taken` is given what arrives, with the number of its stream; `room` is how many bytes are kept of messages that are not whole.
+    `taken` is given what arrives, with the number of its stream; `room` is how many bytes are kept of messages that are not whole; `skips`:
+    whether the peer may say that what is missing will not come.
     """
 
-    def __init__(self, transport: RTCDtlsTransport, taken: Callable[[int, bytes], None], *, room: int) -> None:
+    def __init__(self, transport: RTCDtlsTransport, taken: Callable[[int, bytes], None], *, room: int, skips: bool = False) -> None:
         self._window = FIRST_WINDOW
         self._late = FIRST_RTO
         super().__init__(transport)
         self._taken = taken
-        self._local_partial_reliability = False
+        self._skips = skips
         self._inbound_streams_max = self._outbound_streams_count = STREAMS
         self._advertised_rwnd = room
         self._repeats = Repeats()
@@ -68,7 +80,7 @@ class Association(RTCSctpTransport):
         self.heard_at = 0.0
         """When a packet came last, by the monotonic clock."""
         self.began_at = 0.0
-        """When something was sent while nothing was on its way."""
+        """When something was sent while everything was answered."""
         self.established = asyncio.Event()
         self.ended = asyncio.Event()
         self._moved = asyncio.Event()
@@ -101,23 +113,26 @@ class Association(RTCSctpTransport):
         self._repeats.rate = rate
 
     @property
-    def on_the_way(self) -> int:
-        """Bytes that were sent and are not acknowledged."""
-        return self._flight_size
+    def answered(self) -> bool:
+        """Whether the peer has all that was sent, or knows that it does not come."""
+        return self._last_sacked_tsn == tsn_minus_one(self._local_tsn)
 
-    async def send(self, stream: int, message: bytes, *, ordered: bool = True) -> None:
-        """Send a message, and return when all of it is on its way. Raises ConnectionError if the association ends meanwhile."""
-        if not self._flight_size:
+    async def send(self, stream: int, message: bytes, *, ordered: bool = True, once: bool = False) -> None:
+        """Send a message, and return when all of it is on its way. Raises ConnectionError if the association ends meanwhile.
+
+        `once`: if it is lost, it is not sent anew, where the peer knows of that.
+        """
+        if self.answered:
             self.began_at = time.monotonic()
-        first = self._local_tsn
-        await self._send(stream, WEBRTC_BINARY, message, ordered=ordered)
+        first, tries = self._local_tsn, 0 if once and self._remote_partial_reliability else None
+        await self._send(stream, WEBRTC_BINARY, message, max_retransmits=tries, ordered=ordered)
         await self._fill()
         while self._outbound_queue and not self.ended.is_set():
             self._moved.clear()
             await self._moved.wait()
         if self.ended.is_set():
             raise ConnectionError("the channel has ended")
-        if self._repeats.take(len(message), time.monotonic()):
+        if tries is None and self._repeats.take(len(message), time.monotonic()):
             self._tasks.start(self._repeat(first), name="repeat a message")
 
     async def stop(self) -> None:
@@ -154,13 +169,14 @@ class Association(RTCSctpTransport):
             return
         missing = False
         for chunk in reversed(self._sent_queue):
-            if chunk._acked:
+            if chunk._acked or chunk._abandoned:
                 continue
             if not chunk._misses:
                 break
-            chunk._misses, chunk._retransmit, missing = 0, True, True
+            chunk._misses, chunk._retransmit, missing = 0, not self._maybe_abandon(chunk), True
             self._flight_size_decrease(chunk)
         if missing:
+            self._update_advanced_peer_ack_point()
             await self._transmit()
 
     async def _handle_data(self, data: bytes) -> None:
@@ -169,7 +185,7 @@ class Association(RTCSctpTransport):
         if self.ended.is_set():
             return
         try:
-            sound = is_sound(data)
+            sound = is_sound(data, skips=self._skips)
             if sound:
                 await super()._handle_data(data)
                 await self._send_anew()
@@ -218,22 +234,29 @@ class Association(RTCSctpTransport):
         self._late = max(LEAST_RTO, min(self._srtt + 4 * self._rttvar, MOST_RTO))
 
 
-def is_sound(packet: bytes) -> bool:
-    """Whether aiortc can be given a packet: chunks of kinds that are used here, with parameters and ranges that come to an end."""
+def is_sound(packet: bytes, *, skips: bool = False) -> bool:
+    """Whether aiortc can be given a packet: chunks of kinds that are used here, with parameters and ranges that come to an end.
+
+    `skips`: whether the peer may say that what is missing will not come.
+    """
     at = _PACKET_HEAD
     while at + _HEAD <= len(packet):
         kind, _, length = struct.unpack_from("!BBH", packet, at)
-        if length < _HEAD or at + length > len(packet) or not _is_sound_chunk(kind, packet[at + _HEAD : at + length]):
+        if length < _HEAD or at + length > len(packet) or not _is_sound_chunk(kind, packet[at + _HEAD : at + length], skips):
             return False
         at += (length + 3) & ~3
     return True
 
 
-def _is_sound_chunk(kind: int, body: bytes) -> bool:
+def _is_sound_chunk(kind: int, body: bytes, skips: bool) -> bool:
     if kind == _DATA:
         return len(body) >= 12 and struct.unpack_from("!H", body, 4)[0] < STREAMS
     if kind == _SACK:
         return len(body) >= _SACK_HEAD and sum(_ranges(body)) <= MAX_MISSING
+    if kind == _FORWARD:
+        return (
+            skips and len(body) >= 4 and len(body) % 4 == 0 and all(stream < STREAMS for stream, _ in struct.iter_unpack("!HH", body[4:]))
+        )
     if kind in _WITH_PARAMETERS:
         return _has_sound_parameters(body[_WITH_PARAMETERS[kind] :])
     return kind in _PLAIN

@@ -16,6 +16,7 @@ from typing import Protocol, Self
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream import wire
+from sandbox_server.stream.transport.again import Again
 from sandbox_server.stream.transport.ears import Ears
 from sandbox_server.stream.transport.kept import Kept
 from sandbox_server.stream.transport.outbox import Outbox, is_paced
@@ -30,7 +31,7 @@ FRAMES, QUICK = range(2)
 """The channel's lanes: messages of the first keep their order, those of the second do not wait for each other."""
 _FRAMES = frozenset({wire.SIZE, wire.PART})
 _QUICK = frozenset({wire.SOUND, wire.PONG})
-_ACK, _PING = b"\x02", b"\x08"
+_ACK, _PING, _SPOKEN = b"\x02", b"\x08", b"\x11"
 _log = logging.getLogger(__name__)
 
 
@@ -58,8 +59,8 @@ class Datagrams(Protocol):
     async def open(self, other: Peer) -> None:
         """Wait until the viewer is there. Raises TimeoutError or ConnectionError."""
 
-    async def send(self, lane: int, message: bytes) -> None:
-        """Send a message, and return when all of it is on its way. Raises ConnectionError."""
+    async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:
+        """Send a message, and return when all of it is on its way; `once`: not anew if it is lost. Raises ConnectionError."""
 
     async def ends(self) -> None:
         """Wait until it is no good any more."""
@@ -94,6 +95,7 @@ class Transport:
         self._urgent, self._paced = Outbox(self._carry), Outbox(self._carry_paced, self._pacer)
         self._ears = Ears()
         self._kept = Kept()
+        self._again = Again()
         self._tasks = Tasks()
         self._channel: Datagrams | None = None
         self._talk: asyncio.Task[None] | None = None
@@ -127,15 +129,25 @@ class Transport:
         if self._channel:
             self._channel.widen(window.in_flight, 0.0 if window.queues else window.pace)
 
+    def missed(self, share: int) -> None:
+        """Take that the viewer missed this share of the sound, in 255ths."""
+        self._again.missed(share, time.monotonic())
+
     async def _carry(self, message: bytes) -> None:
         channel = self._channel
         if message[0] in _QUICK and channel and channel.usable:
             with suppress(ConnectionError):  # what it carries is old by then
-                await channel.send(QUICK, message)
+                await self._carry_quick(channel, message)
             return
         await self._carrier.send(message)
         if message[0] == wire.HELLO and self._datagrams:
             await self._carrier.send(wire.signal(INVITED))
+
+    async def _carry_quick(self, channel: Datagrams, message: bytes) -> None:
+        if message[0] == wire.SOUND:
+            await channel.send(QUICK, self._again.message(message, time.monotonic()), once=True)
+        else:
+            await channel.send(QUICK, message)
 
     async def _carry_paced(self, message: bytes) -> None:
         if message[0] not in _FRAMES:
@@ -197,6 +209,9 @@ class Transport:
             self._note(message)
             if not self._ears.hint(message) and self._channel:
                 self._channel.give_up()  # an ack that is not heard would hold up all frames; the viewer says it again when the channel ends
+
+        elif message[:1] == _SPOKEN:
+            self._ears.hint(message)  # or nobody hears it
 
     def signalled(self, text: str) -> None:
         """Take a viewer's offer, or that its channel has ended. Raises BadMessage."""

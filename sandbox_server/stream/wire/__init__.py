@@ -31,6 +31,7 @@ from sandbox_server.stream.wire.server import HELLO as HELLO
 from sandbox_server.stream.wire.server import HIDDEN as HIDDEN
 from sandbox_server.stream.wire.server import LAST as LAST
 from sandbox_server.stream.wire.server import MAY_ACT as MAY_ACT
+from sandbox_server.stream.wire.server import MAY_SPEAK as MAY_SPEAK
 from sandbox_server.stream.wire.server import PART as PART
 from sandbox_server.stream.wire.server import POINTER as POINTER
 from sandbox_server.stream.wire.server import PONG as PONG
@@ -38,6 +39,7 @@ from sandbox_server.stream.wire.server import RIGHTS as RIGHTS
 from sandbox_server.stream.wire.server import SIGNAL as SIGNAL
 from sandbox_server.stream.wire.server import SIZE as SIZE
 from sandbox_server.stream.wire.server import SOUND as SOUND
+from sandbox_server.stream.wire.server import SOUNDS as SOUNDS
 from sandbox_server.stream.wire.server import VERSION as VERSION
 from sandbox_server.stream.wire.server import clip as clip
 from sandbox_server.stream.wire.server import clipboard as clipboard
@@ -51,8 +53,10 @@ from sandbox_server.stream.wire.server import rights as rights
 from sandbox_server.stream.wire.server import signal as signal
 from sandbox_server.stream.wire.server import size as size
 from sandbox_server.stream.wire.server import sound as sound
+from sandbox_server.stream.wire.server import sounds as sounds
 from sandbox_server.stream.wire.viewer import MAX_CLIP as MAX_CLIP
 from sandbox_server.stream.wire.viewer import MAX_SIGNAL as MAX_SIGNAL
+from sandbox_server.stream.wire.viewer import MAX_SPOKEN as MAX_SPOKEN
 from sandbox_server.stream.wire.viewer import MAX_TEXT as MAX_TEXT
 from sandbox_server.stream.wire.viewer import MAX_TYPED as MAX_TYPED
 from sandbox_server.stream.wire.viewer import MAX_UP as MAX_UP
@@ -63,10 +67,12 @@ from sandbox_server.stream.wire.viewer import FromViewer as FromViewer
 from sandbox_server.stream.wire.viewer import Hello as Hello
 from sandbox_server.stream.wire.viewer import Key as Key
 from sandbox_server.stream.wire.viewer import Listens as Listens
+from sandbox_server.stream.wire.viewer import Missed as Missed
 from sandbox_server.stream.wire.viewer import Ping as Ping
 from sandbox_server.stream.wire.viewer import Point as Point
 from sandbox_server.stream.wire.viewer import Resume as Resume
 from sandbox_server.stream.wire.viewer import Signal as Signal
+from sandbox_server.stream.wire.viewer import Spoken as Spoken
 from sandbox_server.stream.wire.viewer import Text as Text
 from sandbox_server.stream.wire.viewer import Visible as Visible
 from sandbox_server.stream.wire.viewer import Wheel as Wheel

@@ -1,7 +1,7 @@
 """What the server says: each of these makes one message."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sandbox_server.stream.wire.clips import packed
 
@@ -12,9 +12,11 @@ DRIVES = 2
 """Another: they count now."""
 HIDDEN = 4
 """Another: a person is private, and this viewer is shown nothing until that ends."""
+MAY_SPEAK = 8
+"""Another: the desktop has a microphone, which hears this viewer while it drives."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
-CLIP = 12
+CLIP, SOUNDS = 12, 13
 LAST = 1
 """Flag of the part that ends a frame."""
 
@@ -62,6 +64,11 @@ def clipboard(text: str) -> bytes:
 def sound(number: int, packet: bytes) -> bytes:
     """The next 20 milliseconds of what the desktop plays, in Opus; `number` counts them."""
     return struct.pack("<BI", SOUND, number) + packet
+
+
+def sounds(sequence: int, first: int, packets: Sequence[bytes]) -> bytes:
+    """Packets of sound that follow each other, from the one with the number `first`; `sequence` counts these messages to a viewer."""
+    return struct.pack("<BHI", SOUNDS, sequence, first) + b"".join(struct.pack("<H", len(packet)) + packet for packet in packets)
 
 
 def clip(forms: Mapping[str, bytes]) -> bytes:

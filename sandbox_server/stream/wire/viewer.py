@@ -14,6 +14,8 @@ MAX_TEXT = 1 << 20
 """Longest text for the clipboard, in bytes of UTF-8."""
 MAX_SIGNAL = 1024
 """Longest text of a signal."""
+MAX_SPOKEN = 1276
+"""Longest packet of speech: one frame of Opus (RFC 6716, section 3.2) and what says so."""
 MAX_TYPED = 4096
 """Longest text that is typed: meanwhile nothing else of the viewer is listened to."""
 
@@ -89,6 +91,21 @@ class Listens:
 
 
 @dataclass(frozen=True, slots=True)
+class Missed:
+    """Some sound did not come in the last second: this share of it, in 255ths."""
+
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """20 milliseconds of speech for the desktop's microphone, in Opus; `number` counts them."""
+
+    number: int
+    packet: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Ping:
     """A question that is answered at once with the same number."""
 
@@ -122,7 +139,9 @@ class Resume:
     frame: int
 
 
-type FromViewer = Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume
+type FromViewer = (
+    Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume | Missed | Spoken
+)
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
@@ -135,8 +154,10 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     10: (struct.Struct("<"), Whole),
     12: (struct.Struct("<B"), lambda listens: Listens(bool(listens))),
     14: (struct.Struct("<II"), Resume),
+    16: (struct.Struct("<B"), Missed),
 }
-_CLIP = 13
+_CLIP, _SPOKEN = 13, 17
+_SPOKEN_HEAD = struct.Struct("<I")
 _TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
 
 
@@ -150,12 +171,21 @@ def parse(message: bytes) -> FromViewer:
         return made_of(_text(body, most))
     if number == _CLIP:
         return Clip(unpacked(body))
+    if number == _SPOKEN:
+        return _spoken(body)
     if number not in _UP:
         raise BadMessage(f"there is no message {number}")
     form, made = _UP[number]
     if len(body) != form.size:
         raise BadMessage(f"message {number} has {form.size} bytes after its number, not {len(body)}")
     return made(*form.unpack(body))
+
+
+def _spoken(body: bytes) -> Spoken:
+    if not _SPOKEN_HEAD.size < len(body) <= _SPOKEN_HEAD.size + MAX_SPOKEN:
+        raise BadMessage(f"speech comes in packets of 1 to {MAX_SPOKEN} bytes")
+    [number] = _SPOKEN_HEAD.unpack_from(body)
+    return Spoken(number, body[_SPOKEN_HEAD.size :])
 
 
 def _text(body: bytes, most: int) -> str:
@@ -192,6 +222,10 @@ def said(message: FromViewer) -> bytes:
             return struct.pack("<BB", 9, message.visible)
         case Listens():
             return struct.pack("<BB", 12, message.listens)
+        case Spoken():
+            return bytes([_SPOKEN]) + _SPOKEN_HEAD.pack(message.number) + message.packet
+        case Missed():
+            return struct.pack("<BB", 16, message.share)
         case Whole():
             return b"\x0a"
         case Signal():

@@ -35,6 +35,7 @@ for (const [id, key] of /** @type {const} */ ([
   ["send", "send"],
   ["trackpad", "trackpad"],
   ["sound", "sound"],
+  ["microphone", "microphone"],
 ])) {
   find(`#${id}`).textContent = say(key);
 }
@@ -47,7 +48,15 @@ find("#link").setAttribute("aria-label", say("link"));
 const lease = new Lease(changed, (reason) => broken(reason === "lost" ? "disconnected" : "refused"));
 const panel = new Panel({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
 const privacy = new Privacy({ screen, cover: find("#private") }, lease, (text) => panel.say(text));
-const shown = new Picture(screen, { state: pictured, copied: (copied) => clipboard.take(copied) });
+const shown = new Picture(screen, {
+  state: pictured,
+  copied: (copied) => clipboard.take(copied),
+  rights: () => (find("#microphone").hidden = shown.microphone === undefined),
+  unheard: (reason) => {
+    speak(false);
+    panel.say(say("unheard", { reason }));
+  },
+});
 const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join") }, (content) => shown.paste(content));
 const viewers = new Viewers(
   {
@@ -139,6 +148,12 @@ function pictured(state) {
   said.textContent = say(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
 }
 
+/** The desktop's microphone hears the person while they drive, or does not. @param {boolean} on */
+function speak(on) {
+  shown.microphone = on;
+  find("#microphone").setAttribute("aria-pressed", String(on));
+}
+
 /** Fingers move the pointer, or are it. @param {boolean} on */
 function trackpad(on) {
   shown.trackpad = on;
@@ -178,6 +193,7 @@ find("#sound").onclick = () => {
   shown.sound = !shown.sound;
   find("#sound").setAttribute("aria-pressed", String(shown.sound));
 };
+find("#microphone").onclick = () => speak(!shown.microphone);
 find("#trackpad").onclick = () => trackpad(!shown.trackpad);
 typed.addEventListener("input", () => {
   shown.type(typed.value);

@@ -6,12 +6,14 @@
  * @typedef {object} Listener
  * @property {(state: State) => void} state
  * @property {(copied: {text: string, html?: string, png?: Blob}) => void} copied what was copied on the desktop
+ * @property {() => void} rights what this viewer may do has changed
+ * @property {(reason: string) => void} unheard the person's microphone cannot be used
  * @typedef {object} Source
  * @property {(text: string) => void} paste
  * @property {(text: string) => void} type
  * @property {() => void} focus
  * @property {() => {box: DOMRect, width: number} | undefined} place
- * @property {HTMLElement} [stream] the element, if it is the stream's
+ * @property {TandemView} [stream] the element, if it is the stream's
  */
 
 /** How often the stream may fail before it was ever seen. */
@@ -80,11 +82,22 @@ export class Picture {
     this.#source?.stream?.toggleAttribute("sound", on);
   }
 
+  /** Whether the person's microphone is on; undefined where there is none on the desktop. */
+  get microphone() {
+    return this.#source?.stream?.microphone ? this.#source.stream.hasAttribute("microphone") : undefined;
+  }
+
+  set microphone(on) {
+    this.#source?.stream?.toggleAttribute("microphone", on);
+  }
+
   async #stream() {
     await import("/static/view/tandem-view.js");
     const view = /** @type {TandemView} */ (document.createElement("tandem-view"));
     let tries = TRIES;
     view.addEventListener("clipboard", (event) => this.listener.copied(/** @type {CustomEvent} */ (event).detail));
+    view.addEventListener("rights", () => this.listener.rights());
+    view.addEventListener("microphone", (event) => this.listener.unheard(/** @type {CustomEvent} */ (event).detail.reason));
     view.addEventListener("state", (event) => {
       const { state } = /** @type {CustomEvent} */ (event).detail;
       this.listener.state(state);

@@ -6,7 +6,7 @@ import { say } from "./wire.js";
 export const [SOCKET, BESIDE] = [0, 1];
 const [FRAMES, QUICK] = [0, 1];
 const [INVITED, ANSWERED, ENDED] = [0, 1, 2];
-const [ACK, PING] = [2, 8];
+const [ACK, PING, SPOKEN] = [2, 8, 17];
 /** What is longer is said over the WebSocket alone. */
 const MAX_TWICE = 8192;
 const FIRST_RETRY_MS = 10_000;
@@ -71,7 +71,7 @@ export class Beside {
   say(message, number) {
     if (!this.usable) return false;
     const [kind] = new Uint8Array(message, 0, 1);
-    if (kind === ACK || kind === PING) {
+    if ([ACK, PING, SPOKEN].includes(kind)) {
       this.#send(QUICK, message);
       return true;
     }

@@ -1,34 +1,40 @@
 // Sound that arrives unevenly, played evenly: as little of it waits as this connection allows.
+//
+// How much should wait is measured: as much as the latest of a hundred packets came later than the soonest, and one packet more. Where another
+// amount waits, periods of the sound are left out or done twice until it is right. What is missing is the sound before it, which fades.
 
-export const RATE = 48000;
-const MS = RATE / 1000;
+import { Lateness, MS, PACKET } from "./lateness.js";
+import { FADED, Samples } from "./samples.js";
+
 const LEAST = 40 * MS;
 const MOST = 300 * MS;
-const STEP = 20 * MS;
-/** Nothing was missing for so long: less may wait. */
-const CALM = 15 * RATE;
-/** More than this beyond what should wait is left out. */
-const SLACK = 60 * MS;
-const ROOM = 2 * RATE;
+/** So much more or less may wait than should. */
+const SLACK = 15 * MS;
+/** What is beyond that is left out at once. */
+const HEAP = 200 * MS;
+/** Between two places at which the sound is made shorter or longer. */
+const BETWEEN = 80 * MS;
+/** More packets that do not come are a silence. */
+const MOST_LOST = 5;
 
 export class Jitter {
-  #left = new Float32Array(ROOM);
-  #right = new Float32Array(ROOM);
-  #write = 0;
-  #read = 0;
+  #samples = new Samples();
+  #lateness = new Lateness();
   #target = LEAST;
   #playing = false;
-  /** Whether it ran dry, and nobody knows yet whether that was silence. */
-  #dry = false;
-  #calm = 0;
   #number = -1;
+  /** Samples that were played: the clock. */
+  #clock = 0;
+  #adjusted = 0;
+  /** How many more would wait than should, had the last packet not been late. */
+  #excess = 0;
 
   /** How many samples wait. */
   get waiting() {
-    return this.#write - this.#read;
+    return this.#samples.waiting;
   }
 
-  /** How many should wait before it plays. */
+  /** How many should wait when a packet comes that is not late. */
   get target() {
     return this.#target;
   }
@@ -40,15 +46,14 @@ export class Jitter {
    * @param {Float32Array} right
    */
   put(number, left, right) {
-    const follows = number === this.#number + 1;
-    if (this.#dry && follows) this.#target = Math.min(MOST, this.#target + STEP); // it came too late
-    this.#dry = false;
+    const missing = this.#number < 0 ? 0 : number - this.#number - 1;
     this.#number = number;
-    for (let at = 0; at < left.length; at++, this.#write++) {
-      this.#left[this.#write % ROOM] = left[at];
-      this.#right[this.#write % ROOM] = right[at];
-    }
-    if (this.waiting > this.#target + SLACK) this.#read = this.#write - this.#target;
+    this.#lateness.add(number, this.#clock);
+    this.#target = Math.max(LEAST, Math.min(MOST, this.#lateness.spread + PACKET));
+    if (this.#playing && missing > 0 && missing <= MOST_LOST) this.#fill(missing * PACKET);
+    this.#samples.push(left, right);
+    this.#excess = this.waiting + this.#lateness.latest - this.#target;
+    if (this.waiting - this.#target > HEAP) this.#skip();
   }
 
   /**
@@ -57,23 +62,41 @@ export class Jitter {
    * @param {Float32Array} right
    */
   take(left, right) {
-    if (!this.#playing) this.#playing = this.waiting >= this.#target;
+    this.#clock += left.length;
+    if (this.#playing) this.#adjust();
+    else this.#begin();
+    if (this.#playing && this.waiting < left.length) this.#continue(left.length);
     const count = this.#playing ? Math.min(left.length, this.waiting) : 0;
-    for (let at = 0; at < count; at++, this.#read++) {
-      left[at] = this.#left[this.#read % ROOM];
-      right[at] = this.#right[this.#read % ROOM];
-    }
+    this.#samples.shift(left, right, count);
     left.fill(0, count);
     right.fill(0, count);
-    if (this.#playing && count < left.length) [this.#playing, this.#dry] = [false, true];
-    this.#count(left.length);
   }
 
-  /** @param {number} samples that were played */
-  #count(samples) {
-    this.#calm = this.#dry ? 0 : this.#calm + samples;
-    if (this.#calm < CALM) return;
-    this.#calm = 0;
-    this.#target = Math.max(LEAST, this.#target - STEP);
+  #begin() {
+    this.#playing = this.waiting >= this.#target;
+    this.#adjusted = this.#clock; // there is nothing before it to be done again
+  }
+
+  /** @param {number} missing samples, of which some may have been filled in when nothing waited */
+  #fill(missing) {
+    const count = missing - this.#samples.continued;
+    if (count > 0) this.#samples.continue(count);
+  }
+
+  #skip() {
+    this.#samples.skip(this.waiting - this.#target);
+    this.#excess = 0;
+  }
+
+  #adjust() {
+    if (Math.abs(this.#excess) < SLACK || this.#clock - this.#adjusted < BETWEEN) return;
+    this.#adjusted = this.#clock;
+    this.#excess += this.#excess > 0 ? -this.#samples.shorten() : this.#samples.lengthen();
+  }
+
+  /** It ran dry: go on for a moment; then wait until enough is there. @param {number} samples */
+  #continue(samples) {
+    if (this.#samples.continued < FADED) this.#samples.continue(samples);
+    else this.#playing = false;
   }
 }

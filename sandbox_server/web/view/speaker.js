@@ -1,6 +1,6 @@
 // The desktop's sound at the viewer: decoded, and handed to what plays it.
 
-import { RATE } from "./jitter.js";
+import { RATE } from "./lateness.js";
 
 const MICROSECONDS_A_PACKET = 20000;
 

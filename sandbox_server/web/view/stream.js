@@ -23,8 +23,10 @@ view.addEventListener("state", (event) => {
 });
 view.addEventListener("rights", () => {
   find("#watching").hidden = view.control;
+  find("[data-shows=microphone]").hidden = !view.microphone;
   if (view.control) view.focus();
 });
+view.addEventListener("microphone", () => find("[data-shows=microphone]").setAttribute("aria-pressed", "false"));
 view.addEventListener("clipboard", (event) => {
   keep(/** @type {CustomEvent} */ (event).detail);
 });

@@ -4,6 +4,7 @@ import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
 import { Speaker, speaks } from "./speaker.js";
 import { Peer } from "./peer.js";
+import { Voice, listens } from "./voice.js";
 import { say } from "./wire.js";
 
 const STYLE = `
@@ -23,7 +24,7 @@ const TYPED_AT_ONCE = 1000;
 const ADDRESS = "/stream/socket";
 
 export class TandemView extends HTMLElement {
-  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound"];
+  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound", "microphone"];
   /** @type {Worker | undefined} */
   #worker;
   /** @type {Peer | undefined} */
@@ -38,6 +39,11 @@ export class TandemView extends HTMLElement {
   #map;
   /** @type {Speaker | undefined} */
   #speaker;
+  #microphone = false;
+  /** Packets of speech that were said, for who wants to know that there is some. */
+  spoken = 0;
+  /** @type {Voice | undefined} */
+  #voice;
 
   constructor() {
     super();
@@ -88,6 +94,8 @@ export class TandemView extends HTMLElement {
     this.#worker = undefined;
     this.#speaker?.close();
     this.#speaker = undefined;
+    this.#voice?.close();
+    this.#voice = undefined;
     this.resized?.disconnect();
     document.removeEventListener("visibilitychange", this.#seen);
     this.canvas.replaceWith((this.canvas = document.createElement("canvas")));
@@ -97,6 +105,7 @@ export class TandemView extends HTMLElement {
   attributeChangedCallback(name) {
     if (name === "watch" || name === "trackpad") this.#allow();
     else if (name === "sound") this.#hear();
+    else if (name === "microphone") this.#speak();
     else if (name === "statistics") this.shown.hidden = !this.hasAttribute("statistics");
     else this.#showMap();
   }
@@ -151,7 +160,9 @@ export class TandemView extends HTMLElement {
         this.#control = message.control;
         this.#driving = message.driving;
         this.cover.hidden = !message.hidden;
+        this.#microphone = message.microphone && listens();
         this.#allow();
+        this.#speak();
         break;
       case "cursor":
         return this.#point(message);
@@ -237,6 +248,34 @@ export class TandemView extends HTMLElement {
     this.#speaker = on ? new Speaker() : undefined;
     this.#speaker?.start();
     this.#send(say.listens(on));
+  }
+
+  /** Whether the desktop has a microphone that can hear this viewer, while it drives. */
+  get microphone() {
+    return this.#microphone && this.control;
+  }
+
+  /** Let the desktop's microphone hear the person, or do not. */
+  async #speak() {
+    const on = this.hasAttribute("microphone") && this.microphone;
+    if (!on) {
+      this.#voice?.close();
+      this.#voice = undefined;
+    } else if (!this.#voice) await this.#listen();
+    if (this.#voice) this.#voice.muted = !this.#driving;
+  }
+
+  async #listen() {
+    const voice = (this.#voice = new Voice((number, packet) => {
+      this.spoken++;
+      this.#worker?.postMessage({ kind: "say", message: say.spoken(number, packet) });
+    }));
+    try {
+      await voice.start();
+    } catch (error) {
+      this.removeAttribute("microphone");
+      this.dispatchEvent(new CustomEvent("microphone", { detail: { reason: String(error) } }));
+    }
   }
 
   /** Packets of sound that were heard since it is on. */

@@ -5,6 +5,8 @@ export const MAY_ACT = 1;
 export const DRIVES = 2;
 /** Another: a person is private, and nothing is shown until that ends. */
 export const HIDDEN = 4;
+/** Another: the desktop has a microphone, which hears this viewer while it drives. */
+export const MAY_SPEAK = 8;
 const LAST = 1;
 const KEY_FRAME = 1;
 const MOST_OVER = 256;
@@ -28,6 +30,7 @@ const MOST_OVER = 256;
  *   | {kind: "clipboard", text: string}
  *   | {kind: "desktop", running: boolean}
  *   | {kind: "sound", number: number, packet: Uint8Array}
+ *   | {kind: "sounds", sequence: number, first: number, packets: Uint8Array[]}
  *   | {kind: "clip", forms: Record<string, Uint8Array>}
  *   | {kind: "signal", what: number, text: string}} Message
  */
@@ -97,6 +100,7 @@ const MESSAGES = [
   (r) => ({ kind: "sound", number: r.u32(), packet: r.bytes(r.left) }),
   (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
   (r) => ({ kind: "clip", forms: forms(r) }),
+  (r) => ({ kind: "sounds", sequence: r.u16(), first: r.u32(), packets: packets(r) }),
 ];
 
 /** @type {((reader: Reader) => Operation)[]} by number, from 1 */
@@ -128,6 +132,13 @@ function areas(reader) {
   const count = reader.u16();
   if (count > MOST_OVER) throw new BadMessage("so many rects do not lie over a film");
   return Array.from({ length: count }, () => reader.area());
+}
+
+/** @param {Reader} reader */
+function packets(reader) {
+  const found = [];
+  while (reader.left) found.push(reader.bytes(reader.u16()));
+  return found;
 }
 
 /** @param {Reader} reader */
@@ -211,6 +222,16 @@ function clipped(forms) {
   }
   return message.buffer;
 }
+
+/** @param {number} number @param {Uint8Array} packet */
+function spoken(number, packet) {
+  const message = new Uint8Array(5 + packet.length);
+  message[0] = 17;
+  new DataView(message.buffer).setUint32(1, number, true);
+  message.set(packet, 5);
+  return message.buffer;
+}
+
 /** @param {number} milliseconds */
 const short = (milliseconds) => Math.max(0, Math.min(65535, Math.round(milliseconds)));
 
@@ -239,6 +260,10 @@ export const say = {
   resume: (session, frame) => built(14, [32, session], [32, frame]),
   /** @param {boolean} listens whether it wants to hear what the desktop plays */
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
+  /** @param {number} share of the sound of the last second that did not come, in 255ths */
+  missed: (share) => built(16, [8, share]),
+  /** @param {number} number @param {Uint8Array} packet of Opus: 20 ms of speech */
+  spoken: (number, packet) => spoken(number, packet),
   /** @param {Record<string, Uint8Array>} forms for the desktop's clipboard: any of text/plain, text/html and image/png */
   clip: (forms) => clipped(forms),
   /** @param {string} text what the server needs to know to open a channel; nothing: it has ended */

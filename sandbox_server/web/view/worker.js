@@ -5,7 +5,8 @@ import { BESIDE, Beside, SOCKET } from "./beside.js";
 import { showsFilms } from "./decoders/film.js";
 import { Order } from "./order.js";
 import { Show } from "./show.js";
-import { DRIVES, HIDDEN, MAY_ACT, VERSION, parse, say } from "./wire.js";
+import { Sounds } from "./sounds.js";
+import { DRIVES, HIDDEN, MAY_ACT, MAY_SPEAK, VERSION, parse, say } from "./wire.js";
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 4000;
@@ -33,6 +34,7 @@ class Engine {
   /** The latest frame of the session that is whole. */
   #frame = 0;
   #order = new Order();
+  #sounds = new Sounds();
   /** How much was said over the WebSocket. */
   #said = 0;
   /** @type {ArrayBuffer | undefined} what was said last of frames */
@@ -86,6 +88,7 @@ class Engine {
     const socket = new WebSocket(this.address);
     socket.binaryType = "arraybuffer";
     this.#order = new Order();
+    this.#sounds = new Sounds();
     this.#said = 0;
     this.#acknowledged = this.#began = undefined;
     socket.onopen = () => {
@@ -161,6 +164,10 @@ class Engine {
       case "signal":
         this.beside.signalled(message);
         break;
+      case "sound":
+      case "sounds":
+        for (const one of this.#sounds.take(message)) tell({ kind: "sound", ...one });
+        break;
       case "cursor":
         tell({ ...message, packed: undefined, pixels: decompress(message.packed) });
         break;
@@ -223,6 +230,8 @@ class Engine {
       this.#pings.set(++this.#ping, performance.now());
       this.send(say.ping(this.#ping));
     }
+    const missed = this.#sounds.missed();
+    if (missed) this.send(say.missed(missed));
     this.statistics.datagrams = this.beside.usable;
     tell({ kind: "statistics", ...this.statistics });
     this.statistics.frames = this.statistics.bytes = 0;
@@ -237,6 +246,8 @@ onmessage = ({ data }) => {
   if (data.kind === "start") {
     engine = new Engine(data.canvas, data.address);
     engine.start();
+  } else if (data.kind === "say") {
+    engine.send(data.message);
   } else if (data.kind === "map") {
     engine.show.mapped = data.on;
   } else {
@@ -247,5 +258,5 @@ onmessage = ({ data }) => {
 /** What the bits of a viewer's rights say. @param {number} bits */
 function rights(bits) {
   const has = (/** @type {number} */ bit) => (bits & bit) !== 0;
-  return { kind: "rights", control: has(MAY_ACT), driving: has(DRIVES), hidden: has(HIDDEN) };
+  return { kind: "rights", control: has(MAY_ACT), driving: has(DRIVES), hidden: has(HIDDEN), microphone: has(MAY_SPEAK) };
 }

@@ -29,4 +29,4 @@ def test_it_answers_on_the_socket_without_naming_itself_and_ends_when_told(tmp_p
         connection.close()
     finally:
         process.terminate()
-        assert process.wait(10) in (0, -15)
+        assert process.wait(30) in (0, -15)

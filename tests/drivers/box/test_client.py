@@ -25,7 +25,7 @@ def listener(tmp_path: Path) -> socket.socket:
 
 async def answered(listener: socket.socket, path: Path, answer: dict[str, object] | None, **fields: int) -> object:
     """Ask, with a keeper that gives this answer, or goes away."""
-    asking = asyncio.create_task(BoxClient(str(path / "box.sock"), BOX).ask("list", fds=(), timeout=5, **fields))
+    asking = asyncio.create_task(BoxClient(str(path / "box.sock"), BOX).ask("list", fds=(), timeout=30, **fields))
     sock, _ = await asyncio.to_thread(listener.accept)
     with listener, sock:
         request, fds = await asyncio.to_thread(wire_fds.receive, sock)

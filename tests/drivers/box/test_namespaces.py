@@ -12,7 +12,7 @@ HEAD = "import os\nfrom pathlib import Path\nfrom sandbox_server.drivers.box imp
 
 def said(script: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", HEAD + script], env={"PYTHONPATH": ROOT}, capture_output=True, text=True, check=False, timeout=10
+        [sys.executable, "-c", HEAD + script], env={"PYTHONPATH": ROOT}, capture_output=True, text=True, check=False, timeout=30
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

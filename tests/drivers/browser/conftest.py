@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox_server.drivers.browser import session as module
 from sandbox_server.drivers.browser.dialogs import Answer
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.browser.session import BrowserSession
@@ -32,9 +33,11 @@ def web() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 async def attached(shared: "Process") -> AsyncIterator[BrowserSession]:
-    """A session on the browser that the tests of a module share."""
-    async with BrowserSession(Owner(shared.socket)) as session:
-        yield session
+    """A session on the browser that the tests of a module share; a page may be as slow as the machine, unless a test says otherwise."""
+    with pytest.MonkeyPatch.context() as patient:
+        patient.setattr(module, "ANSWER_SECONDS", 30.0)
+        async with BrowserSession(Owner(shared.socket)) as session:
+            yield session
 
 
 @pytest.fixture

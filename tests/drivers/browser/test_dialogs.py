@@ -62,7 +62,7 @@ async def test_a_dialog_during_a_call_is_answered_as_the_call_says(page: FakePag
     dialog = FakeDialog(kind)
     with dialogs.answered("target", answer):
         page.listeners["dialog"](dialog)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert (await dialog.answered)[0] == said
     await dialogs.close()
     assert f"{kind} dialog 'Sure?', which was {said}" in (notices.take() or "")
@@ -96,7 +96,7 @@ async def test_while_a_person_has_the_pages_who_only_looks_answers_nothing(page:
     before, during, after = FakeDialog("confirm"), FakeDialog("confirm"), FakeDialog("confirm")
     with dialogs.answered("target", LOOKING):
         page.listeners["dialog"](before)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await before.answered
         held[0] = True
         page.listeners["dialog"](during)
@@ -104,7 +104,7 @@ async def test_while_a_person_has_the_pages_who_only_looks_answers_nothing(page:
         assert not await dialogs.settle(LOOKING, "target")
         with dialogs.answered("target", Answer("accept")):
             page.listeners["dialog"](after)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 assert (await after.answered)[0] == "accepted"
     assert not during.answered.done()
     held[0] = False

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
+from sandbox_server.drivers.browser import session as module
 from sandbox_server.drivers.browser.dialogs import Answer
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.browser.session import BrowserSession
@@ -25,8 +26,9 @@ async def evaluate(session: BrowserSession, expression: str, tab: int | None = N
         return await driven.page.evaluate(expression)
 
 
-async def hang(session: BrowserSession, web: str) -> None:
-    """Leave the tab in front in an endless script."""
+async def hang(session: BrowserSession, web: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the tab in front in an endless script; from then on a page that does not answer is given up as usual."""
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 3.0)
     await visit(session, f"{web}/hang")
     await (await session.page()).evaluate("setTimeout(hang)")
 
@@ -83,8 +85,10 @@ async def test_a_page_that_is_not_in_front_is_acted_on(session: BrowserSession, 
         assert await driven.page.title() == "true"
 
 
-async def test_a_page_that_hangs_is_a_conflict_until_it_is_revived(session: BrowserSession, web: str) -> None:
-    await hang(session, web)
+async def test_a_page_that_hangs_is_a_conflict_until_it_is_revived(
+    session: BrowserSession, web: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await hang(session, web, monkeypatch)
 
     with pytest.raises(Conflict, match="has not answered for 3 s and nothing was done") as stuck:
         await evaluate(session, "1")
@@ -108,9 +112,11 @@ async def test_a_page_that_crashed_is_a_conflict_until_it_is_revived(session: Br
         assert await driven.page.title() == "Form"
 
 
-async def test_a_page_that_hangs_before_anything_is_attached_is_named(session: BrowserSession, shared: Process, web: str) -> None:
+async def test_a_page_that_hangs_before_anything_is_attached_is_named(
+    session: BrowserSession, shared: Process, web: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await session.open("about:blank")
-    await hang(session, web)
+    await hang(session, web, monkeypatch)
     async with BrowserSession(Owner(shared.socket)) as other:
         with pytest.raises(Conflict, match="keeps the browser from being driven: tab 1"):
             await evaluate(other, "1", tab=0)

@@ -159,4 +159,4 @@ def test_what_is_no_good_answer_is_an_error(status: int, size: int) -> None:
         thread.start()
         with pytest.raises((OSError, ValueError)):
             fetch_url(f"http://127.0.0.1:{server.server_port}/")
-        thread.join(5)
+        thread.join(30)

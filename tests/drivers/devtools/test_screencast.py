@@ -23,7 +23,7 @@ def middle(picture: Image.Image) -> tuple[int, ...]:
 
 async def painted(cast: Screencast, channel: int) -> Image.Image:
     """The first picture in whose middle one colour is strong and the others are not."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             picture = await cast.picture()
             values = middle(picture)
@@ -54,7 +54,7 @@ async def test_a_closed_page_has_no_pictures(shared: Any, tab: Tab, site: str) -
         await cast.picture()
         await asyncio.to_thread(tab.command, "Page.close")
         with pytest.raises(Conflict, match="closed"):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(30):
                 await without_end(cast)
 
 

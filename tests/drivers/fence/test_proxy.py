@@ -78,7 +78,7 @@ def serving(policy: NetworkPolicy) -> Iterator[tuple[str, int]]:
         thread.start()
         yield listener.getsockname()
         os.write(writable, b"x")
-        thread.join(10)
+        thread.join(30)
     os.close(readable)
     os.close(writable)
     assert not thread.is_alive()
@@ -104,7 +104,7 @@ def test_a_tunnel_carries_bytes_both_ways_and_ends_with_both_sides() -> None:
         thread.start()
         port = upstream.getsockname()[1]
         said = asked(place, b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\nhello" % port)
-        thread.join(10)
+        thread.join(30)
     assert said == b"HTTP/1.1 200 Connection established\r\n\r\nHELLO"
 
 

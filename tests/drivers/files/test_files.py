@@ -50,7 +50,7 @@ async def test_an_operation_over_its_deadline_is_stopped_and_the_next_one_works(
 async def test_a_worker_that_died_while_idle_is_replaced_unseen(files: Files, workers: "FileWorkers", home: Path) -> None:
     await files.access("stat").stat(str(home))
     workers.running[0].kill()
-    workers.running[0].wait(5)
+    workers.running[0].wait(30)
     assert (await files.access("write").write(f"{home}/f", b"x")).size == 1
 
 

@@ -38,7 +38,7 @@ def test_a_frame_larger_than_the_sockets_buffer_arrives_whole(pair: Pair) -> Non
     sender = threading.Thread(target=frames.send, args=(pair[0], Frame({"n": 1}, payload)))
     sender.start()
     frame = frames.receive(pair[1])
-    sender.join(5)
+    sender.join(30)
     assert frame is not None
     assert frame.payload == payload
 

@@ -53,7 +53,7 @@ async def test_a_descriptor_is_not_closed_while_a_thread_uses_it(files: Files, h
 
     def work() -> bytes:
         started.set()
-        release.wait(5)
+        release.wait(30)
         return os.pread(file.fd, 1, 0)
 
     with ThreadPoolExecutor() as threads:

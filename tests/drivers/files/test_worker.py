@@ -17,7 +17,7 @@ type Ask = Callable[..., dict[str, Any]]
 def ask() -> Iterator[Ask]:
     """Ask a worker that is a thread of this process."""
     ours, theirs = socket.socketpair()
-    ours.settimeout(5)
+    ours.settimeout(30)
     thread = threading.Thread(target=worker.serve, args=(theirs,))
     thread.start()
 
@@ -29,7 +29,7 @@ def ask() -> Iterator[Ask]:
 
     yield send
     ours.close()
-    thread.join(5)
+    thread.join(30)
     assert not thread.is_alive()
     theirs.close()
 

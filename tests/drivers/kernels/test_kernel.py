@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import anyio
 import pytest
 
@@ -41,10 +43,10 @@ async def test_a_directory_that_cannot_be_entered_is_named(kernels: Kernels) -> 
 
 async def test_a_kernel_that_dies_is_an_error_at_once(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
-    with anyio.fail_after(10), pytest.raises(KernelEnded) as death:
+    with anyio.fail_after(30), pytest.raises(KernelEnded) as death:
         await kernel.execute("import os; os.kill(os.getpid(), 9)", BOUNDS, lambda _: None)
     assert (death.value.exit.signal, kernel.exit) == (9, death.value.exit)
-    with anyio.fail_after(10), pytest.raises(KernelEnded):
+    with anyio.fail_after(30), pytest.raises(KernelEnded):
         await kernel.execute("1", BOUNDS, lambda _: None)
     await kernel.close()
 
@@ -54,7 +56,7 @@ async def test_a_kernel_outlives_its_relay(kernels: Kernels, processes: Processe
     await results(kernel, "x = 20")
     relay = await kernels.relayed()
     first = await relay.current()
-    await processes.run(KILL_THE_RELAY, timeout=10, max_output=0)
+    await processes.run(KILL_THE_RELAY, timeout=30, max_output=0)
     await until(lambda: relay_changed(relay, first))
     assert await results(kernel, "x + 1") == ["21"]
     await kernel.close()
@@ -70,14 +72,13 @@ async def test_what_a_kernel_leaves_behind_ends_with_it(kernels: Kernels, proces
 
 async def nothing_is_left(processes: Processes) -> bool:
     """Whether no kernel runs."""
-    return (await processes.run(["pgrep", "-f", "[k]ernels/kernel"], timeout=10, max_output=1000)).exit.code == 1
+    return (await processes.run(["pgrep", "-f", "[k]ernels/kernel"], timeout=30, max_output=1000)).exit.code == 1
 
 
-async def test_what_runs_goes_before_what_idles_when_memory_runs_out(kernels: Kernels, processes: Processes) -> None:
+async def test_what_runs_goes_before_what_idles_when_memory_runs_out(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
     assert await results(kernel, "print(open('/proc/self/oom_score_adj').read().strip())") == ["700\n"]
-    scores = ["bash", "-c", "cat /proc/$(pgrep -f [k]ernels/kernel)/oom_score_adj"]
-    assert (await processes.run(scores, timeout=10, max_output=100)).stdout == b"500\n"
+    assert Path(f"/proc/{kernel._process.pid}/oom_score_adj").read_text() == "500\n"
     await kernel.close()
 
 

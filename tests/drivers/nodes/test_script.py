@@ -94,7 +94,7 @@ async def test_a_directory_that_cannot_be_used_is_named(scripts: Scripts, nodes:
 
 @pytest.mark.parametrize("rest", ["while (true);", "process.on('SIGTERM', () => {}); setInterval(() => {}, 1)"])
 async def test_a_program_ends_with_its_time_whatever_it_does(scripts: Scripts, nodes: Nodes, rest: str) -> None:
-    done = await run(scripts, nodes, Program(f"console.log('on'); {rest}"), timeout=2)
+    done = await run(scripts, nodes, Program(f"console.log('on'); {rest}"), timeout=4)
 
     assert (done.status, done.exit_code, done.stdout) == ("timeout", 124, "on\n")
 

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
+from sandbox_server.drivers.nodes import session as module
 from sandbox_server.drivers.nodes.outcome import Outcome
 from sandbox_server.drivers.nodes.session import Session
 from sandbox_server.drivers.nodes.sessions import Sessions
@@ -60,7 +61,10 @@ async def test_streams_are_apart_and_an_exception_has_its_name(node_sessions: Se
 
 
 @pytest.mark.parametrize("endless", ["while (true);", "await new Promise(() => {})"])
-async def test_code_that_takes_too_long_is_stopped_and_the_variables_stay(node_sessions: Sessions, endless: str) -> None:
+async def test_code_that_takes_too_long_is_stopped_and_the_variables_stay(
+    node_sessions: Sessions, endless: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GRACE", 30.0)
     session, _ = await node_sessions.create("s", None, None)
     await run(session, "let x = 41")
     late = await run(session, endless, timeout=1)

@@ -75,7 +75,7 @@ class Set:
 @pytest.fixture
 async def filmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Set]:
     monkeypatch.setattr(module, "PAUSE_SECONDS", 0.02)
-    monkeypatch.setattr(module, "AWAKE_SECONDS", 1.0)
+    monkeypatch.setattr(module, "AWAKE_SECONDS", 2.0)
     made = Set(tmp_path)
     async with made.camera:
         yield made

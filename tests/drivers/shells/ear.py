@@ -6,7 +6,7 @@ from collections.abc import Callable
 from sandbox_server.drivers.process import Exit
 from sandbox_server.drivers.shells.marks import Mark
 
-SECONDS = 15
+SECONDS = 30
 
 
 class Ear:

@@ -19,7 +19,7 @@ def fenced(processes: Processes) -> FencedShells:
 
 async def test_the_line_runs_the_text_whatever_is_in_it(fenced: FencedShells, processes: Processes) -> None:
     line = await fenced.line('echo "it\'s" $((6 * 7))\ntrue', IsolationPolicy(), "/")
-    done = await processes.run(["bash", "-c", line], cwd="/", timeout=10, max_output=1000)
+    done = await processes.run(["bash", "-c", line], cwd="/", timeout=30, max_output=1000)
     assert (done.exit.code, done.stdout) == (0, b"it's 42\n")
 
 

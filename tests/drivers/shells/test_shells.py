@@ -21,7 +21,7 @@ from tests.drivers.shells.ear import Ear
 
 pytestmark = pytest.mark.anyio
 
-SECONDS = 15
+SECONDS = 30
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.drivers.shells.ear import Ear
 
 pytestmark = pytest.mark.anyio
 
-SECONDS = 10
+SECONDS = 30
 
 
 def sh(script: str, cwd: str = "/", **environment: str) -> Spawn:

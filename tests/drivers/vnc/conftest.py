@@ -25,7 +25,7 @@ class VncProcess:
     def kill(self) -> None:
         """End it at once."""
         self.process.kill()
-        self.process.wait(5)
+        self.process.wait(30)
 
 
 @pytest.fixture

@@ -258,7 +258,7 @@ async def test_waiting_ends_with_an_event_or_the_time_or_the_watch(watching: Wat
     assert await waiting
     waiting = asyncio.create_task(watch.beyond(watch.last))
     await watches.remove(watch.id)
-    assert await asyncio.wait_for(waiting, 5)
+    assert await asyncio.wait_for(waiting, 30)
     assert watch.stopped
 
 

@@ -17,7 +17,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
-        self._ours.settimeout(5)
+        self._ours.settimeout(30)
         self._thread = threading.Thread(target=serve, args=(self._theirs,))
         self._thread.start()
 
@@ -36,7 +36,7 @@ class Worker:
 
     def stop(self) -> None:
         self._ours.close()
-        self._thread.join(5)
+        self._thread.join(30)
         assert not self._thread.is_alive()
         self._theirs.close()
 

@@ -12,6 +12,7 @@ from Xlib import X, Xatom
 from Xlib import display as xlib
 from Xlib.error import ConnectionClosedError
 
+from sandbox_server.drivers.x11 import connection, selection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keysyms import UNICODE
 from tests.conftest import until
@@ -49,7 +50,7 @@ class XServer:
         """End it at once."""
         if self.process:
             self.process.kill()
-            self.process.wait(5)
+            self.process.wait(30)
             self.process = None
 
 
@@ -57,6 +58,8 @@ class XServer:
 def xserver(monkeypatch: pytest.MonkeyPatch) -> Iterator[XServer]:
     """A running X server that nobody needs a cookie for."""
     monkeypatch.setenv("XAUTHORITY", "/nonexistent")
+    monkeypatch.setattr(connection, "CALL_SECONDS", 60.0)
+    monkeypatch.setattr(selection, "ANSWER_SECONDS", 30.0)
     os.makedirs("/tmp/.X11-unix", exist_ok=True)
     os.chmod("/tmp/.X11-unix", 0o1777)
     server = XServer()
@@ -139,7 +142,7 @@ class Program:
         self._closed.set()
         self._display.display.socket.shutdown(2)
         if self._thread.is_alive():
-            self._thread.join(5)
+            self._thread.join(30)
         self._display.display.socket.close()
 
     def _run(self) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from sandbox_server.drivers.x11 import typist
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.typist import MAX_KEYED
 from tests.conftest import until
@@ -33,8 +34,9 @@ def start_program(xserver: XServer) -> Iterator[Callable[..., Program]]:
     "text", [MIXED, "x" * (MAX_KEYED + 1), "two\nlines", "長い" * 100_000], ids=["mixed", "long", "lines", "very long"]
 )
 async def test_what_keys_suit_badly_is_pasted_and_the_clipboard_given_back(
-    desktop: Desktop, start_program: Callable[..., Program], text: str
+    desktop: Desktop, start_program: Callable[..., Program], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(typist, "PASTE_SECONDS", 30.0)
     program = start_program()
     await desktop.clipboard.write("before")
     assert await desktop.typist.type(text, use_clipboard=True) == "clipboard"

@@ -41,7 +41,7 @@ def terminals(xserver: XServer) -> Iterator[list[subprocess.Popen[bytes]]]:
     yield running
     for process in running:
         process.kill()
-        process.wait(5)
+        process.wait(30)
 
 
 async def titles(desktop: Desktop) -> dict[str, int]:
@@ -78,7 +78,7 @@ async def test_a_window_is_raised_and_focused(desktop: Desktop, terminals: objec
 async def test_a_window_that_is_gone_is_a_conflict(desktop: Desktop, terminals: list[subprocess.Popen[bytes]]) -> None:
     xids = await both(desktop)
     terminals[1].kill()
-    terminals[1].wait(5)
+    terminals[1].wait(30)
     await eventually(lambda: titles(desktop), lambda found: len(found) == 1)
     with pytest.raises(Conflict, match="is gone"):
         await desktop.windows.activate(xids["second"])

@@ -19,7 +19,7 @@ Until = Callable[..., None]
 
 
 async def answered(bash: Bash, command: str, **fields: Any) -> Reply[BashExecResult]:
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         reply: Reply[BashExecResult] = await bash.exec_command(BashExecRequest(command=command, **fields))
     return reply
 
@@ -29,7 +29,7 @@ async def run(bash: Bash, command: str, **fields: Any) -> BashExecResult:
 
 
 async def read(bash: Bash, session_id: str, **fields: Any) -> BashOutputResult:
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         reply: Reply[BashOutputResult] = await bash.output(BashOutputRequest(session_id=session_id, **fields))
     return reply.data
 

@@ -105,7 +105,7 @@ async def test_a_failing_call_is_no_reason_to_stay_awake(keeper: FakeBox) -> Non
     async with suspension:
         with pytest.raises(Conflict):
             await call(suspension, WORK, fail)
-        await asyncio.wait_for(keeper.seen("freeze"), 5)
+        await asyncio.wait_for(keeper.seen("freeze"), 30)
 
 
 async def test_an_idle_box_is_suspended_but_not_a_busy_one(keeper: FakeBox) -> None:
@@ -118,16 +118,16 @@ async def test_an_idle_box_is_suspended_but_not_a_busy_one(keeper: FakeBox) -> N
     suspension = made(keeper, idle=0.05, busy=look)
     async with suspension:
         await call(suspension, WORK)
-        await asyncio.wait_for(looked.acquire(), 5)
-        await asyncio.wait_for(looked.acquire(), 5)
+        await asyncio.wait_for(looked.acquire(), 30)
+        await asyncio.wait_for(looked.acquire(), 30)
         assert "freeze" not in keeper.operations()
         busy[0] = False
-        await asyncio.wait_for(keeper.seen("freeze"), 5)
+        await asyncio.wait_for(keeper.seen("freeze"), 30)
 
 
 async def test_a_box_that_nobody_has_ever_needed_is_suspended_too(keeper: FakeBox) -> None:
     async with made(keeper, idle=0.05):
-        await asyncio.wait_for(keeper.seen("freeze"), 5)
+        await asyncio.wait_for(keeper.seen("freeze"), 30)
 
 
 async def test_a_call_that_lasts_keeps_the_box_awake(keeper: FakeBox) -> None:

@@ -15,7 +15,7 @@ async def test_events_come_as_outputs_do_and_end_with_the_execution() -> None:
         async for event in follow(execution, Position("s", execution.id, 0)):
             told.append(event)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             group.start_soon(read)
             while not told:

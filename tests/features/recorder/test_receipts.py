@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core import Unavailable
+from sandbox_server.core import DeadlineExceeded, Unavailable
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.log import Log
@@ -103,6 +103,7 @@ async def test_a_receipt_tells_what_is_other_than_before_and_what_was_done(kept:
     assert (made.windows_opened, made.windows_closed) == (["New"], ["Old"])
     assert (made.fields, made.commands, made.inputs) == (["User name"], ["ls"], {"keys": 4, "clicks": 2})
     assert (made.files, made.downloads) == (["/home/gem/new.txt"], ["/home/gem/Downloads/a.pdf"])
+    assert made.unseen == []
     assert (made.person, made.ended, made.note, made.before, made.after) == ("ann", "released", "done", "/before", "/after")
     [entry] = await kept.journal.read(None, lambda entry: entry["kind"] == "receipt", 5)
     assert entry["receipt"] == made.model_dump(mode="json")
@@ -139,6 +140,19 @@ async def test_without_a_desktop_a_receipt_tells_the_rest(kept: Kept) -> None:
 
     made = await kept.receipt()
     assert (made.ended, made.tabs, made.windows_opened, made.files) == ("returned:idle", [], [], ["/home/gem/new.txt"])
+    assert made.unseen == ["tabs", "windows"], "and not that every tab was closed"
+
+
+async def test_files_that_take_too_long_to_find_are_said_to_be_unseen(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def forever(_: float) -> list[str]:
+        raise DeadlineExceeded("the program did not end within 4 s")
+
+    monkeypatch.setattr(kept.eyes, "files_since", forever)
+    await begun(kept)
+    kept.drives(None, "released")
+
+    made = await kept.receipt()
+    assert (made.files, made.unseen, len(made.tabs)) == ([], ["files"], 3)
 
 
 async def test_one_person_after_another_gives_two_receipts(kept: Kept) -> None:

@@ -5,7 +5,7 @@ from tests.features.shell.conftest import Runner, eventually
 
 
 async def status_of(run: Runner) -> str:
-    status: str = (await run.shell.wait_for_process(ShellWaitRequest(id=run.id, seconds=10))).status
+    status: str = (await run.shell.wait_for_process(ShellWaitRequest(id=run.id, seconds=30))).status
     return status
 
 

@@ -17,6 +17,7 @@ from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.features.shell import sessions
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.shell.wire import ShellCommandResult, ShellExecRequest
@@ -51,8 +52,9 @@ class Server:
 
 
 @pytest.fixture
-def server(spawner: "SpawnerDaemon", files: Files, home: Path, tmp_path: Path) -> Iterator[Server]:
+def server(spawner: "SpawnerDaemon", files: Files, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server that is not serving yet; its tmux ends with the test."""
+    monkeypatch.setattr(sessions, "NOTE_SECONDS", 30.0)
     made = Server(spawner, files, home, tmp_path)
     made.shells_directory.mkdir(mode=0o700)
     shutil.chown(made.shells_directory, "gem", "gem")

@@ -60,7 +60,7 @@ async def test_async_mode_answers_at_once_and_the_rest_is_waited_for_and_viewed(
     begun = await run("echo working; read x; echo done; (exit 3)", async_mode=True)
     await eventually(lambda: run.shell.view(ShellViewRequest(id=run.id)), lambda seen: "working" in seen.data.output.splitlines())
     await run.shell.write_to_process(ShellWriteToProcessRequest(id=run.id, input="", press_enter=True))
-    waited = await run.shell.wait_for_process(ShellWaitRequest(id=run.id, seconds=10))
+    waited = await run.shell.wait_for_process(ShellWaitRequest(id=run.id, seconds=30))
     viewed = (await run.shell.view(ShellViewRequest(id=run.id))).data
 
     assert (begun.status, begun.output, begun.exit_code) == ("running", None, None)
@@ -109,9 +109,10 @@ async def test_input_over_the_limit_is_refused(run: Runner) -> None:
 async def test_the_sessions_own_no_change_timeout_counts_until_a_command_has_another(shell: Shell) -> None:
     await shell.create_session(ShellCreateSessionRequest(id="quick", no_change_timeout=1))
     run = Runner(shell, "quick")
-    first = await run("sleep 1.5")
+    first = await run("read -r line")
+    await shell.write_to_process(ShellWriteToProcessRequest(id="quick", input="", press_enter=True))
     await shell.wait_for_process(ShellWaitRequest(id="quick"))
-    second = await run("sleep 1.5", no_change_timeout=5)
+    second = await run("sleep 1.5", no_change_timeout=30)
     await shell.update_session(ShellUpdateSessionRequest(id="quick", no_change_timeout=0))
     third = await run("sleep 1.5")
 
@@ -137,7 +138,7 @@ async def test_a_view_of_a_long_screen_is_truncated_unless_asked(run: Runner) ->
 
 
 async def test_a_tool_that_takes_longer_says_where_to_look(shell: Shell) -> None:
-    reply = await shell.execute_bash(ExecuteBashRequest(cmd="echo begun; sleep 60", timeout=0.3))
+    reply = await shell.execute_bash(ExecuteBashRequest(cmd="echo begun; sleep 60", timeout=1))
 
     assert (reply.data.status, reply.data.output) == ("running", "begun\n")
     assert "still runs" in (reply.hint or "")
@@ -195,7 +196,7 @@ async def test_a_stream_says_which_bytes_are_no_longer_kept(shell: Shell) -> Non
 
 
 async def test_a_stream_ends_with_the_status_when_its_time_is_over(shell: Shell) -> None:
-    soft = await collect(await stream(shell, id="a", command="echo begun; sleep 60", timeout=0.5))
+    soft = await collect(await stream(shell, id="a", command="echo begun; sleep 60", timeout=1))
     silent = await collect(await stream(shell, id="b", command="echo begun; sleep 60", no_change_timeout=1))
 
     assert (soft[-1].event, data(soft[-1])["status"]) == ("status", "running")

@@ -240,7 +240,7 @@ async def test_a_command_that_ends_after_a_restart_gives_its_code(server: Server
     async with server.serving() as shell:
         session = await server.sessions.get("s")
         await session.type(b"\r")
-        await shell.wait_for_process(ShellWaitRequest(id="s", seconds=10))
+        await shell.wait_for_process(ShellWaitRequest(id="s", seconds=30))
         viewed = await shell.view(ShellViewRequest(id="s"))
 
     assert (viewed.data.status, viewed.data.exit_code) == ("completed", 9)
@@ -322,7 +322,7 @@ async def end_terminals(server: Server) -> None:
     signal.pidfd_send_signal(pid, signal.SIGKILL)
     ended = asyncio.Event()
     asyncio.get_running_loop().add_reader(pid, ended.set)
-    await asyncio.wait_for(ended.wait(), 10)
+    await asyncio.wait_for(ended.wait(), 30)
     asyncio.get_running_loop().remove_reader(pid)
     os.close(pid)
 

@@ -117,7 +117,7 @@ async def test_control_c_interrupts_what_runs(session: Session) -> None:
         page.say("input", "echo $((6 * 7)); while :; do :; done\n")
         await page.until(lambda: "42\r\n" in page.output)
         page.say("input", "\x03")
-        assert await session.state.until(lambda: not session.state.busy, 5)
+        assert await session.state.until(lambda: not session.state.busy, 30)
         page.say("input", "echo code $?\n")
         await page.until(lambda: "code 130" in page.output)
 
@@ -302,7 +302,7 @@ async def test_a_shell_that_ended_says_so_and_enter_opens_another(session: Sessi
         await page.until(lambda: "exit code 3" in page.output)
         page.say("input", "x")
         page.say("input", "\r")
-        assert await session.state.until(lambda: session.state.ready and session.state.over is None, 10)
+        assert await session.state.until(lambda: session.state.ready and session.state.over is None, 30)
         page.say("input", "echo $((6 * 7))\n")
         await page.until(lambda: "42\r\n" in page.output)
         assert page.all("error") == []

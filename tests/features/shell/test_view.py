@@ -23,7 +23,7 @@ async def session(run: Runner, server: Server) -> Session:
     """The session of `run`, with one command done and the prompt shown."""
     await run("echo begin")
     session = await server.sessions.get(run.id)
-    assert await session.state.until_ready(5)
+    assert await session.state.until_ready(30)
     return session
 
 
@@ -71,7 +71,7 @@ async def test_a_long_picture_is_cut_where_asked(run: Runner, session: Session) 
 
 async def test_a_terminal_that_is_gone_says_so(server: Server, session: Session) -> None:
     subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
-    assert await session.state.until(lambda: session.state.over, 10)
+    assert await session.state.until(lambda: session.state.over, 30)
     text, hint = await screen_text(session, truncate=True)
     assert text == ""
     assert "gone" in (hint or "")

@@ -7,7 +7,7 @@ async def bash(calls: Calls) -> None:
     ran = (await calls("bash.exec", session_id=session.session_id, command="pwd; echo $A; echo oops >&2; exit 4", env={"A": "b"})).data
     started = (await calls("bash.exec", session_id=session.session_id, command="read -r x; echo got $x; sleep 60", async_mode=True)).data
     await calls("bash.write", session_id=session.session_id, input="milk\n")
-    read = (await calls("bash.output", session_id=session.session_id, command_id=started.command_id, wait=True, wait_timeout=10)).data
+    read = (await calls("bash.output", session_id=session.session_id, command_id=started.command_id, wait=True, wait_timeout=30)).data
     await calls("bash.kill", session_id=session.session_id, signal="SIGTERM")
     listed = (await calls("bash.sessions")).data
     await calls("bash.close_session", session_id=session.session_id)

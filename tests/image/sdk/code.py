@@ -6,7 +6,7 @@ async def code(calls: Calls) -> None:
     info = (await calls("code.get_info")).data
     python = (await calls("code.execute_code", language="python", code="print('hi'); 6 * 7")).data
     broken = (await calls("code.execute_code", language="python", code="1/0")).data
-    script = (await calls("code.execute_code", language="javascript", code="console.log(1)", timeout=20)).data
+    script = (await calls("code.execute_code", language="javascript", code="console.log(1)", timeout=60)).data
     first = (await calls("code.execute_code", language="python", code="x = 1", stateful=True)).data
     second = (await calls("code.execute_code", language="python", code="x", stateful=True, session_id=first.session_id)).data
 

@@ -67,9 +67,9 @@ async def watches(calls: Calls) -> None:
     made = await calls("file.watch_create", path=path.removesuffix("/seen.txt"), debounce=50)
     watcher = made["data"]["watcher_id"]
     await calls("file.write_file", file=path, content="news")
-    polled = await calls("file.watch_poll", watcher_id=watcher, timeout=10)
+    polled = await calls("file.watch_poll", watcher_id=watcher, timeout=30)
     later = await calls("file.watch_poll", watcher_id=watcher, since=polled["cursor"])
-    waited = await calls("file.watch_wait", path=path, timeout=5, event_types=["create"])
+    waited = await calls("file.watch_wait", path=path, timeout=30, event_types=["create"])
     listed = await calls("file.watch_list")
     await calls("file.watch_stop", watcher_id=watcher)
 

@@ -16,7 +16,7 @@ async def jupyter(calls: Calls) -> None:
     info = (await calls("jupyter.get_info")).data
     made = (await calls("jupyter.create_session", session_id=name, kernel_name="python3.12", cwd="/usr")).data
     first = (await calls("jupyter.execute_code", session_id=name, code="import os, sys; x = os.getcwd(); print(sys.version_info[:2])")).data
-    second = (await calls("jupyter.execute_code", session_id=name, code="x", timeout=10)).data
+    second = (await calls("jupyter.execute_code", session_id=name, code="x", timeout=30)).data
     broken = (await calls("jupyter.execute_code", session_id=name, code="1/0")).data
     late = (await calls("jupyter.execute_code", session_id=name, code="while True: pass", timeout=1)).data
     listed = (await calls("jupyter.list_sessions")).data

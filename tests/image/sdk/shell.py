@@ -25,7 +25,7 @@ async def processes(calls: Calls) -> None:
     session = (await calls("shell.create_session")).data.session_id
     started = (await calls("shell.exec_command", id=session, command="read -r line; echo got $line", async_mode=True)).data
     await calls("shell.write_to_process", id=session, input="milk", press_enter=True)
-    waited = (await calls("shell.wait_for_process", id=session, seconds=10)).data
+    waited = (await calls("shell.wait_for_process", id=session, seconds=30)).data
     seen = (await calls("shell.view", id=session)).data
     await calls("shell.exec_command", id=session, command="sleep 60", async_mode=True)
     killed = (await calls("shell.kill_process", id=session)).data

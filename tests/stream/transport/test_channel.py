@@ -59,6 +59,43 @@ async def test_messages_come_whole_and_in_order_whatever_is_lost(loss: float) ->
         assert there.usable
 
 
+async def test_what_is_sent_once_comes_or_is_lost_and_holds_up_nothing() -> None:
+    server, client = Side(), Side()
+    async with talking(0.2, server, client) as (here, _, _):
+        once, frames = [b"sound %d" % number for number in range(100)], [bytes([number]) * 3000 for number in range(30)]
+        for number, message in enumerate(once):
+            await here.send(QUICK, message, once=True)
+            if number < len(frames):
+                await here.send(FRAMES, frames[number])
+        await here.send(FRAMES, b"end")
+        heard = []
+        while (FRAMES, b"end") not in heard:
+            heard += await client.hears(1)
+        assert [message for lane, message in heard if lane == FRAMES] == [*frames, b"end"]
+        sounds = [message for lane, message in heard if lane == QUICK]
+        assert 0 < len(sounds) < len(once)
+        assert set(sounds) < set(once)
+        assert here.usable
+
+
+async def test_a_channel_over_which_sound_comes_no_more_is_given_up() -> None:
+    server, client = Side(), Side()
+    async with talking(0.0, server, client) as (here, _, link):
+        link.cut = True
+        sending = asyncio.create_task(send_sound(here))
+        async with asyncio.timeout(30):
+            await here.ends()
+            here.give_up()
+            await asyncio.wait([sending])
+        assert isinstance(sending.exception(), ConnectionError)
+
+
+async def send_sound(channel: Channel) -> None:
+    while True:
+        await channel.send(QUICK, b"sound", once=True)
+        await asyncio.sleep(0.02)
+
+
 async def test_a_channel_over_which_nothing_comes_any_more_is_given_up() -> None:
     server, client = Side(), Side()
     async with talking(0.0, server, client) as (here, _, link):

@@ -72,9 +72,9 @@ def heard() -> Heard:
     return []
 
 
-async def established(heard: Heard) -> Association:
+async def established(heard: Heard, *, skips: bool = False) -> Association:
     """An association as after its handshake."""
-    association = Association(Wire(), lambda stream, message: heard.append((stream, message)), room=ROOM)
+    association = Association(Wire(), lambda stream, message: heard.append((stream, message)), room=ROOM, skips=skips)
     association._remote_port = 5000
     association._last_received_tsn = FIRST - 1
     association._ssthresh = 1 << 20
@@ -96,7 +96,7 @@ async def test_a_message_is_heard(heard: Heard) -> None:
         chunk(1, bytes(16) + b"\x00\x01\x00\x00"),
         chunk(3, struct.pack("!LLHH", FIRST, 0, 40, 0) + struct.pack("!HH", 0, 65535) * 40),  # ranges
         data(FIRST, b"x", stream=2),
-        chunk(192, bytes(8)),  # FORWARD-TSN, which was not agreed on
+        chunk(192, bytes(8)),  # FORWARD-TSN, which no viewer has a reason for
         chunk(130, bytes(8)),  # RE-CONFIG
         chunk(0, b""),
         struct.pack("!BBH", 0, 0, 0) + bytes(12),
@@ -130,11 +130,18 @@ async def test_what_never_becomes_whole_is_not_kept_without_bound(heard: Heard, 
     assert heard == []
 
 
+@pytest.mark.parametrize("body", [b"", bytes(3), bytes(6), bytes(4) + struct.pack("!HH", 2, 0)], ids=range(4))
+def test_what_is_to_be_skipped_is_told_soundly(body: bytes) -> None:
+    head = bytes(12)
+    assert is_sound(head + chunk(192, bytes(4) + struct.pack("!HH", 1, 7)), skips=True)
+    assert not is_sound(head + chunk(192, body), skips=True)
+
+
 @settings(deadline=None, database=None, max_examples=200)
-@given(st.binary(max_size=60), st.integers(0, 2**32))
-def test_no_packet_raises_anything(rubbish: bytes, seed: int) -> None:
+@given(st.binary(max_size=60), st.integers(0, 2**32), st.booleans())
+def test_no_packet_raises_anything(rubbish: bytes, seed: int, skips: bool) -> None:
     async def receive() -> None:
-        association = await established([])
+        association = await established([], skips=skips)
         chance = random.Random(seed)
         kinds = [chunk(chance.choice([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 130, 192, 99]), rubbish) for _ in range(2)]
         for chunks in ([rubbish], kinds, kinds[:1], [data(FIRST, b"x"), rubbish]):
@@ -169,6 +176,34 @@ async def test_the_end_of_a_message_is_acknowledged_at_once_and_missed_soon(hear
     await association.stop()
 
 
+async def test_what_is_sent_once_is_not_sent_anew_and_the_peer_is_told(heard: Heard) -> None:
+    association = await established(heard)
+    association._remote_partial_reliability = True
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    await association.send(1, b"sound", ordered=False, once=True)
+    wire.sent.clear()
+    association._t3_expired()
+    await association._transmit()
+    assert {sent[12] for sent in wire.sent} == {192}
+    assert not association.answered
+    await association._handle_data(packet(association, chunk(3, struct.pack("!LLHH", association._local_tsn - 1, 1 << 16, 0, 0))))
+    assert association.answered
+    await association.stop()
+
+
+async def test_a_peer_that_cannot_skip_is_sent_everything_until_it_comes(heard: Heard) -> None:
+    association = await established(heard)
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    await association.send(1, b"sound", ordered=False, once=True)
+    wire.sent.clear()
+    association._t3_expired()
+    await association._transmit()
+    assert [sent[12] for sent in wire.sent] == [0]
+    await association.stop()
+
+
 async def test_what_is_sent_comes_in_packets_that_a_peer_reads(heard: Heard) -> None:
     one = await established(heard)
     await one.send(0, bytes(10_000))
@@ -176,7 +211,8 @@ async def test_what_is_sent_comes_in_packets_that_a_peer_reads(heard: Heard) -> 
     assert isinstance(wire, Wire)
     assert len(wire.sent) > 8
     assert all(is_sound(sent) for sent in wire.sent)
-    assert one.on_the_way == 10_000
+    assert one._flight_size == 10_000
+    assert not one.answered
     assert serialize_packet(1, 2, 3, DataChunk())
     await one.stop()
 

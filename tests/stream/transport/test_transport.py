@@ -82,7 +82,8 @@ class Beside:
     def widen(self, window: float, rate: float | None) -> None:
         self.window = window
 
-    async def send(self, lane: int, message: bytes) -> None:
+    async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:
+        assert once == (lane == QUICK and message[0] == wire.SOUNDS)
         self.good -= 1
         if self.good < 0:
             await self.ended.wait()
@@ -205,6 +206,24 @@ async def test_acks_that_nobody_hears_end_the_channel() -> None:
             channel.taken(QUICK, wire.said(wire.Ack(number, 0)))
         await both.socket.until_sent(wire.signal(ENDED))
         assert both.channels == [channel]
+
+
+async def test_sound_is_sent_again_over_the_channel_where_some_was_lost_and_not_over_the_socket() -> None:
+    both = Both()
+    async with both.transport:
+        await both.transport.send(wire.sound(1, b"one"))
+        both.transport.missed(255)
+        channel = await both.open()
+        for number, packet in ((2, b"two"), (3, b"three")):
+            await both.transport.send(wire.sound(number, packet))
+        channel.ended.set()
+        await both.socket.until_sent(wire.signal(ENDED))
+        await both.transport.send(wire.sound(4, b"four"))
+    assert channel.sent == [(QUICK, wire.sounds(1, 2, [b"two"])), (QUICK, wire.sounds(2, 2, [b"two", b"three"]))]
+    assert [message for message in both.socket.sent if message[0] in (wire.SOUND, wire.SOUNDS)] == [
+        wire.sound(1, b"one"),
+        wire.sound(4, b"four"),
+    ]
 
 
 async def test_offers_are_taken_now_and_then_and_the_latest_counts() -> None:

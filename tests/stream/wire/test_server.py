@@ -1,8 +1,17 @@
 """What the server says, as a viewer reads it."""
 
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from sandbox_server.stream import wire
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.zstd import compress
+
+VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 
 
 def test_a_viewer_reads_what_the_server_says() -> None:
@@ -24,6 +33,30 @@ def test_a_viewer_reads_what_the_server_says() -> None:
     assert picture.rights == wire.MAY_ACT | wire.DRIVES
     assert not picture.running
     assert (picture.heard, picture.copied, picture.forms["text/html"]) == ((3, b"opus"), "bold", b"<b>bold</b>")
+
+
+def test_packets_of_sound_that_follow_each_other_are_read() -> None:
+    picture = ViewerPicture()
+    assert picture.take(wire.sounds(65535, 7, [b"one", b"", b"three"])) is None
+    assert picture.sounds == [(7, b"one"), (8, b""), (9, b"three")]
+    assert picture.heard == (9, b"three")
+
+
+@settings(deadline=None, database=None)
+@given(st.binary(max_size=60))
+def test_sound_is_read_or_refused(body: bytes) -> None:
+    picture = ViewerPicture()
+    with suppress(wire.BadMessage):
+        picture.take(bytes([wire.SOUNDS]) + body)
+        assert sum(len(packet) + 2 for _, packet in picture.sounds) == len(body) - 6
+
+
+def test_the_golden_messages_of_sound_are_heard() -> None:
+    picture = ViewerPicture()
+    for golden in VECTORS["heard"]:
+        picture.take(bytes.fromhex(golden["message"]))
+        packets = [[number, packet.hex()] for number, packet in picture.sounds]
+        assert packets[-len(golden["packets"]) :] == golden["packets"]
 
 
 def test_the_last_part_ends_a_frame() -> None:

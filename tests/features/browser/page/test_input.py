@@ -44,7 +44,7 @@ async def test_a_frame_is_named_or_found(pages: Pages, frame: str) -> None:
 async def test_what_is_not_there_is_not_found_and_what_is_covered_is_a_conflict(pages: Pages) -> None:
     await pages.visit("/covered")
     missing = await pages.fails("POST page/click", selector="#nothing", timeout=0.5)
-    covered = await pages.fails("POST page/click", selector="button", timeout=1)
+    covered = await pages.fails("POST page/click", selector="button", timeout=3)
     frame = await pages.fails("POST page/click", selector="button", frame="nowhere")
     unreadable = await pages.fails("POST page/click", selector="a[[")
 

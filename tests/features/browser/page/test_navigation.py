@@ -1,5 +1,6 @@
 import pytest
 
+from sandbox_server.drivers.browser import session
 from sandbox_server.features.browser.page.navigation import address
 from tests.features.browser.driven import Pages
 
@@ -60,7 +61,8 @@ async def test_a_page_that_is_not_to_be_left_is_left_unless_told_to_stay(pages: 
     assert await pages.title() == "Form"
 
 
-async def test_a_page_that_hangs_is_left(pages: Pages) -> None:
+async def test_a_page_that_hangs_is_left(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "ANSWER_SECONDS", 3.0)
     await pages.visit("/hang")
     await pages.js("setTimeout(hang)")
     stuck = await pages.fails("GET page/text")

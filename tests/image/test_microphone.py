@@ -1,0 +1,81 @@
+"""The desktop's microphone: programs there hear who drives and switches theirs on, and nobody else."""
+
+import array
+import base64
+import itertools
+import math
+import wave
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.image.container import Sandbox, until
+from tests.image.test_view import opened
+
+HERTZ = 440
+RATE = 48000
+SECOND = 2 * RATE
+RECORD = f"timeout 3 parec --raw --rate={RATE} --channels=1 --format=s16le --latency-msec=20 | head -c {SECOND} | base64 -w0"
+
+
+@pytest.fixture(scope="module")
+def sandbox(sandbox_with: Callable[..., Sandbox]) -> Sandbox:
+    return sandbox_with(env={"STREAM_MICROPHONE": "true"})
+
+
+@pytest.fixture(scope="module")
+def browser(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A person's browser, into whose microphone somebody whistles."""
+    tone = tmp_path_factory.mktemp("tone") / "tone.wav"
+    whistle(tone)
+    fake = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", f"--use-file-for-fake-audio-capture={tone}"]
+    secure = ["--no-sandbox", "--disable-dev-shm-usage", f"--unsafely-treat-insecure-origin-as-secure={sandbox.base_url}"]
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[*secure, *fake])
+        yield launched
+        launched.close()
+
+
+def whistle(file: Path) -> None:
+    """Write a tone that comes and goes, as speech does: one that stays is a noise, which browsers take out."""
+    samples = (round(15000 * math.sin(2 * math.pi * HERTZ * n / RATE)) if n // 14400 % 2 == 0 else 0 for n in range(3 * RATE))
+    with wave.open(str(file), "wb") as made:
+        made.setnchannels(1)
+        made.setsampwidth(2)
+        made.setframerate(RATE)
+        made.writeframes(array.array("h", samples).tobytes())
+
+
+def recorded(sandbox: Sandbox) -> "array.array[int]":
+    """A second of what a program on the desktop hears as its microphone."""
+    environment = "PULSE_SERVER=unix:/run/sandbox-desktop/pulse/native"
+    done = sandbox.exec("env", environment, "sh", "-c", RECORD, user="desktop")
+    return array.array("h", base64.b64decode(done.stdout))
+
+
+def pitch(samples: "array.array[int]") -> float:
+    """Hertz of what is loud, by how often it crosses zero; 0 where nothing is."""
+    tenths = [samples[at : at + RATE // 10] for at in range(0, len(samples) - RATE // 10, RATE // 10)]
+    loud = [tenth for tenth in tenths if min(max(tenth[at : at + 480]) for at in range(0, RATE // 10, 480)) > 1000]
+    crossed = [sum(one < 0 <= other for one, other in itertools.pairwise(tenth)) * 10 for tenth in loud]
+    return sum(crossed) / len(crossed) if crossed else 0.0
+
+
+def spoken(page: Page) -> int:
+    count: int = page.locator("tandem-view").evaluate("view => view.spoken")
+    return count
+
+
+def test_programs_hear_who_drives_once_they_switch_it_on_and_nobody_after_that(browser: Browser, sandbox: Sandbox) -> None:
+    with opened(browser, sandbox) as page:
+        page.locator("tandem-view canvas").click()
+        page.locator("#driver", has_text="You drive").wait_for()
+        assert spoken(page) == 0
+        page.get_by_role("button", name="Microphone").click()
+        until(lambda: abs(pitch(recorded(sandbox)) - HERTZ) < 25, within=30)
+    with opened(browser, sandbox) as page:
+        page.get_by_role("button", name="Microphone").click()
+        until(lambda: not any(recorded(sandbox)), within=30)
+        assert spoken(page) == 0
