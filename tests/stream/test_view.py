@@ -305,7 +305,7 @@ async def test_whatever_opens_over_a_film_and_closes_the_still_screen_is_seen_bi
     for _ in range(18):
         if chance.random() < 0.2:
             size = (chance.randint(2, 200), chance.randint(2, 160))
-            image = chance.choice([page, photograph])(size)
+            image = page(size) if chance.random() < 0.5 else photograph(size)
             over.append((image, (chance.randint(0, 300), chance.randint(0, 250))))
         elif over and chance.random() < 0.1:
             over.pop()
