@@ -1,4 +1,4 @@
-"""Where a film is on the ladder: it steps down while its quantiser is too coarse, up when there has been room for long, and does not swing."""
+"""Where a film is on the ladder: down while its quantiser is too coarse, up when there has been room for long, and no swinging."""
 
 from sandbox_server.stream.ladder import LEARNED_PICTURES, REGRET_SECONDS, STEPS, UP_SECONDS, WORST, Ladder
 

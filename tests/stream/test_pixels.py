@@ -79,7 +79,7 @@ def test_a_page_that_scrolls_is_moved_and_only_what_is_new_is_sent(by: int) -> N
     assert residual < whole * (abs(by) + 32) / SIZE[1]
 
 
-@pytest.mark.parametrize(("dx", "dy"), [(40, 0), (-7, 0), (133, 0), (25, -13), (-60, 44), (3, 90)])
+@pytest.mark.parametrize(("dx", "dy"), [(40, 0), (-7, 0), (25, -13), (-60, 44), (3, 90)])
 def test_a_page_that_is_panned_is_moved_and_only_what_is_new_is_sent(dx: int, dy: int) -> None:
     shadow, canvas, world = Shadow(*SIZE), Canvas(*SIZE), page((900, 700))
     whole = sent(shadow, canvas, framed(world.crop((200, 200, 600, 500))))

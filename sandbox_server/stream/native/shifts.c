@@ -18,7 +18,7 @@
 /* So many places that look like samples are looked at, so that the time is bounded. */
 #define MAX_HITS 8192
 #define SLOTS 2048
-#define VOTES 512
+#define VOTES 4096
 #define BITS (1 << 16)
 /* Columns are compared in strips, and a run of rows has to be so high to be worth a move. */
 #define STRIP 16
