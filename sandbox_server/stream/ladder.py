@@ -8,8 +8,8 @@ import math
 from dataclasses import dataclass
 
 WORST = 32.0
-"""The coarsest of x264's quantisers (to 51), on average. Structural similarity of the benchmark's film, whole and at half its size: 0.955 and
-0.951 at 25, 0.82 and 0.95 at 49; with more grain 0.865 and 0.842 at 29, 0.822 and 0.840 at 33."""
+"""The coarsest of x264's quantisers (to 51), on average. Structural similarity of the benchmark's film, whole and at half its size: 0.955
+and 0.951 at 25, 0.82 and 0.95 at 49; with more grain 0.865 and 0.842 at 29, 0.822 and 0.840 at 33."""
 TWICE_THE_SIZE, TWICE_THE_PICTURES = 2.0, 1.8
 """By about so much more bits that takes, as measured there: 2.0 to 2.5, and 1.6 to 1.9. There has to be room for them to step up."""
 LEARNED_PICTURES = 12
