@@ -8,6 +8,7 @@ from typing import Any
 
 import av
 from av.video.codeccontext import VideoCodecContext
+from av.video.frame import PictureType
 from PIL import Image
 
 from sandbox_server.stream.pixels import Area, Frame, halve, to_yuv
@@ -52,11 +53,17 @@ class FilmWriter:
             "crf": str(QUALITY),
             "maxrate": str(rate),
             "bufsize": str(int(rate * BUFFER_SECONDS)),
+            "forced-idr": "1",
             "x264-params": _PARAMETERS,
         }
         self._codec.open()  # what is set before that, these options replace
         self._started = time.monotonic()
         self._last = -1
+        self._alone = False
+
+    def refresh(self) -> None:
+        """The next picture is to need none before it."""
+        self._alone = True
 
     def take(self, frame: Frame) -> None:
         """Copy the area's pixels out of the frame."""
@@ -72,6 +79,8 @@ class FilmWriter:
             self._codec.rc_buffer_size = int(rate * BUFFER_SECONDS)
         before, self._last = self._last, max(self._last + 1, int((time.monotonic() - self._started) * 1000))
         self._frame.pts = self._last
+        self._frame.pict_type = PictureType.I if self._alone else PictureType.NONE
+        self._alone = False
         packets = self._codec.encode(self._frame)
         self.share = sum(packet.size for packet in packets) * 8000 / ((self._last - before) * self.rate)
         for packet in packets:

@@ -76,13 +76,14 @@ class Motion:
         self._cooled = max(self._cooled, now)
         pixels.warm(self._heat, self._columns, rects, WARMS)
 
-    def begin(self, now: float) -> list[Place]:
-        """The films that begin. One that has grown begins anew, under its number."""
+    def begin(self, now: float, most: int = MAX_FILMS) -> list[Place]:
+        """The films that begin, the largest first, where there are fewer than `most`. One that has grown begins anew, under its number."""
         begun: list[Place] = []
-        for tiles, hot in pixels.hot_tiles(self._heat, self._columns, self._rows, HOT):
+        found = pixels.hot_tiles(self._heat, self._columns, self._rows, HOT)
+        for tiles, hot in sorted(found, key=lambda one: one[0][2] * one[0][3], reverse=True):
             whole, known, beside = self._with_neighbours(tiles, hot)
             area = self._even(whole)
-            if area and _is_worth(whole, known) and len(self.places) - len(beside) < MAX_FILMS:
+            if area and _is_worth(whole, known) and len(self.places) - len(beside) < most:
                 for place in beside:
                     self.places.remove(place)
                 number = next(number for number in range(MAX_FILMS) if all(place.number != number for place in self.places))

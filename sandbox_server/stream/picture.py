@@ -5,12 +5,14 @@ Sans-io: messages in, a picture out. What is wrong is refused, and nothing that 
 
 import io
 import struct
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from PIL import Image, UnidentifiedImageError
 
 from sandbox_server.stream import wire
+from sandbox_server.stream.acts import DRAGGED, KEYS, Act
 from sandbox_server.stream.films import FilmReader
 from sandbox_server.stream.pixels import MAX_SIDE, Area, Canvas
 from sandbox_server.stream.wire import BadMessage, unpacked
@@ -20,8 +22,11 @@ MAX_UNPACKED = 16 << 20
 """Most that exact rects of one operation may have uncompressed."""
 MAX_OVER = 256
 """Most rects that may lie over one film."""
+MAX_ACTS = 64
+"""Acts that are kept, the latest."""
 _MOVE_BYTES = 12
 _KEPT_BYTES = 6
+_PLACE = struct.Struct("<HH")
 
 
 class _Bytes:
@@ -77,6 +82,8 @@ class ViewerPicture:
         """The packets of the latest message of sound, which may be others' again."""
         self.pointer: tuple[int, int] | None = None
         self.cursor: tuple[int, int, bytes] | None = None
+        self.acts: deque[Act] = deque(maxlen=MAX_ACTS)
+        """What somebody else did to the desktop."""
         self.counts = Counts()
         self._films: dict[int, FilmReader] = {}
         self._over: dict[int, list[Area]] = {}
@@ -93,6 +100,7 @@ class ViewerPicture:
             wire.SOUND: self._sound,
             wire.SOUNDS: self._sounds,
             wire.DESKTOP: self._desktop,
+            wire.ACTED: self._acted,
         }
         self._operations: dict[int, Callable[[_Bytes], str]] = {
             wire.EXACT: self._exact,
@@ -201,6 +209,8 @@ class ViewerPicture:
     def _film(self, body: _Bytes) -> str:
         number, flags = body.fields("<BB")
         area, packed = self._area(body)
+        if flags & wire.TRACKED:  # by a track, which is a browser's
+            return "film"
         film = self._films.get(number)
         if film is None or flags & wire.KEY_FRAME:
             film = self._films[number] = FilmReader()
@@ -249,10 +259,7 @@ class ViewerPicture:
         [self.rights] = body.fields("<B")
 
     def _clipboard(self, body: _Bytes) -> None:
-        try:
-            self.copied = body.take(len(body)).decode()
-        except UnicodeDecodeError:
-            raise BadMessage("a text is UTF-8") from None
+        self.copied = _text(body.take(len(body)))
 
     def _clip(self, body: _Bytes) -> None:
         self.forms = unpacked(bytes(body.take(len(body))))
@@ -273,6 +280,23 @@ class ViewerPicture:
         self.sounds = packets
         self.heard = packets[-1] if packets else self.heard
 
+    def _acted(self, body: _Bytes) -> None:
+        what, times, x, y = body.fields("<BBHH")
+        more = body.take(len(body))
+        if what == DRAGGED and len(more) % _PLACE.size == 0:
+            self.acts.append(Act(what, (x, y), times, path=tuple(_PLACE.iter_unpack(more))))
+        elif what == KEYS or not more:
+            self.acts.append(Act(what, (x, y), times, _text(more)))
+        else:
+            raise BadMessage("it is too long")
+
     def _desktop(self, body: _Bytes) -> None:
         [running] = body.fields("<B")
         self.running = bool(running)
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise BadMessage("a text is UTF-8") from None

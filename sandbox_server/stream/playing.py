@@ -76,6 +76,11 @@ class Playing:
         film.writer.take(frame)
         return number, film.writer
 
+    def refresh(self) -> None:
+        """Have the next picture of each film need none before it."""
+        for film in self._films.values():
+            film.writer.refresh()
+
     def is_of(self, picture: NextPicture) -> bool:
         """Whether it is a picture of a film that plays now, and not of one that has begun anew."""
         film = self._films.get(picture[0])

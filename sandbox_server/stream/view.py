@@ -1,10 +1,11 @@
 """What one viewer has of the screen, and what to send it next. Used on the thread of the screen's connection."""
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from sandbox_server.stream.motion import Motion, Place
+from sandbox_server.stream.motion import MAX_FILMS, Motion, Place
 from sandbox_server.stream.nearest import nearest_first
 from sandbox_server.stream.pixels import TILE, Area, Changes, Frame, Rect, Rects, Shadow, around, cut
 from sandbox_server.stream.playing import NextPicture, Playing
@@ -66,7 +67,8 @@ class View:
     """One viewer's picture; `films` says whether it shows them."""
 
     def __init__(self, *, films: bool = False) -> None:
-        self.films = films
+        self.films = MAX_FILMS if films else 0
+        """How many it shows at once."""
         self._shadow = Shadow(0, 0)
         self._motion = Motion(0, 0)
         self._playing = Playing()
@@ -89,6 +91,10 @@ class View:
     def restart(self) -> None:
         """The viewer has nothing."""
         self._shadow = Shadow(0, 0)
+
+    def refresh(self) -> None:
+        """The viewer cannot show its films: their next pictures have to do without those before."""
+        self._playing.refresh()
 
     def acked(self, frame: int) -> None:
         """The viewer has this frame, and all before it."""
@@ -207,12 +213,12 @@ class View:
             pictures += self._approximate(frame, changes.pictures, now)
 
     def _begun(self, frame: Frame, now: float) -> tuple[NextPicture, ...]:
-        begun = self._motion.begin(now) if self.films else []
+        begun = self._motion.begin(now, self.films) if self.films else []
         return tuple(self._playing.begin(place.number, place.area, frame, now) for place in begun)
 
     def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
-        """End films that stand still; what is under them is then part of the areas, and what was not exact there is to be repaid, still."""
-        ended = self._motion.end(now)
+        """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas, and to be repaid, still."""
+        ended = self._motion.end(now if self.films else math.inf)
         for place in ended:
             areas.append(place.area)
             self._lossy.add([place.area])

@@ -12,11 +12,13 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
+from sandbox_server.stream.acting import Acting
 from sandbox_server.stream.clippings import Clippings
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.hands import Hands, Input, means_to_act
 from sandbox_server.stream.microphone import Voice
+from sandbox_server.stream.motion import MAX_FILMS
 from sandbox_server.stream.pixels import Frame
 from sandbox_server.stream.screen import Screen
 from sandbox_server.stream.sessions import Sessions
@@ -43,6 +45,13 @@ class Socket(Protocol):
     def signalled(self, text: str) -> None:
         """Take what a viewer says about another way. Raises BadMessage."""
 
+    @property
+    def has_track(self) -> bool:
+        """Whether a film may go by a track now."""
+
+    def take_lost(self) -> bool:
+        """Whether the viewer has asked for a picture of it that needs none before it, since the last time."""
+
     def missed(self, share: int) -> None:
         """Take that the viewer missed this share of the sound, in 255ths."""
 
@@ -57,8 +66,10 @@ class Lease(Protocol):
     """Whether it does now."""
     sees: bool | None
     """Whether the viewer may see the screen now; None while that is not known, and then it may not."""
+    programs: bool
+    """Whether programs act on the screen now, and no person does."""
     changed: Callable[[], None]
-    """Called whenever that is different."""
+    """Called whenever any of these is different."""
 
     async def act(self) -> bool:
         """Take an input that means to act: whether it counts. A person's first one takes control, where the settings let it."""
@@ -86,14 +97,16 @@ class Viewer:
         self._encoders = encoders
         self._caller = caller
         self._lease = lease
-        lease.changed = self.wake
+        lease.changed = self._note_lease
         self._sessions = sessions
         self._session = session
         self._left = asyncio.Event()
         self._view = View()
+        self._films = False
         self._window = Window()
         self._rate = FilmRate()
         self._news = asyncio.Event()
+        self._turned = asyncio.Event()
         self._visible = True
         self._greeted = False
         self._told = False
@@ -102,6 +115,7 @@ class Viewer:
         self._rights = 0
         self._pointer = (-1, -1)
         self._copies = screen.copies
+        self._acting = Acting(screen)
         self._clippings = Clippings()
         self._tasks = Tasks()
         self._hearing = Hearing(sound, self._tell_heard, self._tasks)
@@ -116,6 +130,11 @@ class Viewer:
         """Look what is new."""
         self._voice.keep_to_lease()
         self._news.set()
+
+    def _note_lease(self) -> None:
+        self._acting.forget()
+        self._turned.set()
+        self.wake()
 
     async def run(self) -> None:
         """Serve the viewer until it leaves. Raises BadMessage if it sends what is no message."""
@@ -146,7 +165,7 @@ class Viewer:
             case wire.Hello():
                 if message.version != wire.VERSION:
                     raise wire.BadMessage(f"this server speaks version {wire.VERSION}")
-                self._greeted, self._view.films = True, message.films
+                self._greeted, self._films = True, message.films
             case wire.Ack():
                 self._acked(message, time.monotonic())
             case wire.Ping():
@@ -224,12 +243,20 @@ class Viewer:
 
     async def _look(self) -> None:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
+        self._look_for_track()
         room, pointer = self._window.room, self._screen.pointer
         plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
         if self._lease.sees:
             await self._send(plan)
         else:
             await self._start_over()
+
+    def _look_for_track(self) -> None:
+        """Who shows no films otherwise is shown one by a track, while there is one."""
+        tracked = not self._films and self._socket.has_track
+        self._view.films = MAX_FILMS if self._films else int(tracked)
+        if tracked and self._socket.take_lost():
+            self._view.refresh()
 
     @property
     def _may_look(self) -> bool:
@@ -245,8 +272,20 @@ class Viewer:
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
                 await self._news.wait()
-        least = WATCH_SECONDS if self._caller.person and not self._lease.drives else FRAME_SECONDS
-        await asyncio.sleep(max(0.0, begun + least - time.monotonic()))
+        await self._pause(begun)
+
+    async def _pause(self, begun: float) -> None:
+        """Let some time pass since the frame before; less from the moment that this viewer drives."""
+        while (left := begun + self._least - time.monotonic()) > 0:
+            self._turned.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._turned.wait()
+
+    @property
+    def _least(self) -> float:
+        """Seconds from one frame to the next, at least."""
+        return WATCH_SECONDS if self._caller.person and not self._lease.drives else FRAME_SECONDS
 
     async def _tell(self) -> None:
         """What is no pixel."""
@@ -263,6 +302,9 @@ class Viewer:
         if not self._lease.drives and self._screen.pointer != self._pointer:
             self._pointer = self._screen.pointer
             await self._socket.send(wire.pointer(*self._pointer))
+        for act in await self._acting.news():
+            if self._lease.programs and not self._lease.drives:
+                await self._socket.send(act.message())
         if self._screen.copies != self._copies:
             self._copies = self._screen.copies
             self._tasks.start(self._tell_copied(), name="clipboard to viewer")
@@ -302,7 +344,7 @@ class Viewer:
             return
         self._view.sent(plan.frame)
         started, size = 0.0, 0
-        async for message in self._encoders.messages(plan, self._rate.bits):
+        async for message in self._encoders.messages(plan, self._rate.bits, tracked=not self._films):
             started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)

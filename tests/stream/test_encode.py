@@ -5,18 +5,19 @@ from PIL import Image
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.encode import Encoders
+from sandbox_server.stream.films import FilmWriter
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.view import Plan, View
-from tests.stream.screens import framed, page, with_photograph
+from tests.stream.screens import framed, page, photograph, with_photograph
 
 pytestmark = pytest.mark.anyio
 
 SIZE = (640, 480)
 
 
-async def messages(plan: Plan) -> list[bytes]:
+async def messages(plan: Plan, *, tracked: bool = False) -> list[bytes]:
     async with Encoders() as encoders:
-        return [message async for message in encoders.messages(plan, 1_000_000)]
+        return [message async for message in encoders.messages(plan, 1_000_000, tracked=tracked)]
 
 
 async def test_what_was_planned_arrives() -> None:
@@ -46,3 +47,13 @@ async def test_a_photograph_is_a_jpeg_that_looks_like_it() -> None:
     box = (64, 64, 320, 256)
     sent, is_ = picture.image().crop(box).resize((1, 1), Image.Resampling.BOX), image.crop(box).resize((1, 1), Image.Resampling.BOX)
     assert max(abs(a - b) for a, b in zip(sent.tobytes(), is_.tobytes(), strict=True)) < 4
+
+
+async def test_a_film_that_goes_by_a_track_is_a_picture_and_where_it_belongs() -> None:
+    area = (64, 64, 256, 192)
+    writer = FilmWriter(area, 1_000_000)
+    writer.take(framed(photograph(SIZE)))
+    picture, part = await messages(Plan(frame=1, films=((3, writer),)), tracked=True)
+    timestamp, packed = wire.read_picture(picture)
+    assert packed.startswith(b"\x00\x00\x00\x01")
+    assert part == wire.part(1, wire.tracked(3, area, timestamp), last=True)

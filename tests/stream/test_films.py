@@ -67,6 +67,22 @@ def test_how_coarse_it_has_become_is_known() -> None:
     assert min(found[8:]) > 40
 
 
+def test_a_film_that_was_lost_begins_again_with_a_picture_that_needs_none_before_it() -> None:
+    writer, keys = FilmWriter(AREA, 8_000_000), []
+    for number in range(5):
+        if number == 3:
+            writer.refresh()
+        writer.take(framed(photograph(SIZE, number)))
+        packed, key = writer.compress(8_000_000)
+        keys.append(key)
+        if number == 3:
+            reader, seen = FilmReader(), Image.new("RGB", SIZE)
+            reader.next(AREA, packed)
+            reader.draw(seen)
+            assert seen.crop((64, 32, 256, 160)).getbbox()
+    assert keys == [True, False, False, True, False]
+
+
 def test_rubbish_is_refused_and_nothing_is_drawn() -> None:
     reader = FilmReader()
     with pytest.raises(BadMessage):

@@ -28,6 +28,15 @@ def test_what_changes_30_times_a_second_becomes_a_film_and_what_types_does_not()
     assert typed.places == []
 
 
+def test_who_shows_one_film_is_shown_the_largest() -> None:
+    motion, small = Motion(*SIZE), (800, 96, 192, 128)
+    for step in range(30):
+        motion.note(rects_of([small, FILM]), 1.0 + step / 60)
+    assert [place.area for place in motion.begin(1.5, 1)] == [FILM]
+    assert motion.begin(1.5, 1) == []
+    assert [place.area for place in motion.begin(1.5, 2)] == [small]
+
+
 def test_what_is_small_or_apart_is_no_film() -> None:
     motion = Motion(*SIZE)
     corners = [(number * 160, number * 96, 32, 32) for number in range(8)]

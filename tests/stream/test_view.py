@@ -221,6 +221,26 @@ def test_what_keeps_moving_becomes_a_film_and_is_exact_when_it_stands_still() ->
     assert Image.frombytes("RGB", size, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes() == image.tobytes()
 
 
+def test_who_can_show_its_film_no_more_is_sent_what_is_there() -> None:
+    size, where, now = (640, 480), (64, 64, 256, 192), 1.0
+    view, canvas = View(films=True), Canvas(*size)
+    plan, image = Plan(), page(size)
+    while not plan.films:
+        image.paste(photograph((256, 192), int(now * 30)), (64, 64))
+        view.drawn([where])
+        plan = view.plan(framed(image), now := now + 1 / 30)
+        apply(plan, canvas)
+        assert now < 3
+    view.films = 0
+    image.paste(page((256, 192), seed=3), (64, 64))
+    view.drawn([where])
+    plan = view.plan(framed(image), now + 1 / 30)
+    apply(plan, canvas)
+    assert plan.ended == (0,)
+    assert not plan.films
+    assert Image.frombytes("RGB", size, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes() == image.tobytes()
+
+
 def test_who_shows_no_films_is_sent_none() -> None:
     view = View(films=False)
     for number in range(40):

@@ -47,6 +47,7 @@ class Place:
     def __init__(self, *, drives: bool) -> None:
         self.drives = drives
         self.sees: bool | None = True
+        self.programs = True
         self.asked = 0
         self.changed: Callable[[], None] = lambda: None
 
@@ -55,7 +56,7 @@ class Place:
         return self.drives
 
     def set(self, *, drives: bool) -> None:
-        self.drives = drives
+        self.drives, self.programs = drives, not drives
         self.changed()
 
     def show(self, *, sees: bool) -> None:
@@ -77,6 +78,9 @@ class Seat:
         self.pongs: list[int] = []
         self.heeded: Window | None = None
         self.signals: list[str] = []
+        self.has_track = False
+        self.pictures: list[bytes] = []
+        self.lost_track = 0
         self.missing: list[int] = []
         self._acks = acks
         self._changed = asyncio.Condition()
@@ -84,6 +88,9 @@ class Seat:
     async def send(self, message: bytes) -> None:
         self.lost += self.deaf
         self.bytes += len(message)
+        if message[0] == wire.PICTURE:
+            self.pictures.append(message)
+            return
         if message[0] == wire.PONG:
             self.pongs.append(int.from_bytes(message[1:5], "little"))
         ended = None if self.deaf else self.picture.take(message)
@@ -102,6 +109,10 @@ class Seat:
 
     def signalled(self, text: str) -> None:
         self.signals.append(text)
+
+    def take_lost(self) -> bool:
+        lost, self.lost_track = self.lost_track, 0
+        return bool(lost)
 
     def missed(self, share: int) -> None:
         self.missing.append(share)
@@ -263,7 +274,7 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
 
 
-def _told(numbers: list[int], number: int) -> bool:
+def told(numbers: list[int], number: int) -> bool:
     return number in numbers
 
 
@@ -281,7 +292,7 @@ async def test_in_private_a_viewer_that_may_not_see_is_shown_nothing_until_it_en
         painter.paint(Image.new("RGB", (64, 64), (255, 0, 0)))
         for pongs in range(1, 4):
             seat.say(wire.Ping(pongs))
-            await seat.until(partial(_told, seat.pongs, pongs))
+            await seat.until(partial(told, seat.pongs, pongs))
         assert (seat.frames, seat.picture.copied) == (frames, None)
         lease.show(sees=True)
         await seat.until(lambda: seat.picture.rights == 0)

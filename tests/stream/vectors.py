@@ -7,6 +7,7 @@ from pathlib import Path
 from PIL import Image
 
 from sandbox_server.stream import wire
+from sandbox_server.stream.acts import Act
 from sandbox_server.stream.pixels import Rects, Shadow
 from sandbox_server.stream.transport.again import Again
 from sandbox_server.stream.zstd import compress
@@ -42,6 +43,16 @@ def scenes() -> list[tuple[bytes, Image.Image]]:
     return [first, *[(frame(number, shadow, image), image) for number, image in enumerate(images, 1)]]
 
 
+ACTS = (
+    Act(1, (1279, 1023), times=2),
+    Act(5, (7, 8)),
+    Act(16, (3, 4), path=((1, 2), (3, 4))),
+    Act(17, (5, 6), keys="Ctrl+→"),
+    Act(18, (5, 6)),
+)
+"""What somebody else did."""
+
+
 def heard() -> list[tuple[bytes, list[tuple[int, bytes]]]]:
     """Messages of sound, and the packets that each brings to who has heard those before."""
     again, last = Again(), 4_000_000_000
@@ -63,9 +74,10 @@ def heard() -> list[tuple[bytes, list[tuple[int, bytes]]]]:
 def write() -> None:
     """Write the file anew."""
     shown = [{"message": message.hex(), "sha256": hashlib.sha256(image.tobytes()).hexdigest()} for message, image in scenes()]
+    acted = [act.message().hex() for act in ACTS]
     packets = [{"message": message.hex(), "packets": [[number, packet.hex()] for number, packet in new]} for message, new in heard()]
     said = {type(message).__name__: wire.said(message).hex() for message in SAID}
-    vectors = {"said": said, "size": SIZE, "shown": shown, "heard": packets}
+    vectors = {"acted": acted, "said": said, "size": SIZE, "shown": shown, "heard": packets}
     Path(__file__).with_name("vectors.json").write_text(json.dumps(vectors, indent=1) + "\n", "utf-8")
 
 

@@ -63,6 +63,17 @@ test("what lies over a film are rects within the picture, and not too many", () 
   assert.throws(() => parse(many.buffer), /so many/);
 });
 
+test("what somebody else did is read from its golden bytes", () => {
+  const plain = { kind: "acted", times: 1, keys: "", path: [] };
+  assert.deepEqual(vectors.acted.map((message) => parse(bytes(message).buffer)), [
+    { ...plain, what: 1, times: 2, x: 1279, y: 1023 },
+    { ...plain, what: 5, x: 7, y: 8 },
+    { ...plain, what: 16, x: 3, y: 4, path: [{ x: 1, y: 2 }, { x: 3, y: 4 }] },
+    { ...plain, what: 17, x: 5, y: 6, keys: "Ctrl+→" },
+    { ...plain, what: 18, x: 5, y: 6 },
+  ]);
+});
+
 test("what a viewer says has its golden bytes", () => {
   const said = {
     Hello: say.hello(true),
@@ -81,6 +92,7 @@ test("what a viewer says has its golden bytes", () => {
     Clip: say.clip({ "text/html": new TextEncoder().encode("<b>bold</b>"), "text/plain": new TextEncoder().encode("bold") }),
     Signal: say.signal("an offer"),
     Resume: say.resume(4_000_000_000, 70_000),
+    Fit: say.fit(1917, 1003),
   };
   assert.deepEqual(Object.fromEntries(Object.entries(said).map(([name, message]) => [name, hex(message)])), vectors.said);
 });

@@ -15,13 +15,14 @@ from types import TracebackType
 from typing import Self
 
 from aioice import Connection
-from aiortc.rtcdtlstransport import RTCCertificate, RTCDtlsFingerprint, RTCDtlsParameters, RTCDtlsTransport
+from aiortc.rtcdtlstransport import RTCCertificate, RTCDtlsFingerprint, RTCDtlsParameters
 from aiortc.rtcicetransport import RTCIceGatherer, RTCIceParameters, RTCIceTransport
 from aiortc.rtcsctptransport import RTCSctpCapabilities
 
 from sandbox_server.stream.transport.door import Door, Guest
 from sandbox_server.stream.transport.sctp import Association
-from sandbox_server.stream.transport.signals import Answer, Peer
+from sandbox_server.stream.transport.signals import Answer, Offer, Peer
+from sandbox_server.stream.transport.track import Dtls, Track
 from sandbox_server.stream.transport.transport import FRAMES
 
 CONNECT_SECONDS = 15.0
@@ -58,9 +59,10 @@ class Channel:
         self._gatherer = gatherer
         self._connection = connection
         self._ice = RTCIceTransport(gatherer)
-        self._dtls = RTCDtlsTransport(self._ice, [certificate()])
+        self._dtls = Dtls(self._ice, [certificate()])
         self._dtls._set_role("server" if server else "client")
         self._sctp = Association(self._dtls, taken, room=SERVER_ROOM if server else CLIENT_ROOM, skips=server is None)
+        self._track: Track | None = None
 
     async def __aenter__(self) -> Self:
         await self._gatherer.gather()
@@ -77,16 +79,18 @@ class Channel:
         peer = Peer(self._connection.local_username, self._connection.local_password, prints[_FINGERPRINT])
         return str(Answer(peer, *self._place) if self._place else peer)
 
-    async def open(self, other: Peer) -> None:
+    async def open(self, other: Offer) -> None:
         """Wait until the other side is there. Raises TimeoutError, and ConnectionError where it cannot be trusted."""
+        peer = other.peer
         async with asyncio.timeout(CONNECT_SECONDS):
-            await self._ice.start(RTCIceParameters(other.name, other.password))
+            await self._ice.start(RTCIceParameters(peer.name, peer.password))
             if self._ice.state == "completed":
-                await self._dtls.start(RTCDtlsParameters([RTCDtlsFingerprint(_FINGERPRINT, other.fingerprint)]))
+                await self._dtls.start(RTCDtlsParameters([RTCDtlsFingerprint(_FINGERPRINT, peer.fingerprint)]))
             if self._dtls.state != "connected":
                 raise ConnectionError("the other side is not who it said it is")
             await self._sctp.start(RTCSctpCapabilities(MAX_MESSAGE), SCTP_PORT)
             await self._sctp.established.wait()
+        self._track = Track(self._dtls, other.video) if other.video else None
 
     @property
     def usable(self) -> bool:
@@ -119,6 +123,20 @@ class Channel:
         `once`: it is not sent anew if it is lost.
         """
         await self._sctp.send(lane, message, ordered=lane == FRAMES, once=once)
+
+    @property
+    def has_track(self) -> bool:
+        """Whether the other side takes a film as a track, and may be sent one now."""
+        return self._track is not None and self.usable
+
+    async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
+        """Send the next picture of a film, at most `rate` bytes a second. Raises ConnectionError if the channel fails meanwhile."""
+        if self._track:
+            await self._track.send(timestamp, picture, rate)
+
+    def take_lost(self) -> bool:
+        """Whether the other side has asked for a picture that needs none before it, since the last time."""
+        return self._track is not None and self._track.take_lost()
 
 
 def through(door: Door, host: str, port: int) -> Callable[[Taken], Channel]:

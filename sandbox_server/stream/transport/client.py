@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream import wire
 from sandbox_server.stream.transport.pieces import Joiner
-from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, read_answer
+from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Offer, read_answer
 from sandbox_server.stream.transport.transport import FRAMES, QUICK
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Beside:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     answer = read_answer(await self._answer)
                 await caller.meet(answer.host, answer.port)
-                await channel.open(answer.peer)
+                await channel.open(Offer(answer.peer))
                 self._channel = channel
                 self._take(CHANGED)
                 await channel.ends()

@@ -15,7 +15,10 @@ MAX_SIGNAL = 1024
 _NAME = r"[A-Za-z0-9+/]{4,256}"
 _PASSWORD = r"[A-Za-z0-9+/]{22,256}"
 _FINGERPRINT = r"[0-9A-F]{2}(?::[0-9A-F]{2}){31}"
+_PAYLOAD_TYPE = r"3[5-9]|[45][0-9]|6[0-3]|9[6-9]|1[01][0-9]|12[0-7]"
+"""What RFC 8860 leaves free beside RTCP."""
 _PEER = re.compile(f"({_NAME}) ({_PASSWORD}) ({_FINGERPRINT})")
+_OFFER = re.compile(f"{_PEER.pattern}(?: ({_PAYLOAD_TYPE}) ({_PAYLOAD_TYPE}))?")
 _PLACE = re.compile(r"([A-Za-z0-9.:_-]{1,253}) ([0-9]{1,5})")
 MAX_PORT = 65535
 
@@ -33,6 +36,25 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
+class Video:
+    """RTP payload types for which a viewer takes a film: of H.264 (RFC 6184), and of what is sent anew (RFC 4588)."""
+
+    picture: int
+    anew: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A viewer's side; with `video` it takes a film as a track."""
+
+    peer: Peer
+    video: Video | None = None
+
+    def __str__(self) -> str:
+        return f"{self.peer} {self.video.picture} {self.video.anew}" if self.video else str(self.peer)
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The server's side, and where it is reached."""
 
@@ -44,14 +66,14 @@ class Answer:
         return f"{self.peer} {self.host} {self.port}"
 
 
-def read_offer(text: str) -> Peer | None:
+def read_offer(text: str) -> Offer | None:
     """What a viewer says of itself; None if it says that its channel has ended. Raises BadMessage."""
     if not text:
         return None
-    found = _PEER.fullmatch(text) if len(text) <= MAX_SIGNAL else None
+    found = _OFFER.fullmatch(text) if len(text) <= MAX_SIGNAL else None
     if not found:
-        raise BadMessage("an offer is an ICE name, a password and a fingerprint")
-    return Peer(*found.groups())
+        raise BadMessage("an offer is an ICE name, a password, a fingerprint, and payload types or none")
+    return Offer(Peer(*found.groups()[:3]), Video(int(found[4]), int(found[5])) if found[4] else None)
 
 
 def read_answer(text: str) -> Answer:

@@ -22,7 +22,7 @@ from sandbox_server.stream.transport.kept import Kept
 from sandbox_server.stream.transport.outbox import Outbox, is_paced
 from sandbox_server.stream.transport.pacer import Pacer
 from sandbox_server.stream.transport.pieces import pieces
-from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Peer, read_offer
+from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Offer, read_offer
 from sandbox_server.stream.window import Window
 
 OFFER_SECONDS = 1.0
@@ -56,11 +56,21 @@ class Datagrams(Protocol):
     def introduction(self) -> str:
         """What the viewer has to know of it."""
 
-    async def open(self, other: Peer) -> None:
+    async def open(self, other: Offer) -> None:
         """Wait until the viewer is there. Raises TimeoutError or ConnectionError."""
 
     async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:
         """Send a message, and return when all of it is on its way; `once`: not anew if it is lost. Raises ConnectionError."""
+
+    @property
+    def has_track(self) -> bool:
+        """Whether the viewer takes a film as a track now."""
+
+    async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
+        """Send a picture by the track, at most `rate` bytes a second. Raises ConnectionError."""
+
+    def take_lost(self) -> bool:
+        """Whether the viewer has asked for a picture that needs none before it, since the last time."""
 
     async def ends(self) -> None:
         """Wait until it is no good any more."""
@@ -129,6 +139,15 @@ class Transport:
         if self._channel:
             self._channel.widen(window.in_flight, 0.0 if window.queues else window.pace)
 
+    @property
+    def has_track(self) -> bool:
+        """Whether a film may go by a track now: as `wire.picture`, which is dropped where there is none."""
+        return self._channel is not None and self._channel.has_track
+
+    def take_lost(self) -> bool:
+        """Whether the viewer has asked for a picture that needs none before it, since the last time."""
+        return self._channel is not None and self._channel.take_lost()
+
     def missed(self, share: int) -> None:
         """Take that the viewer missed this share of the sound, in 255ths."""
         self._again.missed(share, time.monotonic())
@@ -143,6 +162,12 @@ class Transport:
         if message[0] == wire.HELLO and self._datagrams:
             await self._carrier.send(wire.signal(INVITED))
 
+    async def _show(self, timestamp: int, picture: bytes) -> None:
+        """What is not seen of a film is replaced by what follows it, whether it is the next picture or its end."""
+        if self._channel and self._channel.has_track:
+            with suppress(ConnectionError):
+                await self._channel.show(timestamp, picture, self._pacer.rate)
+
     async def _carry_quick(self, channel: Datagrams, message: bytes) -> None:
         if message[0] == wire.SOUND:
             await channel.send(QUICK, self._again.message(message, time.monotonic()), once=True)
@@ -150,6 +175,9 @@ class Transport:
             await channel.send(QUICK, message)
 
     async def _carry_paced(self, message: bytes) -> None:
+        if message[0] == wire.PICTURE:
+            await self._show(*wire.read_picture(message))
+            return
         if message[0] not in _FRAMES:
             await self._carrier.send(message)
             return
@@ -223,7 +251,7 @@ class Transport:
             self._offered_at = now
             self._talk = self._tasks.start(self._converse(offer, self._datagrams(self._take), self._talk), name="channel to a viewer")
 
-    async def _converse(self, offer: Peer, channel: Datagrams, before: asyncio.Task[None] | None) -> None:
+    async def _converse(self, offer: Offer, channel: Datagrams, before: asyncio.Task[None] | None) -> None:
         """Open a channel, and watch it until it is no good."""
         if before:
             await asyncio.wait([before])
@@ -237,7 +265,7 @@ class Transport:
                 await self._fall_back()
         await self._urgent.send(wire.signal(ENDED))
 
-    async def _use(self, offer: Peer, channel: Datagrams) -> None:
+    async def _use(self, offer: Offer, channel: Datagrams) -> None:
         async with channel:
             await self._urgent.send(wire.signal(ANSWERED, channel.introduction))
             await channel.open(offer)

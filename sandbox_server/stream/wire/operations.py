@@ -6,6 +6,8 @@ from collections.abc import Sequence
 EXACT, MOVES, JPEG, FILM, FILM_ENDS, KEEP, KEPT, OVER = range(1, 9)
 KEY_FRAME = 1
 """Flag of a film's picture that needs none before it."""
+TRACKED = 2
+"""Another: the picture comes by the track, and this holds its timestamp."""
 
 
 def exact(packed: bytes, length: int) -> bytes:
@@ -26,6 +28,11 @@ def jpeg(area: tuple[int, int, int, int], body: bytes) -> bytes:
 def film(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
     """Operation: the next picture of a film."""
     return struct.pack("<BBBHHHHI", FILM, number, KEY_FRAME if key else 0, *area, len(body)) + body
+
+
+def tracked(number: int, area: tuple[int, int, int, int], timestamp: int) -> bytes:
+    """Operation: the picture of a film that the track carries with this timestamp of RTP belongs there."""
+    return struct.pack("<BBBHHHHII", FILM, number, TRACKED, *area, 4, timestamp)
 
 
 def film_ends(number: int) -> bytes:

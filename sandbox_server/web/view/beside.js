@@ -28,6 +28,8 @@ export class Beside {
   #delay = FIRST_RETRY_MS;
   #retry = 0;
   #invited = false;
+  /** Whether to ask for films as a track. */
+  takesTrack = false;
 
   /** @param {Around} around */
   constructor(around) {
@@ -49,7 +51,7 @@ export class Beside {
   signalled({ what, text }) {
     if (what === INVITED) {
       this.#invited = true;
-      this.around.tell({ kind: "peer", do: "open" });
+      this.#ask();
     } else if (what === ANSWERED) this.around.tell({ kind: "peer", do: "answer", text });
     else if (what === ENDED) this.#lost();
   }
@@ -135,8 +137,12 @@ export class Beside {
     this.#end();
     this.around.ended();
     clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.#invited && this.around.tell({ kind: "peer", do: "open" }), this.#delay);
+    this.#retry = setTimeout(() => this.#invited && this.#ask(), this.#delay);
     this.#delay = Math.min(LONGEST_RETRY_MS, this.#delay * 2);
+  }
+
+  #ask() {
+    this.around.tell({ kind: "peer", do: "open", track: this.takesTrack });
   }
 
   #end() {

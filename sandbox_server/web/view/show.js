@@ -8,6 +8,7 @@ import { Rhythm } from "./rhythm.js";
 
 /** @typedef {import("./wire.js").Area} Area */
 /** @typedef {import("./wire.js").Operation} Operation */
+/** @typedef {{map: {kind: string, area: Area}[], tracked: boolean, age: number | undefined}} Seen what was sent how; whether something came by the track, and when */
 /** @typedef {{operation: Operation, bitmap?: Promise<ImageBitmap>, film?: Film, frame?: Promise<VideoFrame | undefined>}} Begun */
 
 const MAX_CHANGED = 24;
@@ -35,10 +36,18 @@ export class Show {
   #map = [];
   /** Whether to note what was sent how. */
   mapped = false;
+  /** @type {Promise<number | undefined>[]} pictures that the track carries of this frame */
+  #tracked = [];
+  /** @type {Promise<unknown>} */
+  #told = Promise.resolve();
 
-  /** @param {OffscreenCanvas} canvas */
-  constructor(canvas) {
+  /**
+   * @param {OffscreenCanvas} canvas
+   * @param {import("./track.js").Track} track
+   */
+  constructor(canvas, track) {
     this.canvas = canvas;
+    this.track = track;
     this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false, desynchronized: true }));
   }
 
@@ -57,6 +66,7 @@ export class Show {
     this.#coming.clear();
     return this.#then(() => {
       this.#endFilms();
+      this.track.stop();
       if (this.#picture.width === width && this.#picture.height === height) return false;
       this.#picture = new Picture(width, height);
       this.#image = new ImageData(/** @type {any} */ (new Uint8ClampedArray(this.#picture.pixels.buffer)), width, height);
@@ -69,7 +79,7 @@ export class Show {
   /**
    * Do a part of a frame, and show the frame where it is the last.
    * @param {{last: boolean, operations: Operation[]}} part
-   * @returns {Promise<{kind: string, area: Area}[]>} what was sent how, once the frame is ready to be seen; rejected where it is none
+   * @returns {Promise<Seen>} once the frame is ready to be seen; rejected where it is none
    */
   take({ last, operations }) {
     const arrived = performance.now();
@@ -77,11 +87,16 @@ export class Show {
     const rhythm = last ? this.#rhythm(begun, arrived) : undefined;
     const done = this.#then(async () => {
       for (const one of begun) await this.#do(one);
-      return last ? this.#map.splice(0) : [];
+      return last ? { map: this.#map.splice(0), pictures: this.#tracked.splice(0) } : { map: [], pictures: [] };
     });
     if (rhythm) this.#then(() => this.#beat(rhythm, arrived));
     if (last) this.#then(() => this.#draw());
-    return done;
+    const told = Promise.all([done, this.#told]).then(async ([{ map, pictures }]) => {
+      const ages = await Promise.all(pictures);
+      return { map, tracked: ages.length > 0, age: ages[ages.length - 1] };
+    });
+    this.#told = told.catch(() => undefined);
+    return told;
   }
 
   /**
@@ -139,13 +154,19 @@ export class Show {
         film?.show(await frame, operation.area);
         this.#note("film", [operation.area]);
         break;
+      case "tracked":
+        this.#tracked.push(this.track.place(operation));
+        this.#note("film", [operation.area]);
+        break;
       case "film ends":
         this.#endFilm(operation.number);
+        this.#then(this.track.end(operation.number));
         this.#over.delete(operation.number);
         break;
       case "over":
         this.#picture.check(operation.areas);
         this.#over.set(operation.number, operation.areas);
+        this.track.over(operation.number, operation.areas);
     }
   }
 

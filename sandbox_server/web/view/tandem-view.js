@@ -1,9 +1,11 @@
 // <tandem-view>: the desktop, live, and used where that is allowed. What it takes and tells is in docs/stream-protocol.md, "The element".
 
+import { Acts, STYLE as ACTS_STYLE } from "./acts.js";
 import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
 import { Speaker, speaks } from "./speaker.js";
 import { Peer } from "./peer.js";
+import { Video } from "./video.js";
 import { Voice, listens } from "./voice.js";
 import { say } from "./wire.js";
 
@@ -11,7 +13,8 @@ const STYLE = `
   :host { display: block; position: relative; overflow: hidden; background: #101316; outline: none }
   .screen { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%); touch-action: pinch-zoom; user-select: none; -webkit-user-select: none; -webkit-touch-callout: none }
   canvas { position: absolute; inset: 0; width: 100%; height: 100% }
-  img { position: absolute; pointer-events: none }
+  img, video { position: absolute; pointer-events: none }
+  video { object-fit: fill }
   textarea { position: absolute; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; border: 0; padding: 0; resize: none }
   .cover { position: absolute; inset: 0; display: grid; place-items: center; background: #262a30; color: #ebeef2; font: 600 1.1rem/1.5 system-ui }
   .cover[hidden] { display: none }
@@ -20,11 +23,13 @@ const STYLE = `
 
 /** Characters of one message, which holds 4096 bytes. */
 const TYPED_AT_ONCE = 1000;
+/** A window that is dragged larger has one size at the end. */
+const SETTLED_MS = 300;
 /** Its address, when none is given. */
 const ADDRESS = "/stream/socket";
 
 export class TandemView extends HTMLElement {
-  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound", "microphone"];
+  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound", "microphone", "resize"];
   /** @type {Worker | undefined} */
   #worker;
   /** @type {Peer | undefined} */
@@ -44,12 +49,15 @@ export class TandemView extends HTMLElement {
   spoken = 0;
   /** @type {Voice | undefined} */
   #voice;
+  #asking = 0;
+  /** @type {Acts} */
+  #acts;
 
   constructor() {
     super();
     const root = this.attachShadow({ mode: "open" });
     const style = document.createElement("style");
-    style.textContent = STYLE;
+    style.textContent = STYLE + ACTS_STYLE;
     this.screen = document.createElement("div");
     this.screen.className = "screen";
     this.canvas = document.createElement("canvas");
@@ -60,7 +68,10 @@ export class TandemView extends HTMLElement {
     this.pointer = document.createElement("img");
     this.pointer.alt = "";
     this.pointer.hidden = true;
-    this.screen.append(this.canvas, this.field, this.pointer);
+    this.video = new Video((seen) => this.#worker?.postMessage(seen));
+    this.screen.append(this.canvas, this.video.element, this.field);
+    this.#acts = new Acts(this.screen, () => this.#size);
+    this.screen.append(this.pointer);
     this.cover = document.createElement("div");
     this.cover.className = "cover";
     this.cover.textContent = "Private";
@@ -75,12 +86,15 @@ export class TandemView extends HTMLElement {
     address.protocol = address.protocol.replace("http", "ws");
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#heard(data);
-    this.#peer = new Peer(this.#worker);
+    this.#peer = new Peer(this.#worker, (film) => this.video.attach(film));
     const canvas = this.canvas.transferControlToOffscreen();
     this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
     this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
     this.#input.moved = () => this.#follow(/** @type {Input} */ (this.#input).place);
-    this.resized = new ResizeObserver(() => this.#fit());
+    this.resized = new ResizeObserver(() => {
+      this.#fit();
+      this.#ask();
+    });
     this.resized.observe(this);
     document.addEventListener("visibilitychange", this.#seen);
     this.#allow();
@@ -106,6 +120,7 @@ export class TandemView extends HTMLElement {
     if (name === "watch" || name === "trackpad") this.#allow();
     else if (name === "sound") this.#hear();
     else if (name === "microphone") this.#speak();
+    else if (name === "resize") this.#ask();
     else if (name === "statistics") this.shown.hidden = !this.hasAttribute("statistics");
     else this.#showMap();
   }
@@ -158,6 +173,8 @@ export class TandemView extends HTMLElement {
         break;
       case "rights":
         this.#control = message.control;
+        if (message.driving || message.hidden) this.#acts.clear();
+        if (message.driving !== this.#driving) this.#ask();
         this.#driving = message.driving;
         this.cover.hidden = !message.hidden;
         this.#microphone = message.microphone && listens();
@@ -170,12 +187,18 @@ export class TandemView extends HTMLElement {
         if (this.#input) this.#input.place = { x: message.x, y: message.y };
         this.#follow(message);
         break;
+      case "acted":
+        if (!this.hasAttribute("quiet-agent")) this.#acts.show(message);
+        break;
       case "sound":
         return this.#speaker?.play(message.number, message.packet);
       case "clip":
         return this.#copied(message.forms);
       case "peer":
         return this.#beside(message);
+      case "track":
+        if (message.do === "over") return this.video.over(message.areas);
+        return message.do === "place" ? this.video.place(message) : this.video.end();
       case "map":
         return this.#map?.show(message.rects);
       case "statistics":
@@ -200,9 +223,9 @@ export class TandemView extends HTMLElement {
     this.#input.enabled = this.control;
   }
 
-  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer}} asked of the page, which alone has connections */
-  #beside({ do: what, text, lane, message }) {
-    if (what === "open") this.hasAttribute("websocket") || this.#peer?.open();
+  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer, track: boolean}} asked of the page, which alone has connections */
+  #beside({ do: what, text, lane, message, track }) {
+    if (what === "open") this.hasAttribute("websocket") || this.#peer?.open(track);
     else if (what === "answer") this.#peer?.answer(text);
     else if (what === "send") this.#peer?.send(lane, message);
     else this.#peer?.close();
@@ -215,6 +238,16 @@ export class TandemView extends HTMLElement {
     this.screen.style.width = `${width * scale}px`;
     this.screen.style.height = `${height * scale}px`;
     this.#map?.resize(this.#size);
+    this.video.resize(this.#size);
+  }
+
+  /** Have the desktop's screen follow this element's size, a little after that has changed; only who drives is heard. */
+  #ask() {
+    clearTimeout(this.#asking);
+    this.#asking = setTimeout(() => {
+      if (!this.hasAttribute("resize") || !this.#driving || !this.control || !this.clientWidth) return;
+      this.#send(say.fit(this.clientWidth, this.clientHeight));
+    }, SETTLED_MS);
   }
 
   /** @param {{width: number, height: number, hotX: number, hotY: number, pixels: Uint8Array}} cursor */
@@ -281,6 +314,11 @@ export class TandemView extends HTMLElement {
   /** Packets of sound that were heard since it is on. */
   get heard() {
     return this.#speaker?.heard ?? 0;
+  }
+
+  /** Pictures of films that were seen as video, where there is no WebCodecs. */
+  get filmed() {
+    return this.video.count;
   }
 
   /** @param {Record<string, Uint8Array<ArrayBuffer>>} forms more than a text */

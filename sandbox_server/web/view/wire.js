@@ -10,6 +10,11 @@ export const MAY_SPEAK = 8;
 const LAST = 1;
 const KEY_FRAME = 1;
 const MOST_OVER = 256;
+const TRACKED = 2;
+/** What an act is that no button did. */
+export const DRAGGED = 16;
+export const KEYS = 17;
+export const TYPED = 18;
 
 /**
  * @typedef {{x: number, y: number, width: number, height: number}} Area in pixels
@@ -17,6 +22,7 @@ const MOST_OVER = 256;
  *   | {kind: "moves", moves: DataView}
  *   | {kind: "jpeg", area: Area, body: Uint8Array}
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
+ *   | {kind: "tracked", number: number, area: Area, timestamp: number}
  *   | {kind: "film ends", number: number}
  *   | {kind: "keep" | "kept", tiles: DataView}
  *   | {kind: "over", number: number, areas: Area[]}} Operation
@@ -32,7 +38,8 @@ const MOST_OVER = 256;
  *   | {kind: "sound", number: number, packet: Uint8Array}
  *   | {kind: "sounds", sequence: number, first: number, packets: Uint8Array[]}
  *   | {kind: "clip", forms: Record<string, Uint8Array>}
- *   | {kind: "signal", what: number, text: string}} Message
+ *   | {kind: "signal", what: number, text: string}
+ *   | {kind: "acted", what: number, times: number, x: number, y: number, keys: string, path: {x: number, y: number}[]}} Message
  */
 
 /** What arrived is no message. */
@@ -101,6 +108,8 @@ const MESSAGES = [
   (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
   (r) => ({ kind: "clip", forms: forms(r) }),
   (r) => ({ kind: "sounds", sequence: r.u16(), first: r.u32(), packets: packets(r) }),
+  undefined,
+  (r) => acted(r),
 ];
 
 /** @type {((reader: Reader) => Operation)[]} by number, from 1 */
@@ -108,7 +117,7 @@ const OPERATIONS = [
   (r) => ({ kind: "exact", length: r.u32(), packed: r.bytes(r.u32()) }),
   (r) => ({ kind: "moves", moves: r.part(r.u16() * 12) }),
   (r) => ({ kind: "jpeg", area: r.area(), body: r.bytes(r.u32()) }),
-  (r) => ({ kind: "film", number: r.u8(), key: (r.u8() & KEY_FRAME) !== 0, area: r.area(), body: r.bytes(r.u32()) }),
+  (r) => film(r),
   (r) => ({ kind: "film ends", number: r.u8() }),
   (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
   (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
@@ -127,6 +136,17 @@ function part(reader) {
   return { kind: "part", frame, last, operations };
 }
 
+/**
+ * @param {Reader} reader
+ * @returns {Operation}
+ */
+function film(reader) {
+  const [number, flags, area, length] = [reader.u8(), reader.u8(), reader.area(), reader.u32()];
+  if (!(flags & TRACKED)) return { kind: "film", number, key: (flags & KEY_FRAME) !== 0, area, body: reader.bytes(length) };
+  if (length !== 4) throw new BadMessage("a timestamp has four bytes");
+  return { kind: "tracked", number, area, timestamp: reader.u32() };
+}
+
 /** @param {Reader} reader */
 function areas(reader) {
   const count = reader.u16();
@@ -139,6 +159,15 @@ function packets(reader) {
   const found = [];
   while (reader.left) found.push(reader.bytes(reader.u16()));
   return found;
+}
+
+/** @param {Reader} reader @returns {Message} */
+function acted(reader) {
+  const [what, times, x, y] = [reader.u8(), reader.u8(), reader.u16(), reader.u16()];
+  const path = [];
+  while (what === DRAGGED && reader.left) path.push({ x: reader.u16(), y: reader.u16() });
+  const keys = new TextDecoder("utf-8", { fatal: true }).decode(reader.bytes(what === KEYS ? reader.left : 0));
+  return { kind: "acted", what, times, x, y, keys, path };
 }
 
 /** @param {Reader} reader */
@@ -258,6 +287,8 @@ export const say = {
   whole: () => built(10),
   /** @param {number} session of another connection @param {number} frame the latest that was whole then */
   resume: (session, frame) => built(14, [32, session], [32, frame]),
+  /** @param {number} width @param {number} height in pixels, which the desktop's screen shall have */
+  fit: (width, height) => built(19, [16, width], [16, height]),
   /** @param {boolean} listens whether it wants to hear what the desktop plays */
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
   /** @param {number} share of the sound of the last second that did not come, in 255ths */

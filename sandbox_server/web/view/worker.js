@@ -6,6 +6,7 @@ import { showsFilms } from "./decoders/film.js";
 import { Order } from "./order.js";
 import { Show } from "./show.js";
 import { Sounds } from "./sounds.js";
+import { Track } from "./track.js";
 import { DRIVES, HIDDEN, MAY_ACT, MAY_SPEAK, VERSION, parse, say } from "./wire.js";
 
 const FIRST_DELAY_MS = 250;
@@ -53,7 +54,8 @@ class Engine {
       came: (data) => this.#socket && this.#came(this.#socket, BESIDE, data),
       ended: () => this.#ended(),
     });
-    this.show = new Show(canvas);
+    this.track = new Track(tell);
+    this.show = new Show(canvas, this.track);
     this.address = address;
     this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0, datagrams: false };
     setInterval(() => this.#measure(), COUNT_MS);
@@ -61,6 +63,7 @@ class Engine {
 
   async start() {
     this.#showsFilms = await showsFilms();
+    this.beside.takesTrack = !this.#showsFilms;
     this.#connect();
   }
 
@@ -137,7 +140,7 @@ class Engine {
     if (message.last) this.#began = undefined;
     this.show
       .take(message)
-      .then((map) => socket === this.#socket && message.last && this.#shown(message.frame, arrived, receiving, map))
+      .then((seen) => socket === this.#socket && message.last && this.#shown(message.frame, arrived, receiving, seen))
       .catch((error) => {
         tell({ kind: "error", reason: String(error) });
         socket.close();
@@ -195,11 +198,12 @@ class Engine {
    * @param {number} frame
    * @param {number} arrived
    * @param {number} receiving milliseconds from its first part to its last
-   * @param {object[]} map what was sent how
+   * @param {import("./show.js").Seen} seen
    */
-  #shown(frame, arrived, receiving, map) {
+  #shown(frame, arrived, receiving, { map, tracked, age }) {
     this.#frame = frame;
-    this.#acknowledge(frame, arrived, receiving);
+    if (tracked) this.#unacknowledged += LITTLE_BYTES; // which came by the track
+    this.#acknowledge(frame, age === undefined ? arrived : performance.now() - age, receiving);
     if (!this.#shows) tell({ kind: "state", state: "connected" }); // now there is something to click on
     this.#shows = true;
     this.statistics.frames++;
@@ -250,6 +254,8 @@ onmessage = ({ data }) => {
     engine.send(data.message);
   } else if (data.kind === "map") {
     engine.show.mapped = data.on;
+  } else if (data.kind === "pictured") {
+    engine.track.pictured(data);
   } else {
     engine.beside.heard(data);
   }

@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from aiortc.rtp import RTCP_PSFB_PLI, RtcpPsfbPacket, RtpPacket
 
 from sandbox_server.stream.transport.channel import Channel, through
 from sandbox_server.stream.transport.door import Caller, Door
-from sandbox_server.stream.transport.signals import Peer, read_answer, read_offer
+from sandbox_server.stream.transport.signals import Offer, Peer, Video, read_answer, read_offer
+from sandbox_server.stream.transport.track import SSRC
 from sandbox_server.stream.transport.transport import FRAMES, QUICK
 from tests.stream.transport.links import Lossy
 
@@ -30,8 +32,8 @@ class Side:
 
 
 @asynccontextmanager
-async def talking(loss: float, server: Side, client: Side) -> AsyncIterator[tuple[Channel, Channel, Lossy]]:
-    """A server's channel and a client's, open to each other."""
+async def talking(loss: float, server: Side, client: Side, video: Video | None = None) -> AsyncIterator[tuple[Channel, Channel, Lossy]]:
+    """A server's channel and a client's, open to each other; the client takes a film as `video` says."""
     async with Door("127.0.0.1", 0) as door, Lossy(("127.0.0.1", door.port), loss) as link:
         caller = Caller()
         async with through(door, "127.0.0.1", link.port)(server.take) as here, Channel(caller, client.take) as there:
@@ -39,8 +41,8 @@ async def talking(loss: float, server: Side, client: Side) -> AsyncIterator[tupl
             assert offer
             await caller.meet(answer.host, answer.port)
             async with asyncio.timeout(30), asyncio.TaskGroup() as both:
-                both.create_task(here.open(offer))
-                both.create_task(there.open(answer.peer))
+                both.create_task(here.open(Offer(offer.peer, video)))
+                both.create_task(there.open(Offer(answer.peer)))
             yield here, there, link
 
 
@@ -114,6 +116,28 @@ async def send_much(channel: Channel) -> None:
         await channel.send(FRAMES, bytes(10_000))
 
 
+async def test_a_film_goes_beside_the_messages_to_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, client = Side(), Side()
+    async with talking(0.0, server, client, Video(102, 103)) as (here, there, _):
+        seen: asyncio.Queue[bytes] = asyncio.Queue()
+
+        async def see(data: bytes, arrival_time_ms: int) -> None:
+            seen.put_nowait(data)
+
+        monkeypatch.setattr(there._dtls, "_handle_rtp_data", see)
+        assert (here.has_track, there.has_track) == (True, False)
+        await here.show(77, b"\x00\x00\x00\x01\x65picture", None)
+        await there.show(77, b"\x00\x00\x00\x01\x65picture", None)  # who has no track sends nothing
+        async with asyncio.timeout(30):
+            packet = RtpPacket.parse(await seen.get())
+        assert (packet.ssrc, packet.timestamp, packet.payload) == (SSRC, 77, b"\x65picture")
+        await there._dtls._send_rtp(bytes(RtcpPsfbPacket(RTCP_PSFB_PLI, 1, SSRC)))
+        await there.send(QUICK, b"after it")
+        await server.hears(1)
+        assert here.take_lost()
+        assert not there.take_lost()
+
+
 async def test_who_has_another_certificate_than_was_said_is_not_let_in() -> None:
     server, client = Side(), Side()
     async with Door("127.0.0.1", 0) as door:
@@ -122,9 +146,9 @@ async def test_who_has_another_certificate_than_was_said_is_not_let_in() -> None
             offer, answer = read_offer(there.introduction), read_answer(here.introduction)
             assert offer
             await caller.meet(answer.host, answer.port)
-            other = Peer(offer.name, offer.password, ":".join(["00"] * 32))
-            opening = asyncio.create_task(there.open(answer.peer))
+            other = Peer(offer.peer.name, offer.peer.password, ":".join(["00"] * 32))
+            opening = asyncio.create_task(there.open(Offer(answer.peer)))
             with pytest.raises(ConnectionError):
-                await here.open(other)
+                await here.open(Offer(other))
             opening.cancel()
             await asyncio.wait([opening])

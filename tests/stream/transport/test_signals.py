@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sandbox_server.stream.transport.signals import Answer, Peer, read_answer, read_offer
+from sandbox_server.stream.transport.signals import Answer, Offer, Peer, Video, read_answer, read_offer
 from sandbox_server.stream.wire import BadMessage
 
 PRINT = ":".join(f"{number:02X}" for number in range(32))
@@ -13,7 +13,8 @@ ANSWER = Answer(PEER, "desktop.example", 8443)
 
 
 def test_what_is_said_is_read() -> None:
-    assert read_offer(str(PEER)) == PEER
+    assert read_offer(str(PEER)) == Offer(PEER)
+    assert read_offer(f"{PEER} 102 35") == Offer(PEER, Video(102, 35))
     assert read_answer(str(ANSWER)) == ANSWER
     assert read_offer("") is None
 
@@ -29,6 +30,10 @@ def test_what_is_said_is_read() -> None:
         f"name {'p' * 22} {PRINT[:-3]}",
         f"{PEER}\n",
         f"{PEER} 10.0.0.1 22",
+        f"{PEER} 102",
+        f"{PEER} 102 64",
+        f"{PEER} 102 128",
+        f"{PEER} 0102 103",
         f"{'n' * 257} {'p' * 22} {PRINT}",
         "n" * 5000,
     ],
@@ -44,6 +49,7 @@ def test_what_is_no_offer_is_refused(text: str) -> None:
 @example(f"{PEER} host 0")
 @example(f"{PEER} ho\tst 1")
 @example(f"{PEER} host")
+@example(f"{PEER} 127 96")
 def test_text_is_either_a_signal_or_refused(text: str) -> None:
     for read in (read_offer, read_answer):
         try:

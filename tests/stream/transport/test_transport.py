@@ -9,7 +9,7 @@ import pytest
 from sandbox_server.stream import wire
 from sandbox_server.stream.transport.order import Order
 from sandbox_server.stream.transport.pieces import Joiner
-from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Peer
+from sandbox_server.stream.transport.signals import ANSWERED, ENDED, INVITED, Offer
 from sandbox_server.stream.transport.transport import FRAMES, QUICK, Transport
 from sandbox_server.stream.window import Window
 
@@ -55,6 +55,7 @@ class Beside:
         self.taken = taken
         self.good = good
         self.sent: list[tuple[int, bytes]] = []
+        self.shown: list[tuple[int, bytes, float | None]] = []
         self.window = 0.0
         self.ended = asyncio.Event()
         self.opened = asyncio.Event()
@@ -69,9 +70,19 @@ class Beside:
     def usable(self) -> bool:
         return not self.ended.is_set()
 
-    async def open(self, other: Peer) -> None:
+    async def open(self, other: Offer) -> None:
         assert str(other) == OFFER
         self.opened.set()
+
+    @property
+    def has_track(self) -> bool:
+        return self.usable
+
+    async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
+        self.shown.append((timestamp, picture, rate))
+
+    def take_lost(self) -> bool:
+        return True
 
     async def ends(self) -> None:
         await self.ended.wait()
@@ -169,6 +180,23 @@ async def test_a_channel_that_fails_at_any_moment_loses_nothing(good: int) -> No
 async def send_all(transport: Transport, messages: list[bytes]) -> None:
     for message in messages:
         await transport.send(message)
+
+
+async def test_pictures_of_a_film_go_by_the_track_and_nowhere_without_it() -> None:
+    both = Both()
+    async with both.transport:
+        assert not both.transport.has_track
+        await both.transport.send(wire.picture(5, b"early"))
+        channel = await both.open()
+        assert both.transport.has_track
+        assert both.transport.take_lost()
+        await both.transport.send(wire.picture(6, b"shown"))
+        channel.ended.set()
+        await both.transport.send(wire.picture(7, b"late"))
+        await both.socket.until_sent(wire.signal(ENDED))
+        assert channel.shown == [(6, b"shown", None)]
+        assert not both.transport.take_lost()
+        assert [message for message in both.socket.sent if message[0] == wire.PICTURE] == []
 
 
 async def test_what_is_acknowledged_is_not_sent_again() -> None:

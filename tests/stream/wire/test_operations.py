@@ -29,5 +29,11 @@ def test_what_is_no_operation_is_refused(picture: ViewerPicture, operation: byte
         picture.take(wire.part(1, operation, last=True))
 
 
+def test_a_picture_that_comes_by_a_track_is_placed_and_not_read(picture: ViewerPicture) -> None:
+    assert picture.take(wire.part(1, wire.tracked(3, (0, 0, 4, 4), 0xFFFFFFFF), last=True)) == 1
+    assert picture.counts.operations["film"] == 1
+    assert wire.read_picture(wire.picture(0xFFFFFFFF, b"unit")) == (0xFFFFFFFF, b"unit")
+
+
 def test_the_end_of_a_film_that_never_began_is_nothing(picture: ViewerPicture) -> None:
     assert picture.take(wire.part(1, wire.film_ends(3), last=True)) == 1
