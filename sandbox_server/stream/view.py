@@ -217,7 +217,7 @@ class View:
         return tuple(self._playing.begin(place.number, place.area, frame, now) for place in begun)
 
     def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
-        """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas, and to be repaid, still."""
+        """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas, and to be repaid."""
         ended = self._motion.end(now if self.films else math.inf)
         for place in ended:
             areas.append(place.area)

@@ -63,8 +63,7 @@ def test_how_coarse_it_has_become_is_known() -> None:
         writer.take(framed(photograph(SIZE, number)))
         writer.compress(20_000_000 if number < 4 else 200_000)
         found.append(writer.quantiser or 0.0)
-    assert max(found[:4]) < 32
-    assert min(found[8:]) > 40
+    assert min(found[8:]) > max(found[:4]) + 4
 
 
 def test_a_film_that_was_lost_begins_again_with_a_picture_that_needs_none_before_it() -> None:
