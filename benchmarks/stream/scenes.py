@@ -65,6 +65,12 @@ def page() -> Image.Image:
     return image
 
 
+def scrolled(number: int) -> Image.Image:
+    """What is in sight of the page once it has scrolled so many steps."""
+    top = number * SCROLL_STEP % (PAGE_HEIGHT - PAGE[3])
+    return page().crop((0, top, PAGE[2], top + PAGE[3]))
+
+
 @cache
 def slide(number: int) -> Image.Image:
     """A slide: a heading, points, and a picture beside them."""

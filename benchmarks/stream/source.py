@@ -1,12 +1,14 @@
 """Draws a scene on the desktop that is watched, over everything else: `source.py still|click|film|scroll|beside|type|slides SECONDS`.
 
-Runs in the container of the product. Pictures are in the X server before they are shown, so that showing one costs next to nothing.
+Runs in the container of the product. Pictures are in the X server before they are shown, so that showing one costs next to nothing. On
+SIGUSR1 what moves stops, and stays. `source.py grab 0` writes what is on the screen.
 """
 
 import itertools
 import json
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 
@@ -57,20 +59,23 @@ class Scene:
         self.window.copy_area(self.gc, pixmap, 0, top, area[2], area[3], area[0], area[1])
 
 
-def run(scene: Scene, draw: Callable[[int], None], rate: float, seconds: float) -> None:
-    """Draw picture after picture at a rate; at the end, or when terminated, say how that went: what is late here is no viewer's fault."""
+def run(scene: Scene, draw: Callable[[int], None], rate: float, seconds: float, numbered: bool = True) -> None:
+    """Draw picture after picture at a rate; at the end, or when stopped, say how that went: what is late here is no viewer's fault."""
     drawn: list[float] = []
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    stopped = threading.Event()
+    signal.signal(signal.SIGUSR1, lambda *_: stopped.set())
     ready()
     start = time.monotonic()
-    try:
-        while time.monotonic() < start + seconds:
-            draw(len(drawn) + 1)
+    while not stopped.is_set() and time.monotonic() < start + seconds:
+        draw(len(drawn) + 1)
+        if numbered:
             scene.number((len(drawn) + 1) & 0xFFFF)
-            drawn.append(time.monotonic())
-            time.sleep(max(0.0, start + len(drawn) / rate - time.monotonic()))
-    finally:
-        report(drawn, rate)
+        scene.display.sync()
+        drawn.append(time.monotonic())
+        time.sleep(max(0.0, start + len(drawn) / rate - time.monotonic()))
+    report(drawn, rate)
+    if stopped.is_set():
+        signal.pause()
 
 
 def report(drawn: list[float], rate: float) -> None:
@@ -101,9 +106,18 @@ def click(scene: Scene, seconds: float) -> None:
             scene.display.sync()
 
 
+def grab() -> None:
+    """Write what is on the screen: rows of blue, green, red and an unused byte."""
+    root = xlib.Display("unix/:99").screen().root
+    sys.stdout.buffer.write(root.get_image(0, 0, *scenes.SCREEN, X.ZPixmap, 0xFFFFFFFF).data)
+
+
 def main() -> None:
     """Draw the scene that is asked for."""
     kind, seconds = sys.argv[1], float(sys.argv[2])
+    if kind == "grab":
+        grab()
+        return
     scene = Scene()
     if kind == "film":
         pictures = [scene.pixmap(scenes.film(number)) for number in range(scenes.FILM_FRAMES)]
@@ -128,8 +142,9 @@ def main() -> None:
         run(
             scene,
             lambda n: scene.window.draw_text(scene.gc, 200 + n * 8 % 800, 300 + n // 100 * 20, b"etaoin"[n % 6 : n % 6 + 1]),
-            8,
+            scenes.TYPE_RATE,
             seconds,
+            numbered=False,
         )
     elif kind == "click":
         click(scene, seconds)

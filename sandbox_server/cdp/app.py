@@ -114,6 +114,7 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
         yield WebSocketRoute(f"{prefix}/devtools/browser", sessions.on_browser)
         yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
     yield WebSocketRoute("/browser/focus", sessions.on_focus)
+    yield WebSocketRoute("/browser/acts", sessions.on_acts)
     yield Route("/browser", answered(inside.status))
     yield Route("/browser/tabs", answered(inside.tabs))
     yield Route("/browser/pages", answered(inside.pages))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Protocol, Self
 
+from sandbox_server.cdp.acts import PageActs
 from sandbox_server.cdp.fields import Fields
 from sandbox_server.cdp.link import Link, Refused
 from sandbox_server.cdp.multiplexer import Notice
@@ -79,6 +80,8 @@ class Browser:
         """What a person typed into fields for secrets: no client is told it, ever."""
         self.fields = Fields(self._on_focus, self._on_typed)
         """The fields of pages that take secrets."""
+        self.acts = PageActs(lambda: self._link)
+        """What clients do on pages."""
         self._launcher = launcher
         self.tabs = tabs
         self._prepare = prepare
@@ -198,7 +201,7 @@ class Browser:
         running = await self._launcher.start()
         self.pid = running.process.pid
         began = time.monotonic()
-        link = Link(self._on_notice, self._rules, self.secrets)
+        link = Link(self._on_notice, self._rules, self.secrets, self.acts.note)
         try:
             await link.open(running.reads, running.writes)
             await self._serve(link, running.process)

@@ -8,7 +8,7 @@ from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.pipe import Pipe, open_pipe
 from sandbox_server.cdp.redaction import Secrets
 from sandbox_server.cdp.rules import OWN, Rules
-from sandbox_server.cdp.wire import Object
+from sandbox_server.cdp.wire import Command, Object
 from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
 from sandbox_server.core.results import ALL_SCOPES, Caller
 
@@ -17,6 +17,10 @@ COMMAND_TIMEOUT = 10.0
 RETRY_AFTER = 1.0
 OWNER = Caller("owner", ALL_SCOPES | {OWN})
 """This process itself, as the client that looks after pages."""
+
+
+type Noted = Callable[[str, Command], None]
+"""Is told what clients send, and to which session."""
 
 
 class Refused(InvalidArgument):
@@ -28,11 +32,17 @@ class Link:
     who are told no `secrets`.
     """
 
-    def __init__(self, take: Callable[[Notice], None], rules: Rules | None = None, secrets: Secrets | None = None) -> None:
+    def __init__(
+        self,
+        take: Callable[[Notice], None],
+        rules: Rules | None = None,
+        secrets: Secrets | None = None,
+        noted: Noted = lambda session, command: None,
+    ) -> None:
         self._secrets = secrets or Secrets()
         self._take = take
         self._rules = rules or Rules()
-        self._multiplexer = Multiplexer(self._rules)
+        self._multiplexer = Multiplexer(self._rules, noted)
         self._answers: dict[int, Callable[[Object], None]] = {}
         self._outboxes: dict[Peer, Outbox] = {}
         self._pipe: Pipe | None = None
@@ -71,10 +81,13 @@ class Link:
         for answered in list(self._answers.values()):
             answered({"error": {"message": reason}})
 
-    async def command(self, method: str, timeout: float = COMMAND_TIMEOUT, **params: object) -> Object:
-        """Send a command of ours and return its result; raises Refused, and Unavailable when no answer comes."""
+    async def command(self, method: str, timeout: float = COMMAND_TIMEOUT, session: str | None = None, **params: object) -> Object:
+        """Send a command of ours, for the browser or a session, and return its result.
+
+        Raises Refused, and Unavailable when no answer comes.
+        """
         answer: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
-        return await self._answer(method, params, answer, answer.set_result, timeout)
+        return await self._answer(method, params, answer, answer.set_result, timeout, session)
 
     async def attach(self, caller: Caller, page: str | None) -> tuple[Peer, Outbox]:
         """Take in a client with a session of its own on the browser, or on one page.
@@ -139,11 +152,17 @@ class Link:
         self._write(message)
 
     async def _answer(
-        self, method: str, params: Object, answer: asyncio.Future[Object], answered: Callable[[Object], None], timeout: float
+        self,
+        method: str,
+        params: Object,
+        answer: asyncio.Future[Object],
+        answered: Callable[[Object], None],
+        timeout: float,
+        session: str | None = None,
     ) -> Object:
         if self._end is not None:
             raise Unavailable(self._end, retry_after=RETRY_AFTER)
-        number, message = self._multiplexer.command(method, params)
+        number, message = self._multiplexer.command(method, params, session)
         self._answers[number] = answered
         self._write(message)
         try:
@@ -151,6 +170,8 @@ class Link:
                 reply = await asyncio.shield(answer)
         except TimeoutError:
             raise Unavailable(f"the browser did not answer {method} within {timeout:g} s", retry_after=RETRY_AFTER) from None
+        finally:
+            self._multiplexer.unask(number)
         return self._result(reply)
 
     def _result(self, reply: Object) -> Object:

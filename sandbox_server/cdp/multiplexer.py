@@ -5,6 +5,7 @@ under ids of ours, for its base or for a session below it; what comes back is ro
 browser as if it were alone on a socket of Chromium's own server, and ending its base undoes all that it had set up.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -107,10 +108,15 @@ class _Question(NamedTuple):
 
 
 class Multiplexer:
-    """The state of one pipe; a new browser needs a new one. `rules` say what clients may send."""
+    """The state of one pipe; a new browser needs a new one.
 
-    def __init__(self, rules: Rules | None = None) -> None:
+    `rules` say what clients may send, `noted` is told what they do send, and to which session.
+    """
+
+    def __init__(self, rules: Rules | None = None, noted: Callable[[str, Command], None] = lambda session, command: None) -> None:
         self._rules = rules or Rules()
+        self._noted = noted
+        self._asked: set[int] = set()
         self._last_id = 0
         self._sent: dict[int, _Sent] = {}
         self._owners: dict[str, Peer] = {}
@@ -121,10 +127,16 @@ class Multiplexer:
         """Whether a client waits for an answer."""
         return bool(self._sent)
 
-    def command(self, method: str, params: Object) -> tuple[int, bytes]:
-        """A command of ours, and the id under which its `Answer` will come."""
+    def command(self, method: str, params: Object, session: str | None = None) -> tuple[int, bytes]:
+        """A command of ours, and the id under which its `Answer` will come. It may be for the session of a client's."""
         number = self._next_id()
-        return number, encode({"id": number, "method": method, "params": params})
+        if session:
+            self._asked.add(number)
+        return number, encode({"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {}))
+
+    def unask(self, number: int) -> None:
+        """Nobody waits any more for the answer to a command of ours."""
+        self._asked.discard(number)
 
     def releases(self, peer: Peer) -> list[bytes]:
         """Commands of ours that release what a client holds down; nobody gets their answers."""
@@ -209,12 +221,15 @@ class Multiplexer:
             return ToPeer(peer, error_reply(command.id, INVALID_REQUEST, f"Message is over {MAX_TO_BROWSER} bytes", command.session))
         self._sent[number] = _Sent(peer, command.id, session, command.method)
         peer.pending += 1
+        self._noted(session, command)
         peer.pressed.note(session, command)
         peer.collected.note(session, command)
         return ToBrowser(message)
 
-    def _reply(self, arrival: Arrival) -> ToPeer | None:
+    def _reply(self, arrival: Arrival) -> ToPeer | Answer | None:
         assert arrival.id is not None
+        if arrival.id in self._asked:
+            return Answer(arrival.id, orjson.loads(arrival.message))
         sent = self._sent.pop(arrival.id, None)
         if sent is None:
             return None

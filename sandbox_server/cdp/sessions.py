@@ -1,6 +1,7 @@
 """The WebSockets of DevTools clients: `/devtools/browser/{id}` and `/devtools/page/{id}`."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from starlette.requests import HTTPConnection
@@ -11,6 +12,7 @@ from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.multiplexer import Peer
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.rules import OWN
+from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import Failure, PermissionDenied
 from sandbox_server.core.http.app import call_of
 from sandbox_server.core.http.encode import failure_response
@@ -43,6 +45,14 @@ class Sessions:
 
     async def on_focus(self, websocket: WebSocket) -> None:
         """The API, which is told whether a field for a secret has the focus: as it is, and every change."""
+        await self._tell(websocket, self._focus())
+
+    async def on_acts(self, websocket: WebSocket) -> None:
+        """The stream, which is told what clients do on the pages in sight."""
+        await self._tell(websocket, self._browser.acts.follow())
+
+    async def _tell(self, websocket: WebSocket, news: AsyncIterator[Object]) -> None:
+        """Tell a process of the sandbox's own what is new until it has gone."""
         try:
             if not caller_of(websocket).may(OWN):
                 raise PermissionDenied("this is for processes of the sandbox's own")
@@ -51,16 +61,15 @@ class Sessions:
             return
         await websocket.accept()
         async with Tasks() as tasks:
-            telling = tasks.start(self._tell_focus(websocket), name="focus to the API")
-            gone = tasks.start(_gone(websocket), name="until the API has gone")
+            telling = tasks.start(_send(websocket, news), name="news to a process of ours")
+            gone = tasks.start(_gone(websocket), name="until it has gone")
             await asyncio.wait({telling, gone}, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _tell_focus(self, websocket: WebSocket) -> None:
-        with suppress(WebSocketDisconnect, RuntimeError):
-            while True:
-                told = self._browser.fields.secret
-                await websocket.send_json({"secret": told})
-                await self._browser.fields.changed(told)
+    async def _focus(self) -> AsyncIterator[Object]:
+        while True:
+            told = self._browser.fields.secret
+            yield {"secret": told}
+            await self._browser.fields.changed(told)
 
     async def _serve(self, websocket: WebSocket, page: str | None) -> None:
         try:
@@ -95,6 +104,12 @@ class Sessions:
             self.taken += others
             link.send(peer, message["bytes"] if text is None else text)
             await link.writable()
+
+
+async def _send(websocket: WebSocket, news: AsyncIterator[Object]) -> None:
+    with suppress(WebSocketDisconnect, RuntimeError):
+        async for each in news:
+            await websocket.send_json(each)
 
 
 async def _gone(websocket: WebSocket) -> None:

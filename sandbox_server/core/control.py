@@ -63,6 +63,10 @@ class Holding:
             return self.admits(caller, reach)
         return self.state == "shared" or (self.is_holder(caller) and reach in self.reach)
 
+    def left_to_programs(self, reach: Reach) -> bool:
+        """Whether programs act on this, and no person has it beside them or instead."""
+        return self.state == "agent" or (self.state == "human" and reach not in self.reach)
+
     def is_holder(self, caller: Caller) -> bool:
         """Whether the caller is the person who holds it; a program of the same name is not."""
         return caller.person and self.state == "human" and caller.name == self.holder

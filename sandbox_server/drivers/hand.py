@@ -22,7 +22,7 @@ class Hand:
     """One viewer's input; an asynchronous context manager. `lost` releases what it holds down, and runs before anybody else may act.
 
     While the API does not answer nothing counts, and nothing is seen. `changed`, where it is set, is called
-    whenever `drives` or `sees` is another.
+    whenever `drives`, `sees` or `programs` is another.
     """
 
     def __init__(self, socket: str, headers: Mapping[str, str], lost: Callable[[], Awaitable[None]]) -> None:
@@ -40,6 +40,8 @@ class Hand:
         """Whether the input counts now."""
         self.sees: bool | None = None
         """Whether the viewer may see the screen now; None while that is not known."""
+        self.programs = False
+        """Whether programs act on the screen now, and no person does."""
         self.changed: Callable[[], None] = lambda: None
         self.ended = asyncio.Event()
         """Set once the API knows whose input this is no more: they were signed out."""
@@ -96,12 +98,12 @@ class Hand:
                 pass  # it is tried again
             self._connection = None
             self._connected.clear()
-            await self._follow(drives=False, sees=None)
+            await self._follow(drives=False, sees=None, programs=False)
             self._hear_answer(self._asked)
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _hear(self, told: Mapping[str, Any]) -> None:
-        await self._follow(drives=told["drives"], sees=told["sees"])
+        await self._follow(drives=told["drives"], sees=told["sees"], programs=told.get("programs", False))
         self._hear_answer(told.get("act", 0))
         await self._connection.send(json.dumps({"seen": told["epoch"]}))
 
@@ -109,9 +111,10 @@ class Hand:
         self._told = max(self._told, number)
         self._answered.set()
 
-    async def _follow(self, *, drives: bool, sees: bool | None) -> None:
-        had, self.drives, self.sees = (self.drives, self.sees), drives, sees
+    async def _follow(self, *, drives: bool, sees: bool | None, programs: bool) -> None:
+        had = self.drives, self.sees, self.programs
+        self.drives, self.sees, self.programs = drives, sees, programs
         if had[0] and not drives:
             await self._lost()
-        if had != (drives, sees):
+        if had != (drives, sees, programs):
             self.changed()

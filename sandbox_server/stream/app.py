@@ -18,6 +18,8 @@ from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEA
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.results import Caller
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.browser.focus import news
 from sandbox_server.drivers.hand import Hand
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.connection import Connection
@@ -68,7 +70,7 @@ class _Carried:
 class Viewers:
     """Lets viewers in."""
 
-    def __init__(self, desktop: Desktop, name: str, api: str, sound: Sound, *, microphone: bool) -> None:
+    def __init__(self, desktop: Desktop, name: str, api: str, sound: Sound, browser: str | None, *, microphone: bool) -> None:
         self.desktop = desktop
         self.sound = Broadcast(sound)
         self._microphone = sound if microphone else None
@@ -78,6 +80,9 @@ class Viewers:
         self.hands = Connection(name)
         self.channels: Callable[[str], MakeDatagrams] | None = None
         """Given the host at which a viewer reached the server, makes what opens channels to it; None where there is no port for them."""
+        self._browser = browser
+        self.tasks = Tasks()
+        self._following: asyncio.Task[None] | None = None
         self._watching = 0
         self._sessions = Sessions()
 
@@ -90,12 +95,25 @@ class Viewers:
         except Failure as failure:
             await websocket.send_denial_response(failure_response(failure))
             return
-        self._watching += 1
+        self._count(1)
         try:
             await websocket.accept()
             await self._show(websocket, caller)
         finally:
-            self._watching -= 1
+            self._count(-1)
+
+    def _count(self, more: int) -> None:
+        """Follow what is done on pages while somebody watches."""
+        self._watching += more
+        if self._browser and self._watching and not self._following:
+            self._following = self.tasks.start(self._follow_pages(self._browser), name="what is done on pages")
+        elif self._following and not self._watching:
+            self._following.cancel()
+            self._following = None
+
+    async def _follow_pages(self, browser: str) -> None:
+        async for told in news(browser, "acts"):
+            await self.screen.note_on_page(told)
 
     async def _show(self, websocket: WebSocket, caller: Caller) -> None:
         hands = Hands(self.desktop, self.hands)
@@ -147,16 +165,25 @@ def asking_for(websocket: WebSocket) -> dict[str, str]:
     return given | {SCOPES_HEADER: f"{headers.get(SCOPES_HEADER, '')} server"}
 
 
-def create(name: str, api: str, sound: str, stream: Stream | None = None) -> Starlette:
+def create(name: str, api: str, sound: str, stream: Stream | None = None, browser: str | None = None) -> Starlette:
     """Make the application for the display `name`.
 
-    `api` is the socket at which the API keeps the lease, `sound` that of the sound server.
+    `api` is the socket at which the API keeps the lease, `sound` that of the sound server, `browser` that of the
+    process that owns the browser, where there is one.
     """
-    viewers = Viewers(Desktop(name), name, api, Sound(sound), microphone=bool(stream and stream.microphone))
+    viewers = Viewers(Desktop(name), name, api, Sound(sound), browser, microphone=bool(stream and stream.microphone))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with viewers.desktop, viewers.screen, viewers.hands, viewers.encoders, viewers.sound, AsyncExitStack() as stack:
+        async with (
+            viewers.desktop,
+            viewers.screen,
+            viewers.hands,
+            viewers.encoders,
+            viewers.sound,
+            viewers.tasks,
+            AsyncExitStack() as stack,
+        ):
             if stream and stream.udp_port:
                 viewers.channels = await open_port(stream, stack)
             yield
@@ -188,7 +215,7 @@ def serve(settings: Settings) -> None:
     logs.configure(settings.logs.level)
     serve_on(
         settings.paths.socket("stream"),
-        create(settings.display.name, settings.paths.socket("api"), settings.paths.sound, settings.stream),
+        create(settings.display.name, settings.paths.socket("api"), settings.paths.sound, settings.stream, settings.paths.socket("cdp")),
         ws_max_size=MAX_UP,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_SECONDS,

@@ -9,7 +9,8 @@ from sandbox_server.drivers.x11.connection import Connection, Display
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keyboard import SHIFT
 from sandbox_server.drivers.x11.keysyms import UNICODE
-from sandbox_server.stream.wire import Clip, Copied, Key, Point, Text, Wheel
+from sandbox_server.drivers.x11.screen import MAX_SIZE, fit
+from sandbox_server.stream.wire import Clip, Copied, Fit, Key, Point, Text, Wheel
 
 WHEEL_PIXELS = 100
 """What a browser calls one notch of the wheel."""
@@ -17,6 +18,8 @@ MAX_NOTCHES = 32
 """Most that one message turns the wheel."""
 MAX_HELD = 64
 """Keys that one viewer may hold at once."""
+LEAST_SIZE = (320, 240)
+"""Of a screen that is to fit a window: programs have little use for less."""
 _SHIFTS = frozenset({SHIFT, SHIFT + 1})
 _BUTTONS = (1, 2, 3, 8, 9)
 """X's number of each bit in `Point.buttons`."""
@@ -24,7 +27,7 @@ _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 
 type Event = tuple[int, int, int, int]
 """Kind, key or button, x, y: XTest's."""
-type Input = Point | Wheel | Key | Text | Copied | Clip
+type Input = Point | Wheel | Key | Text | Copied | Clip | Fit
 
 
 def means_to_act(what: Input) -> bool:
@@ -34,7 +37,7 @@ def means_to_act(what: Input) -> bool:
             return what.buttons != 0
         case Key():
             return what.down
-        case Copied() | Clip():  # a page offers its clipboard as soon as it is looked at
+        case Copied() | Clip() | Fit():  # a page offers its clipboard, and its size, as soon as it is looked at
             return False
     return True
 
@@ -74,6 +77,8 @@ class Hands:
                 await self._desktop.clipboard.write(what.text)
             case Clip():
                 await self._desktop.clipboard.put(what.forms)
+            case Fit():
+                await self._fit(what)
 
     async def copied(self) -> dict[str, bytes]:
         """What is on the desktop's clipboard, by form. Raises Unavailable while there is no desktop."""
@@ -88,6 +93,13 @@ class Hands:
         self._buttons = 0
         if held:
             await self._send(held)
+
+    async def _fit(self, window: Fit) -> None:
+        """Give the screen the size of the viewer's window, as nearly as programs and films can do with it."""
+        width, height = (
+            max(least, min(most, side)) & ~1 for side, least, most in zip((window.width, window.height), LEAST_SIZE, MAX_SIZE, strict=True)
+        )
+        await self._connection.call(lambda display: fit(display, (width, height)))
 
     async def _point(self, point: Point) -> None:
         changed = self._buttons ^ point.buttons

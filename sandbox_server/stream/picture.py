@@ -5,12 +5,14 @@ Sans-io: messages in, a picture out. What is wrong is refused, and nothing that 
 
 import io
 import struct
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from PIL import Image, UnidentifiedImageError
 
 from sandbox_server.stream import wire
+from sandbox_server.stream.acts import DRAGGED, KEYS, Act
 from sandbox_server.stream.films import FilmReader
 from sandbox_server.stream.pixels import MAX_SIDE, Area, Canvas
 from sandbox_server.stream.wire import BadMessage, unpacked
@@ -18,8 +20,13 @@ from sandbox_server.stream.zstd import BadCompression, decompress
 
 MAX_UNPACKED = 16 << 20
 """Most that exact rects of one operation may have uncompressed."""
+MAX_OVER = 256
+"""Most rects that may lie over one film."""
+MAX_ACTS = 64
+"""Acts that are kept, the latest."""
 _MOVE_BYTES = 12
 _KEPT_BYTES = 6
+_PLACE = struct.Struct("<HH")
 
 
 class _Bytes:
@@ -75,8 +82,11 @@ class ViewerPicture:
         """The packets of the latest message of sound, which may be others' again."""
         self.pointer: tuple[int, int] | None = None
         self.cursor: tuple[int, int, bytes] | None = None
+        self.acts: deque[Act] = deque(maxlen=MAX_ACTS)
+        """What somebody else did to the desktop."""
         self.counts = Counts()
         self._films: dict[int, FilmReader] = {}
+        self._over: dict[int, list[Area]] = {}
         self._known: dict[int, Callable[[_Bytes], int | None]] = {
             wire.HELLO: self._hello,
             wire.SIZE: self._size,
@@ -90,6 +100,7 @@ class ViewerPicture:
             wire.SOUND: self._sound,
             wire.SOUNDS: self._sounds,
             wire.DESKTOP: self._desktop,
+            wire.ACTED: self._acted,
         }
         self._operations: dict[int, Callable[[_Bytes], str]] = {
             wire.EXACT: self._exact,
@@ -99,6 +110,7 @@ class ViewerPicture:
             wire.FILM_ENDS: self._film_ends,
             wire.KEEP: self._keep,
             wire.KEPT: self._put,
+            wire.OVER: self._lie_over,
         }
 
     def take(self, message: bytes) -> int | None:
@@ -116,8 +128,11 @@ class ViewerPicture:
         """What is seen now, without the pointer."""
         size = self.canvas.width, self.canvas.height
         picture = Image.frombytes("RGB", size, bytes(self.canvas.pixels), "raw", "BGRX", 0, 1)
-        for film in self._films.values():
+        exact = picture.copy() if self._over else picture
+        for number, film in self._films.items():
             film.draw(picture)
+            for x, y, width, height in self._over.get(number, ()):
+                picture.paste(exact.crop((x, y, x + width, y + height)), (x, y))
         return picture
 
     def _hello(self, body: _Bytes) -> None:
@@ -132,6 +147,7 @@ class ViewerPicture:
         if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
             raise BadMessage(f"a screen has at most {MAX_SIDE} pixels a side")
         self._films.clear()
+        self._over.clear()
         if (width, height) != (self.canvas.width, self.canvas.height):  # else it is another connection, and the picture goes on
             self.canvas = Canvas(width, height)
 
@@ -204,13 +220,26 @@ class ViewerPicture:
     def _film_ends(self, body: _Bytes) -> str:
         [number] = body.fields("<B")
         self._films.pop(number, None)
+        self._over.pop(number, None)
         return "film ends"
 
+    def _lie_over(self, body: _Bytes) -> str:
+        number, count = body.fields("<BH")
+        if count > MAX_OVER:
+            raise BadMessage(f"at most {MAX_OVER} rects lie over a film")
+        self._over[number] = [self._rect(body) for _ in range(count)]
+        return "over"
+
     def _area(self, body: _Bytes) -> tuple[Area, bytes]:
-        x, y, width, height, length = body.fields("<HHHHI")
+        area = self._rect(body)
+        [length] = body.fields("<I")
+        return area, body.take(length)
+
+    def _rect(self, body: _Bytes) -> Area:
+        x, y, width, height = body.fields("<HHHH")
         if not self.canvas.holds(x, y, width, height):
             raise BadMessage("a rect is not within the picture")
-        return (x, y, width, height), body.take(length)
+        return x, y, width, height
 
     def _cursor(self, body: _Bytes) -> None:
         width, height, hot_x, hot_y, length = body.fields("<HHHHI")
@@ -230,10 +259,7 @@ class ViewerPicture:
         [self.rights] = body.fields("<B")
 
     def _clipboard(self, body: _Bytes) -> None:
-        try:
-            self.copied = body.take(len(body)).decode()
-        except UnicodeDecodeError:
-            raise BadMessage("a text is UTF-8") from None
+        self.copied = _text(body.take(len(body)))
 
     def _clip(self, body: _Bytes) -> None:
         self.forms = unpacked(bytes(body.take(len(body))))
@@ -254,6 +280,23 @@ class ViewerPicture:
         self.sounds = packets
         self.heard = packets[-1] if packets else self.heard
 
+    def _acted(self, body: _Bytes) -> None:
+        what, times, x, y = body.fields("<BBHH")
+        more = body.take(len(body))
+        if what == DRAGGED and len(more) % _PLACE.size == 0:
+            self.acts.append(Act(what, (x, y), times, path=tuple(_PLACE.iter_unpack(more))))
+        elif what == KEYS or not more:
+            self.acts.append(Act(what, (x, y), times, _text(more)))
+        else:
+            raise BadMessage("it is too long")
+
     def _desktop(self, body: _Bytes) -> None:
         [running] = body.fields("<B")
         self.running = bool(running)
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise BadMessage("a text is UTF-8") from None

@@ -4,20 +4,22 @@ Everything here happens on the connection's one thread, so that no picture chang
 """
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from Xlib import X
 from Xlib.error import XError
-from Xlib.ext import xinput
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.x11 import raw
 from sandbox_server.drivers.x11.connection import Connection, Display
 from sandbox_server.drivers.x11.damage import Area, Damage
 from sandbox_server.drivers.x11.shm import Segment
+from sandbox_server.stream.acts import Acts
 from sandbox_server.stream.cursor import Cursor, cursor_of
 from sandbox_server.stream.pixels import Frame
 
@@ -54,6 +56,8 @@ class Screen:
         self.cursor: Cursor | None = None
         self.pointer = (0, 0)
         """Where it is, in pixels."""
+        self.acts = Acts()
+        """What was done while somebody watched."""
         self.copies = 0
         """How often something was put on the clipboard."""
 
@@ -94,6 +98,19 @@ class Screen:
         except Unavailable:
             self._lost()
 
+    async def count_acts(self) -> int:
+        """How many acts there were by now, those included that the X server has not told yet."""
+        with suppress(Unavailable):
+            await self._connection.call(lambda display: display.sync())
+        return self.acts.after(0)[0]
+
+    async def note_on_page(self, told: Mapping[str, Any]) -> None:
+        """Note what was done on a page, past the X server; while nobody watches, nothing is noted."""
+        if self._watchers and self.running:
+            with suppress(Unavailable):
+                await self._connection.call(lambda _: self.acts.on_page(told, int(time.monotonic() * 1000)))
+            self._wake_all()
+
     def _opened(self, display: Display) -> None:
         self._damage = self._segment = None
         self._stale = True
@@ -102,7 +119,6 @@ class Screen:
         root.change_attributes(event_mask=X.StructureNotifyMask)
         display.xfixes_select_cursor_input(root, 1)
         display.xfixes_select_selection_input(root, display.intern_atom("CLIPBOARD"), 1)
-        display.xinput_query_version()
         self.cursor, self.pointer = cursor_of(display), _pointer(display)
         self._set_running(running=True)
 
@@ -131,11 +147,7 @@ class Screen:
             self._damage.close()
             self._damage = None
             self._stale = True
-            self._follow_pointer(display, 0)
-
-    @staticmethod
-    def _follow_pointer(display: Display, mask: int) -> None:
-        display.screen().root.xinput_select_events([(xinput.AllMasterDevices, mask)])
+            raw.follow(display, follows=False)
 
     def _on_event(self, display: Display, event: Any) -> None:
         if self._damage and self._damage.is_in(event):
@@ -144,13 +156,31 @@ class Screen:
             self._stale = True
         elif (event.type, getattr(event, "sub_code", None)) == display.extension_event.DisplayCursorNotify:
             self.cursor = cursor_of(display)
-        elif getattr(event, "evtype", None) == xinput.RawMotion:
-            self.pointer = _pointer(display)
+        elif found := raw.read(display, event):
+            self._note(display, found)
         elif (event.type, getattr(event, "sub_code", None)) == display.extension_event.SetSelectionOwnerNotify:
             self.copies += 1
+        elif event.type == X.MappingNotify and self._damage:
+            display.refresh_keyboard_mapping(event)
+            return
         else:
             return
         self._wake()
+
+    def _note(self, display: Display, what: raw.Raw) -> None:
+        """Follow the pointer, and what it and the keyboard do."""
+        match what.kind:
+            case raw.MOVED:
+                self.pointer = _pointer(display)
+                self.acts.moved(self.pointer)
+            case raw.PRESSED:
+                self.acts.pressed(what.detail, self.pointer, what.when)
+            case raw.RELEASED:
+                self.acts.released(what.detail, self.pointer)
+            case raw.KEY_PRESSED if not what.repeated:
+                self.acts.key_pressed(what.detail, display.keycode_to_keysym(what.detail, 0), self.pointer, what.when)
+            case raw.KEY_RELEASED:
+                self.acts.key_released(what.detail)
 
     def _wake(self) -> None:
         if self._loop:
@@ -169,17 +199,21 @@ class Screen:
             return self._taken(display)
 
     def _taken(self, display: Display) -> Frame:
+        """It is ahead until every watcher was told: one that looks for news meanwhile would find none, and be woken no more."""
         if self._stale or self._segment is None:
             self._start_over(display)
+            self._drawn = self._stale = False
         elif self._drawn and self._damage:
-            self._drawn = False
             self._take(self._damage.fetch())
+            self._drawn = False
         return self.frame
 
     def _start_over(self, display: Display) -> None:
         if self._damage is None:
             self._damage = Damage(display)
-            self._follow_pointer(display, xinput.RawMotionMask)
+            self.acts.reset()
+            self.pointer = _pointer(display)
+            raw.follow(display, follows=True)
         self._damage.fetch()
         found = display.screen().root.get_geometry()
         size = found.width * found.height * _BYTES_PER_PIXEL
@@ -189,7 +223,6 @@ class Screen:
                 self._segment = None
             self._segment = Segment(display, size)
         self.frame = Frame(self._segment.address, found.width, found.height)
-        self._drawn = self._stale = False
         self._take([(0, 0, found.width, found.height)])
 
     def _take(self, areas: list[Area]) -> None:

@@ -12,6 +12,7 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
+from sandbox_server.stream.acting import Acting
 from sandbox_server.stream.clippings import Clippings
 from sandbox_server.stream.cursor import Cursor
 from sandbox_server.stream.encode import Encoders
@@ -65,8 +66,10 @@ class Lease(Protocol):
     """Whether it does now."""
     sees: bool | None
     """Whether the viewer may see the screen now; None while that is not known, and then it may not."""
+    programs: bool
+    """Whether programs act on the screen now, and no person does."""
     changed: Callable[[], None]
-    """Called whenever that is different."""
+    """Called whenever any of these is different."""
 
     async def act(self) -> bool:
         """Take an input that means to act: whether it counts. A person's first one takes control, where the settings let it."""
@@ -94,7 +97,7 @@ class Viewer:
         self._encoders = encoders
         self._caller = caller
         self._lease = lease
-        lease.changed = self.wake
+        lease.changed = self._note_lease
         self._sessions = sessions
         self._session = session
         self._left = asyncio.Event()
@@ -103,6 +106,7 @@ class Viewer:
         self._window = Window()
         self._rate = FilmRate()
         self._news = asyncio.Event()
+        self._turned = asyncio.Event()
         self._visible = True
         self._greeted = False
         self._told = False
@@ -111,6 +115,7 @@ class Viewer:
         self._rights = 0
         self._pointer = (-1, -1)
         self._copies = screen.copies
+        self._acting = Acting(screen)
         self._clippings = Clippings()
         self._tasks = Tasks()
         self._hearing = Hearing(sound, self._tell_heard, self._tasks)
@@ -125,6 +130,11 @@ class Viewer:
         """Look what is new."""
         self._voice.keep_to_lease()
         self._news.set()
+
+    def _note_lease(self) -> None:
+        self._acting.forget()
+        self._turned.set()
+        self.wake()
 
     async def run(self) -> None:
         """Serve the viewer until it leaves. Raises BadMessage if it sends what is no message."""
@@ -262,8 +272,20 @@ class Viewer:
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
                 await self._news.wait()
-        least = WATCH_SECONDS if self._caller.person and not self._lease.drives else FRAME_SECONDS
-        await asyncio.sleep(max(0.0, begun + least - time.monotonic()))
+        await self._pause(begun)
+
+    async def _pause(self, begun: float) -> None:
+        """Let some time pass since the frame before; less from the moment that this viewer drives."""
+        while (left := begun + self._least - time.monotonic()) > 0:
+            self._turned.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._turned.wait()
+
+    @property
+    def _least(self) -> float:
+        """Seconds from one frame to the next, at least."""
+        return WATCH_SECONDS if self._caller.person and not self._lease.drives else FRAME_SECONDS
 
     async def _tell(self) -> None:
         """What is no pixel."""
@@ -280,6 +302,9 @@ class Viewer:
         if not self._lease.drives and self._screen.pointer != self._pointer:
             self._pointer = self._screen.pointer
             await self._socket.send(wire.pointer(*self._pointer))
+        for act in await self._acting.news():
+            if self._lease.programs and not self._lease.drives:
+                await self._socket.send(act.message())
         if self._screen.copies != self._copies:
             self._copies = self._screen.copies
             self._tasks.start(self._tell_copied(), name="clipboard to viewer")

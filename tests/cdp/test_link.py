@@ -81,6 +81,14 @@ async def test_a_command_of_ours_is_answered(wire: Wire) -> None:
     assert wire.browser.asked[0]["params"] == {"depth": 3}
 
 
+async def test_a_command_of_ours_for_a_clients_session_is_answered_to_us_alone(wire: Wire) -> None:
+    _, outbox = await wire.link.attach(ANN, None)
+    assert await wire.link.command("Page.look", session=SESSION) == {"did": "Page.look"}
+    assert wire.browser.asked[-1]["sessionId"] == SESSION
+    wire.link.close("the test is over")
+    assert await outbox.get() is None
+
+
 async def test_a_command_that_is_refused_says_why(wire: Wire) -> None:
     with pytest.raises(Refused, match="not found"):
         await wire.link.command("Bad.command")

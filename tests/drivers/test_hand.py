@@ -60,9 +60,9 @@ async def test_the_first_act_takes_control_and_its_loss_releases_before_it_is_ob
         await eventually(lambda: {"seen": 1} in api.heard)
         assert (api.asked_as, hand.drives, hand.sees) == ("ann", False, True)
         assert await hand.act()
-        await api.tell(epoch=3, drives=False, sees=False)
+        await api.tell(epoch=3, drives=False, sees=False, programs=True)
         await eventually(lambda: {"seen": 3} in api.heard)
-        assert (hand.drives, hand.sees, released.times) == (False, False, 1)
+        assert (hand.drives, hand.sees, hand.programs, released.times) == (False, False, True, 1)
 
 
 async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> None:

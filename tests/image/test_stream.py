@@ -9,6 +9,7 @@ from PIL import Image
 from websockets.exceptions import InvalidStatus
 
 from sandbox_server.stream import wire
+from sandbox_server.stream.acts import LEFT, RIGHT, TYPED
 from sandbox_server.stream.client import StreamClient, connect
 from sandbox_server.stream.picture import ViewerPicture
 from tests.image.container import until
@@ -158,14 +159,50 @@ async def test_who_loses_the_connection_goes_on_with_what_it_has(own: "Sandbox")
         assert again.received < whole / 4
 
 
-async def test_a_desktop_that_dies_comes_back_to_the_same_viewer(own: "Sandbox") -> None:
-    async with viewing(own) as desktop:
-        await desktop.still()
+async def test_a_desktop_that_dies_comes_back_to_the_same_viewers_by_either_way(own: "Sandbox") -> None:
+    async with viewing(own) as one, viewing(own, datagrams=True) as other:
+        await other.until(lambda _: other.by_datagrams)
+        await one.still()
         assert own.exec("kill", "-KILL", *own.exec("pgrep", "-x", "Xvfb").stdout.split()).code == 0
-        await desktop.until(lambda picture: not picture.running)
-        await desktop.until(lambda picture: picture.running)
+        for desktop in (one, other):
+            await desktop.until(lambda picture: not picture.running)
+        for desktop in (one, other):
+            await desktop.until(lambda picture: picture.running)
         await asyncio.to_thread(own.wait_ready)
-        await until_shown(own, desktop)
+        for desktop in (one, other):
+            await until_shown(own, desktop)
+
+
+async def test_every_size_is_followed_by_either_way_and_shown_bit_for_bit(own: "Sandbox") -> None:
+    go(own, "<h1>Sizes</h1><div style='height:300px;background:linear-gradient(45deg,red,gold,teal)'></div>")
+    async with viewing(own) as one, viewing(own, datagrams=True) as other:
+        await other.until(lambda _: other.by_datagrams)
+        for size in ((3840, 2160), (1001, 703), (1280, 1024)):
+            wanted = {"resolution": {"width": size[0], "height": size[1]}}
+            await asyncio.to_thread(own.request, "POST", "/v1/browser/config", json=wanted)
+            for desktop in (one, other):
+                await desktop.until(lambda picture, size=size: (picture.canvas.width, picture.canvas.height) == size)  # type: ignore[misc] # one for each
+                await until_shown(own, desktop)
+
+
+async def test_a_person_who_watches_is_shown_what_the_agent_does(own: "Sandbox") -> None:
+    async with viewing(own, signed_in(own, scopes=["view"])) as person:
+        await person.until(lambda picture: picture.pointer is not None)
+        for action in (
+            {"action_type": "MOVE_TO", "x": 400, "y": 500},
+            {"action_type": "RIGHT_CLICK"},
+            {"action_type": "TYPING", "text": "hunter2"},
+        ):
+            await asyncio.to_thread(own.request, "POST", "/v1/browser/actions", json=action)
+            if action["action_type"] == "MOVE_TO":
+                await person.until(lambda picture: picture.pointer == (400, 500))
+        await person.until(lambda picture: len(picture.acts) >= 2)
+        clicked, typed = list(person.picture.acts)[:2]
+        assert ((clicked.what, clicked.at), (typed.what, typed.keys)) == ((RIGHT, (400, 500)), (TYPED, ""))
+        own.request("POST", "/v1/browser/actions", json={"action_type": "PRESS", "key": "escape"})
+        go(own, "<button style='position:fixed;left:100px;top:100px'>here</button>")
+        own.request("POST", "/v1/browser/page/click", json={"selector": "button"})
+        await person.until(lambda picture: any(act.what == LEFT for act in picture.acts))
 
 
 async def test_the_process_that_dies_comes_back(own: "Sandbox") -> None:

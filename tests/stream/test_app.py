@@ -12,6 +12,7 @@ from websockets.sync.server import ServerConnection, unix_serve
 
 from sandbox_server.settings import Stream
 from sandbox_server.stream import wire
+from sandbox_server.stream.acts import RIGHT
 from sandbox_server.stream.app import UNSUPPORTED, create
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.transport.signals import INVITED
@@ -36,7 +37,7 @@ def api(tmp_path: Path) -> Iterator[str]:
     """The socket of an API that lets every viewer see, and none drive."""
 
     def tell(connection: ServerConnection) -> None:
-        connection.send(json.dumps({"epoch": 1, "drives": False, "sees": True}))
+        connection.send(json.dumps({"epoch": 1, "drives": False, "sees": True, "programs": True}))
         for _ in connection:
             pass
 
@@ -47,6 +48,33 @@ def api(tmp_path: Path) -> Iterator[str]:
         yield path
         server.shutdown()
         thread.join(30)
+
+
+def test_what_is_done_on_a_page_is_told_to_who_watches(xserver: XServer, api: str, tmp_path: Path) -> None:
+    seen, followed = threading.Event(), []
+
+    def tell(connection: ServerConnection) -> None:
+        assert connection.request
+        followed.append(connection.request.path)
+        while not seen.wait(0.05):  # it counts from when the viewer is there
+            connection.send(json.dumps({"kind": "right", "times": 1, "x": 30, "y": 40}))
+
+    path, picture = str(tmp_path / "cdp.sock"), ViewerPicture()
+    with unix_serve(tell, path) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with (
+            TestClient(create(xserver.name, api, "/nonexistent", browser=path)) as client,
+            client.websocket_connect("/stream/socket", headers=VIEW) as socket,
+        ):
+            socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
+            while not picture.acts:
+                picture.take(socket.receive_bytes())
+            seen.set()
+        server.shutdown()
+        thread.join(30)
+    assert followed == ["/browser/acts"]
+    assert (picture.acts[0].what, picture.acts[0].at) == (RIGHT, (30, 40))
 
 
 @pytest.mark.parametrize(("headers", "rights"), [(VIEW, 0), (CONTROL, wire.MAY_ACT)])

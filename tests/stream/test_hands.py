@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream.hands import MAX_NOTCHES, Hands
-from sandbox_server.stream.wire import Clip, Copied, Key, Point, Text, Wheel
+from sandbox_server.stream.wire import Clip, Copied, Fit, Key, Point, Text, Wheel
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
 
@@ -74,6 +74,12 @@ async def test_a_key_that_is_held_is_not_pressed_again_and_one_that_is_not_is_no
 async def test_text_of_an_input_method_is_typed(hands: Hands, program: Program) -> None:
     await hands.do(Text("日本"))
     until(lambda: program.text == "日本")
+
+
+@pytest.mark.parametrize(("window", "size"), [((801, 603), (800, 602)), ((1, 1), (320, 240)), ((65535, 65535), (3840, 2160))])
+async def test_the_screen_gets_the_size_of_a_window(hands: Hands, desktop: Desktop, window: tuple[int, int], size: tuple[int, int]) -> None:
+    await hands.do(Fit(*window))
+    assert await desktop.screen.size() == size
 
 
 async def test_what_is_copied_is_on_the_clipboard(hands: Hands, desktop: Desktop) -> None:

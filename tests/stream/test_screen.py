@@ -60,6 +60,26 @@ async def test_what_is_drawn_wakes_who_watches_and_is_in_the_frame(painter: Pain
         assert not screen.is_ahead
 
 
+async def test_it_is_ahead_until_every_watcher_was_told(painter: Painter, xserver: XServer) -> None:
+    async with Screen(xserver.name) as screen:
+        ahead: list[bool] = []
+
+        class Asking(Watcher):
+            def drawn(self, areas: list[Area]) -> None:
+                ahead.append(screen.is_ahead)
+                super().drawn(areas)
+
+        for watcher in (Asking(), Asking()):
+            await screen.join(watcher)
+        watcher.woken.clear()
+        painter.paint(Image.new("RGB", (30, 20), (1, 2, 3)))
+        await watcher.until_woken()
+        await screen.look(lambda frame: frame)
+        assert len(ahead) >= 4
+        assert all(ahead)
+        assert not screen.is_ahead
+
+
 async def test_while_nobody_watches_nothing_is_noted(painter: Painter, xserver: XServer) -> None:
     async with Screen(xserver.name) as screen:
         watcher = Watcher()

@@ -47,6 +47,7 @@ class Place:
     def __init__(self, *, drives: bool) -> None:
         self.drives = drives
         self.sees: bool | None = True
+        self.programs = True
         self.asked = 0
         self.changed: Callable[[], None] = lambda: None
 
@@ -55,7 +56,7 @@ class Place:
         return self.drives
 
     def set(self, *, drives: bool) -> None:
-        self.drives = drives
+        self.drives, self.programs = drives, not drives
         self.changed()
 
     def show(self, *, sees: bool) -> None:

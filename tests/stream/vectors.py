@@ -7,6 +7,7 @@ from pathlib import Path
 from PIL import Image
 
 from sandbox_server.stream import wire
+from sandbox_server.stream.acts import Act
 from sandbox_server.stream.pixels import Rects, Shadow
 from sandbox_server.stream.transport.again import Again
 from sandbox_server.stream.zstd import compress
@@ -28,6 +29,7 @@ def frame(number: int, shadow: Shadow, image: Image.Image) -> bytes:
     operations += (wire.keep(keep) if keep else b"") + (wire.kept(put) if put else b"")
     for piece in shadow.pack(shown, rects):
         operations += wire.exact(compress(piece), len(piece))
+    operations += wire.over(number % 2, [(8, 8, 40, 24), (50, 10, 9, 33)][: number % 3])
     shadow.take(shown, rects)
     return wire.part(number, operations, last=True)
 
@@ -39,6 +41,16 @@ def scenes() -> list[tuple[bytes, Image.Image]]:
     images += images[1:3]
     first = (wire.hello(7, wire.MAY_ACT, *SIZE), Image.new("RGB", SIZE, "black"))
     return [first, *[(frame(number, shadow, image), image) for number, image in enumerate(images, 1)]]
+
+
+ACTS = (
+    Act(1, (1279, 1023), times=2),
+    Act(5, (7, 8)),
+    Act(16, (3, 4), path=((1, 2), (3, 4))),
+    Act(17, (5, 6), keys="Ctrl+→"),
+    Act(18, (5, 6)),
+)
+"""What somebody else did."""
 
 
 def heard() -> list[tuple[bytes, list[tuple[int, bytes]]]]:
@@ -62,9 +74,10 @@ def heard() -> list[tuple[bytes, list[tuple[int, bytes]]]]:
 def write() -> None:
     """Write the file anew."""
     shown = [{"message": message.hex(), "sha256": hashlib.sha256(image.tobytes()).hexdigest()} for message, image in scenes()]
+    acted = [act.message().hex() for act in ACTS]
     packets = [{"message": message.hex(), "packets": [[number, packet.hex()] for number, packet in new]} for message, new in heard()]
     said = {type(message).__name__: wire.said(message).hex() for message in SAID}
-    vectors = {"said": said, "size": SIZE, "shown": shown, "heard": packets}
+    vectors = {"acted": acted, "said": said, "size": SIZE, "shown": shown, "heard": packets}
     Path(__file__).with_name("vectors.json").write_text(json.dumps(vectors, indent=1) + "\n", "utf-8")
 
 

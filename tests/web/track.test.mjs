@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { answerTo, videoOf } from "../../sandbox_server/web/view/peer.js";
 import { MOST_UNSEEN, PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/view/track.js";
+import { cutOut } from "../../sandbox_server/web/view/video.js";
 import { parse } from "../../sandbox_server/web/view/wire.js";
 
 const AREA = { x: 64, y: 32, width: 320, height: 256 };
@@ -33,6 +34,21 @@ test("timestamps turn", () => {
   assert.ok(isReached(5, 5));
   assert.ok(isReached(3, 0xfffffff0));
   assert.ok(!isReached(0xfffffff0, 3));
+});
+
+test("what lies over the film is told, and cut out of it", () => {
+  const { told, track } = tracked();
+  track.over(0, [AREA]);
+  track.place({ number: 0, area: AREA, timestamp: 1 });
+  track.over(1, []);
+  track.over(0, [AREA]);
+  assert.deepEqual(told.slice(1), [{ kind: "track", do: "over", areas: [AREA] }]);
+  track.stop();
+  const cut = cutOut({ x: 10, y: 20, width: 100, height: 200 }, [{ x: 60, y: 120, width: 25, height: 50 }]);
+  assert.equal(
+    cut,
+    "polygon(evenodd, 0% 0%, 100% 0%, 100% 100%, 0% 100%, 0% 0%, 0% 0%, 50% 50%, 75% 50%, 75% 75%, 50% 75%, 50% 50%, 0% 0%)",
+  );
 });
 
 test("a place is told once, and each picture when it is seen", async () => {

@@ -33,6 +33,7 @@ function draw(picture, operation) {
   else if (operation.kind === "moves") picture.move(operation.moves);
   else if (operation.kind === "keep") picture.keep(operation.tiles);
   else if (operation.kind === "kept") picture.put(operation.tiles);
+  else if (operation.kind === "over") picture.check(operation.areas);
 }
 
 test("the golden messages show the golden frames", () => {
@@ -43,6 +44,34 @@ test("the golden messages show the golden frames", () => {
     else if (read.kind === "part") read.operations.forEach((operation) => draw(picture, operation));
     assert.equal(digest(picture), sha256);
   }
+});
+
+test("what lies over a film are rects within the picture, and not too many", () => {
+  const over = vectors.shown.slice(1).flatMap(({ message }) => parse(bytes(message).buffer).operations.filter(({ kind }) => kind === "over"));
+  assert.deepEqual(
+    over.slice(0, 3).map(({ number, areas }) => [number, areas.length]),
+    [
+      [1, 1],
+      [0, 2],
+      [1, 0],
+    ],
+  );
+  assert.deepEqual(over[1].areas[1], { x: 50, y: 10, width: 9, height: 33 });
+  const picture = new Picture(...vectors.size);
+  assert.throws(() => picture.check([{ x: 90, y: 0, width: 9, height: 9 }]), RangeError);
+  const many = Uint8Array.from([3, 1, 1, 0, 0, 0, 8, 0, 1, 1, ...new Array(257 * 8).fill(1)]);
+  assert.throws(() => parse(many.buffer), /so many/);
+});
+
+test("what somebody else did is read from its golden bytes", () => {
+  const plain = { kind: "acted", times: 1, keys: "", path: [] };
+  assert.deepEqual(vectors.acted.map((message) => parse(bytes(message).buffer)), [
+    { ...plain, what: 1, times: 2, x: 1279, y: 1023 },
+    { ...plain, what: 5, x: 7, y: 8 },
+    { ...plain, what: 16, x: 3, y: 4, path: [{ x: 1, y: 2 }, { x: 3, y: 4 }] },
+    { ...plain, what: 17, x: 5, y: 6, keys: "Ctrl+→" },
+    { ...plain, what: 18, x: 5, y: 6 },
+  ]);
 });
 
 test("what a viewer says has its golden bytes", () => {
@@ -63,6 +92,7 @@ test("what a viewer says has its golden bytes", () => {
     Clip: say.clip({ "text/html": new TextEncoder().encode("<b>bold</b>"), "text/plain": new TextEncoder().encode("bold") }),
     Signal: say.signal("an offer"),
     Resume: say.resume(4_000_000_000, 70_000),
+    Fit: say.fit(1917, 1003),
   };
   assert.deepEqual(Object.fromEntries(Object.entries(said).map(([name, message]) => [name, hex(message)])), vectors.said);
 });

@@ -1,9 +1,10 @@
-"""Whether a field for a secret has the focus in some page, as the process that owns the browser tells it."""
+"""What the process that owns the browser tells as it happens: whether a field for a secret has the focus, and what is done on pages."""
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from typing import Any, Literal
 
 from sandbox_server.drivers.browser.owner import HEADERS
 
@@ -12,12 +13,18 @@ AGAIN_SECONDS = 0.5
 
 async def follow_focus(socket: str, tell: Callable[[bool], None]) -> None:
     """Tell it, and every change, for ever; no browser is started for that. While nobody says, what was told last holds."""
+    async for told in news(socket, "focus"):
+        tell(bool(told["secret"]))
+
+
+async def news(socket: str, of: Literal["focus", "acts"]) -> AsyncIterator[dict[str, Any]]:
+    """Whatever is told of one thing, for ever."""
     from websockets.asyncio.client import unix_connect
     from websockets.exceptions import WebSocketException
 
     while True:
         with suppress(OSError, WebSocketException, TimeoutError, ValueError):
-            async with unix_connect(socket, "ws://browser/browser/focus", additional_headers=HEADERS, compression=None) as connection:
+            async with unix_connect(socket, f"ws://browser/browser/{of}", additional_headers=HEADERS, compression=None) as connection:
                 async for message in connection:
-                    tell(bool(json.loads(message)["secret"]))
+                    yield json.loads(message)
         await asyncio.sleep(AGAIN_SECONDS)

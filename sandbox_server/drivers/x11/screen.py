@@ -25,6 +25,8 @@ MAX_PICTURES = 4
 BUSY_SECONDS = 10.0
 SETTLE_PAUSE = 0.04
 """Seconds between two looks while waiting for the screen to come to rest."""
+MAX_MODES = 32
+"""Sizes that the X server remembers once somebody has the screen follow a window."""
 _DOTS_PER_INCH = 96
 _BYTES_PER_PIXEL = 4
 
@@ -162,6 +164,24 @@ def resize(display: Display, size: Size) -> None:
     finally:
         display.ungrab_server()
         display.sync()
+
+
+def fit(display: Display, size: Size) -> None:
+    """Give the screen another size for as long as the X server runs, unless it has that size; of many, the modes are forgotten."""
+    if _size(display) != size:
+        resize(display, size)
+        _forget_modes(display)
+
+
+def _forget_modes(display: Display) -> None:
+    """Remove modes that are used no more, but for the first, which the X server began with."""
+    resources = display.screen().root.xrandr_get_screen_resources()
+    used = display.xrandr_get_crtc_info(resources.crtcs[0], resources.config_timestamp).mode
+    for mode in resources.modes[1:-MAX_MODES] if len(resources.modes) > MAX_MODES else ():
+        if mode["id"] != used:
+            display.xrandr_delete_output_mode(resources.outputs[0], mode["id"])
+            display.xrandr_destroy_mode(mode["id"])
+    display.sync()
 
 
 def _new_mode(display: Display, output: int, size: Size) -> int:

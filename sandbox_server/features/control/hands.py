@@ -26,7 +26,7 @@ class _Hand:
         """Say whether the input counts now."""
         holding = self._driving.holding
         drives = self._caller.may("control") and holding.drives(self._caller, "gui")
-        told = {"epoch": holding.epoch, "drives": drives, "sees": holding.sees(self._caller)}
+        told = {"epoch": holding.epoch, "drives": drives, "sees": holding.sees(self._caller), "programs": holding.left_to_programs("gui")}
         await self._socket.send(json.dumps(told | more))
 
     async def obey(self, holding: Holding) -> None:

@@ -12,7 +12,10 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream import wire
 from sandbox_server.stream.transport.pacer import Pacer
 
-URGENCY = {wire.SOUND: 1, wire.CURSOR: 2, wire.POINTER: 2, wire.SIZE: 3, wire.PART: 3, wire.PICTURE: 3, wire.CLIPBOARD: 4, wire.CLIP: 4}
+URGENCY = {wire.SOUND: 1, wire.CURSOR: 2, wire.POINTER: 2, wire.ACTED: 2, wire.SIZE: 3, wire.PART: 3, wire.PICTURE: 3} | {
+    wire.CLIPBOARD: 4,
+    wire.CLIP: 4,
+}
 """Smaller goes first; what is not named is control, or answers an input, and goes before everything."""
 PACED = 3
 """From this urgency on, messages are spaced; the others are small, and do not wait for them."""

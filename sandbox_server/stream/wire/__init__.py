@@ -13,6 +13,7 @@ from sandbox_server.stream.wire.operations import KEEP as KEEP
 from sandbox_server.stream.wire.operations import KEPT as KEPT
 from sandbox_server.stream.wire.operations import KEY_FRAME as KEY_FRAME
 from sandbox_server.stream.wire.operations import MOVES as MOVES
+from sandbox_server.stream.wire.operations import OVER as OVER
 from sandbox_server.stream.wire.operations import TRACKED as TRACKED
 from sandbox_server.stream.wire.operations import exact as exact
 from sandbox_server.stream.wire.operations import film as film
@@ -21,7 +22,9 @@ from sandbox_server.stream.wire.operations import jpeg as jpeg
 from sandbox_server.stream.wire.operations import keep as keep
 from sandbox_server.stream.wire.operations import kept as kept
 from sandbox_server.stream.wire.operations import moves as moves
+from sandbox_server.stream.wire.operations import over as over
 from sandbox_server.stream.wire.operations import tracked as tracked
+from sandbox_server.stream.wire.server import ACTED as ACTED
 from sandbox_server.stream.wire.server import CLIP as CLIP
 from sandbox_server.stream.wire.server import CLIPBOARD as CLIPBOARD
 from sandbox_server.stream.wire.server import CURSOR as CURSOR
@@ -42,6 +45,7 @@ from sandbox_server.stream.wire.server import SIZE as SIZE
 from sandbox_server.stream.wire.server import SOUND as SOUND
 from sandbox_server.stream.wire.server import SOUNDS as SOUNDS
 from sandbox_server.stream.wire.server import VERSION as VERSION
+from sandbox_server.stream.wire.server import acted as acted
 from sandbox_server.stream.wire.server import clip as clip
 from sandbox_server.stream.wire.server import clipboard as clipboard
 from sandbox_server.stream.wire.server import cursor as cursor
@@ -66,6 +70,7 @@ from sandbox_server.stream.wire.viewer import MAX_UP as MAX_UP
 from sandbox_server.stream.wire.viewer import Ack as Ack
 from sandbox_server.stream.wire.viewer import Clip as Clip
 from sandbox_server.stream.wire.viewer import Copied as Copied
+from sandbox_server.stream.wire.viewer import Fit as Fit
 from sandbox_server.stream.wire.viewer import FromViewer as FromViewer
 from sandbox_server.stream.wire.viewer import Hello as Hello
 from sandbox_server.stream.wire.viewer import Key as Key

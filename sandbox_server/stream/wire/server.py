@@ -16,7 +16,7 @@ MAY_SPEAK = 8
 """Another: the desktop has a microphone, which hears this viewer while it drives."""
 
 HELLO, SIZE, PART, CURSOR, POINTER, PONG, RIGHTS, CLIPBOARD, DESKTOP, SOUND, SIGNAL = range(1, 12)
-CLIP, SOUNDS, PICTURE = 12, 13, 14
+CLIP, SOUNDS, PICTURE, ACTED = range(12, 16)
 LAST = 1
 """Flag of the part that ends a frame."""
 
@@ -74,6 +74,11 @@ def sounds(sequence: int, first: int, packets: Sequence[bytes]) -> bytes:
 def clip(forms: Mapping[str, bytes]) -> bytes:
     """What was copied on the desktop, where it is more than a text: see `clips`."""
     return bytes([CLIP]) + packed(forms)
+
+
+def acted(what: int, times: int, at: tuple[int, int], more: bytes) -> bytes:
+    """Something was done there: see `stream.acts`. `more` is UTF-8 of a hotkey, or the places of a drag as pairs of `u16`."""
+    return struct.pack("<BBBHH", ACTED, what, times, *at) + more
 
 
 def picture(timestamp: int, packed: bytes) -> bytes:

@@ -139,8 +139,16 @@ class Resume:
     frame: int
 
 
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The desktop's screen shall have this size, in pixels."""
+
+    width: int
+    height: int
+
+
 type FromViewer = (
-    Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume | Missed | Spoken
+    Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume | Missed | Spoken | Fit
 )
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
@@ -155,6 +163,7 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
     12: (struct.Struct("<B"), lambda listens: Listens(bool(listens))),
     14: (struct.Struct("<II"), Resume),
     16: (struct.Struct("<B"), Missed),
+    19: (struct.Struct("<HH"), Fit),
 }
 _CLIP, _SPOKEN = 13, 17
 _SPOKEN_HEAD = struct.Struct("<I")
@@ -218,6 +227,8 @@ def said(message: FromViewer) -> bytes:
             return struct.pack("<BI", 8, message.number)
         case Resume():
             return struct.pack("<BII", 14, message.session, message.frame)
+        case Fit():
+            return struct.pack("<BHH", 19, message.width, message.height)
         case Visible():
             return struct.pack("<BB", 9, message.visible)
         case Listens():

@@ -36,6 +36,7 @@ for (const [id, key] of /** @type {const} */ ([
   ["trackpad", "trackpad"],
   ["sound", "sound"],
   ["microphone", "microphone"],
+  ["fit", "fit"],
 ])) {
   find(`#${id}`).textContent = say(key);
 }
@@ -84,7 +85,7 @@ const handoffs = new Handoffs(find("#handoffs"), {
   failed: (error) => panel.say(say("failed", { reason: error.message })),
   changed: () => {
     title();
-    point();
+    requestAnimationFrame(point);
   },
 });
 lease.follow();
@@ -107,6 +108,7 @@ function changed(control, kind, by) {
   find("#keyboard").hidden = !drives || !matchMedia("(pointer: coarse)").matches;
   find("#trackpad").hidden = find("#keyboard").hidden || shown.trackpad === undefined;
   find("#clip").hidden = !drives;
+  find("#fit").hidden = !drives || shown.fits === undefined;
   if (drives && !drove && kind === "taken" && by === control.you.name) panel.say(say("taken"));
   drove = drives;
 }
@@ -181,7 +183,7 @@ function shortcut(event) {
   if (event.key === "Enter" && first) panel.run(first);
 }
 
-new ResizeObserver(point).observe(screen);
+new ResizeObserver(() => requestAnimationFrame(point)).observe(screen); // the picture is fitted by then
 find("#notify").hidden = globalThis.Notification?.permission !== "default";
 find("#notify").onclick = async () => {
   find("#notify").hidden = (await Notification.requestPermission()) !== "default";
@@ -194,6 +196,10 @@ find("#sound").onclick = () => {
   find("#sound").setAttribute("aria-pressed", String(shown.sound));
 };
 find("#microphone").onclick = () => speak(!shown.microphone);
+find("#fit").onclick = () => {
+  shown.fits = !shown.fits;
+  find("#fit").setAttribute("aria-pressed", String(shown.fits));
+};
 find("#trackpad").onclick = () => trackpad(!shown.trackpad);
 typed.addEventListener("input", () => {
   shown.type(typed.value);

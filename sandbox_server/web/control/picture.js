@@ -91,6 +91,15 @@ export class Picture {
     this.#source?.stream?.toggleAttribute("microphone", on);
   }
 
+  /** Whether the desktop gets the size of the window while this person drives; undefined where it cannot. */
+  get fits() {
+    return this.#source?.stream?.hasAttribute("resize");
+  }
+
+  set fits(on) {
+    this.#source?.stream?.toggleAttribute("resize", on);
+  }
+
   async #stream() {
     await import("/static/view/tandem-view.js");
     const view = /** @type {TandemView} */ (document.createElement("tandem-view"));

@@ -24,6 +24,7 @@ view.addEventListener("state", (event) => {
 view.addEventListener("rights", () => {
   find("#watching").hidden = view.control;
   find("[data-shows=microphone]").hidden = !view.microphone;
+  find("[data-shows=resize]").hidden = !view.control;
   if (view.control) view.focus();
 });
 view.addEventListener("microphone", () => find("[data-shows=microphone]").setAttribute("aria-pressed", "false"));

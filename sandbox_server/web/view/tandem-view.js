@@ -1,5 +1,6 @@
 // <tandem-view>: the desktop, live, and used where that is allowed. What it takes and tells is in docs/stream-protocol.md, "The element".
 
+import { Acts, STYLE as ACTS_STYLE } from "./acts.js";
 import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
 import { Speaker, speaks } from "./speaker.js";
@@ -22,11 +23,13 @@ const STYLE = `
 
 /** Characters of one message, which holds 4096 bytes. */
 const TYPED_AT_ONCE = 1000;
+/** A window that is dragged larger has one size at the end. */
+const SETTLED_MS = 300;
 /** Its address, when none is given. */
 const ADDRESS = "/stream/socket";
 
 export class TandemView extends HTMLElement {
-  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound", "microphone"];
+  static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound", "microphone", "resize"];
   /** @type {Worker | undefined} */
   #worker;
   /** @type {Peer | undefined} */
@@ -46,12 +49,15 @@ export class TandemView extends HTMLElement {
   spoken = 0;
   /** @type {Voice | undefined} */
   #voice;
+  #asking = 0;
+  /** @type {Acts} */
+  #acts;
 
   constructor() {
     super();
     const root = this.attachShadow({ mode: "open" });
     const style = document.createElement("style");
-    style.textContent = STYLE;
+    style.textContent = STYLE + ACTS_STYLE;
     this.screen = document.createElement("div");
     this.screen.className = "screen";
     this.canvas = document.createElement("canvas");
@@ -63,7 +69,9 @@ export class TandemView extends HTMLElement {
     this.pointer.alt = "";
     this.pointer.hidden = true;
     this.video = new Video((seen) => this.#worker?.postMessage(seen));
-    this.screen.append(this.canvas, this.video.element, this.field, this.pointer);
+    this.screen.append(this.canvas, this.video.element, this.field);
+    this.#acts = new Acts(this.screen, () => this.#size);
+    this.screen.append(this.pointer);
     this.cover = document.createElement("div");
     this.cover.className = "cover";
     this.cover.textContent = "Private";
@@ -83,7 +91,10 @@ export class TandemView extends HTMLElement {
     this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
     this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
     this.#input.moved = () => this.#follow(/** @type {Input} */ (this.#input).place);
-    this.resized = new ResizeObserver(() => this.#fit());
+    this.resized = new ResizeObserver(() => {
+      this.#fit();
+      this.#ask();
+    });
     this.resized.observe(this);
     document.addEventListener("visibilitychange", this.#seen);
     this.#allow();
@@ -109,6 +120,7 @@ export class TandemView extends HTMLElement {
     if (name === "watch" || name === "trackpad") this.#allow();
     else if (name === "sound") this.#hear();
     else if (name === "microphone") this.#speak();
+    else if (name === "resize") this.#ask();
     else if (name === "statistics") this.shown.hidden = !this.hasAttribute("statistics");
     else this.#showMap();
   }
@@ -161,6 +173,8 @@ export class TandemView extends HTMLElement {
         break;
       case "rights":
         this.#control = message.control;
+        if (message.driving || message.hidden) this.#acts.clear();
+        if (message.driving !== this.#driving) this.#ask();
         this.#driving = message.driving;
         this.cover.hidden = !message.hidden;
         this.#microphone = message.microphone && listens();
@@ -173,6 +187,9 @@ export class TandemView extends HTMLElement {
         if (this.#input) this.#input.place = { x: message.x, y: message.y };
         this.#follow(message);
         break;
+      case "acted":
+        if (!this.hasAttribute("quiet-agent")) this.#acts.show(message);
+        break;
       case "sound":
         return this.#speaker?.play(message.number, message.packet);
       case "clip":
@@ -180,6 +197,7 @@ export class TandemView extends HTMLElement {
       case "peer":
         return this.#beside(message);
       case "track":
+        if (message.do === "over") return this.video.over(message.areas);
         return message.do === "place" ? this.video.place(message) : this.video.end();
       case "map":
         return this.#map?.show(message.rects);
@@ -221,6 +239,15 @@ export class TandemView extends HTMLElement {
     this.screen.style.height = `${height * scale}px`;
     this.#map?.resize(this.#size);
     this.video.resize(this.#size);
+  }
+
+  /** Have the desktop's screen follow this element's size, a little after that has changed; only who drives is heard. */
+  #ask() {
+    clearTimeout(this.#asking);
+    this.#asking = setTimeout(() => {
+      if (!this.hasAttribute("resize") || !this.#driving || !this.control || !this.clientWidth) return;
+      this.#send(say.fit(this.clientWidth, this.clientHeight));
+    }, SETTLED_MS);
   }
 
   /** @param {{width: number, height: number, hotX: number, hotY: number, pixels: Uint8Array}} cursor */

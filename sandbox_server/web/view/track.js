@@ -50,6 +50,15 @@ export class Track {
     });
   }
 
+  /**
+   * There the picture lies over the film.
+   * @param {number} number
+   * @param {Area[]} areas
+   */
+  over(number, areas) {
+    if (number === this.#number) this.tell({ kind: "track", do: "over", areas });
+  }
+
   /** @param {number} number of a film, which is no more; what may be another one's is not @returns {() => void} to be done when the picture below is drawn */
   end(number) {
     if (number !== this.#number || number < 0) return () => {};

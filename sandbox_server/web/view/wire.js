@@ -9,7 +9,12 @@ export const HIDDEN = 4;
 export const MAY_SPEAK = 8;
 const LAST = 1;
 const KEY_FRAME = 1;
+const MOST_OVER = 256;
 const TRACKED = 2;
+/** What an act is that no button did. */
+export const DRAGGED = 16;
+export const KEYS = 17;
+export const TYPED = 18;
 
 /**
  * @typedef {{x: number, y: number, width: number, height: number}} Area in pixels
@@ -19,7 +24,8 @@ const TRACKED = 2;
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
  *   | {kind: "tracked", number: number, area: Area, timestamp: number}
  *   | {kind: "film ends", number: number}
- *   | {kind: "keep" | "kept", tiles: DataView}} Operation
+ *   | {kind: "keep" | "kept", tiles: DataView}
+ *   | {kind: "over", number: number, areas: Area[]}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
  *   | {kind: "size", width: number, height: number}
  *   | {kind: "part", frame: number, last: boolean, operations: Operation[]}
@@ -32,7 +38,8 @@ const TRACKED = 2;
  *   | {kind: "sound", number: number, packet: Uint8Array}
  *   | {kind: "sounds", sequence: number, first: number, packets: Uint8Array[]}
  *   | {kind: "clip", forms: Record<string, Uint8Array>}
- *   | {kind: "signal", what: number, text: string}} Message
+ *   | {kind: "signal", what: number, text: string}
+ *   | {kind: "acted", what: number, times: number, x: number, y: number, keys: string, path: {x: number, y: number}[]}} Message
  */
 
 /** What arrived is no message. */
@@ -101,6 +108,8 @@ const MESSAGES = [
   (r) => ({ kind: "signal", what: r.u8(), text: new TextDecoder().decode(r.bytes(r.left)) }),
   (r) => ({ kind: "clip", forms: forms(r) }),
   (r) => ({ kind: "sounds", sequence: r.u16(), first: r.u32(), packets: packets(r) }),
+  undefined,
+  (r) => acted(r),
 ];
 
 /** @type {((reader: Reader) => Operation)[]} by number, from 1 */
@@ -112,6 +121,7 @@ const OPERATIONS = [
   (r) => ({ kind: "film ends", number: r.u8() }),
   (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
   (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
+  (r) => ({ kind: "over", number: r.u8(), areas: areas(r) }),
 ];
 
 /**
@@ -138,10 +148,26 @@ function film(reader) {
 }
 
 /** @param {Reader} reader */
+function areas(reader) {
+  const count = reader.u16();
+  if (count > MOST_OVER) throw new BadMessage("so many rects do not lie over a film");
+  return Array.from({ length: count }, () => reader.area());
+}
+
+/** @param {Reader} reader */
 function packets(reader) {
   const found = [];
   while (reader.left) found.push(reader.bytes(reader.u16()));
   return found;
+}
+
+/** @param {Reader} reader @returns {Message} */
+function acted(reader) {
+  const [what, times, x, y] = [reader.u8(), reader.u8(), reader.u16(), reader.u16()];
+  const path = [];
+  while (what === DRAGGED && reader.left) path.push({ x: reader.u16(), y: reader.u16() });
+  const keys = new TextDecoder("utf-8", { fatal: true }).decode(reader.bytes(what === KEYS ? reader.left : 0));
+  return { kind: "acted", what, times, x, y, keys, path };
 }
 
 /** @param {Reader} reader */
@@ -261,6 +287,8 @@ export const say = {
   whole: () => built(10),
   /** @param {number} session of another connection @param {number} frame the latest that was whole then */
   resume: (session, frame) => built(14, [32, session], [32, frame]),
+  /** @param {number} width @param {number} height in pixels, which the desktop's screen shall have */
+  fit: (width, height) => built(19, [16, width], [16, height]),
   /** @param {boolean} listens whether it wants to hear what the desktop plays */
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
   /** @param {number} share of the sound of the last second that did not come, in 255ths */

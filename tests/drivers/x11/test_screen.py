@@ -3,6 +3,7 @@
 import asyncio
 import io
 import itertools
+from functools import partial
 
 import pytest
 from PIL import Image
@@ -10,8 +11,9 @@ from Xlib import display as xlib
 
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11 import screen
+from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.screen import MAX_PICTURES, MAX_SIZE, MIN_SIZE, Region
+from sandbox_server.drivers.x11.screen import MAX_MODES, MAX_PICTURES, MAX_SIZE, MIN_SIZE, Region, fit
 from tests.drivers.x11.conftest import Program, XServer
 from tests.threads import Held, cancelled_in_the_middle
 
@@ -49,6 +51,15 @@ async def test_the_cursor_is_in_the_picture_unless_it_is_not_wanted(desktop: Des
     drawn, _ = await desktop.screen.grab(at)
     assert bare.getcolors() == [(400, (255, 255, 255))]
     assert drawn.tobytes() != bare.tobytes()
+
+
+async def test_a_screen_that_follows_a_window_does_not_remember_every_size(desktop: Desktop, xserver: XServer) -> None:
+    async with Connection(xserver.name) as connection:
+        for width in range(400, 400 + 4 * MAX_MODES, 2):
+            await connection.call(partial(fit, size=(width, 300)))
+        modes = await connection.call(lambda display: len(display.screen().root.xrandr_get_screen_resources().modes))
+        assert modes <= MAX_MODES + 1
+        assert await desktop.screen.size() == (398 + 4 * MAX_MODES, 300)
 
 
 @pytest.mark.parametrize("size", [(640, 480), (1000, 701), MAX_SIZE, MIN_SIZE])

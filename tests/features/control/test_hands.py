@@ -67,12 +67,14 @@ async def take(found: Driving) -> None:
 async def test_a_viewers_first_act_takes_control_and_the_process_is_told(found: Driving) -> None:
     process = Process()
     opened = asyncio.create_task(Hands(found).open_hand(process, Call(ANN, "1")))
-    await process.hears(drives=False)
+    await process.hears(drives=False, programs=True)
     assert [each.name for each in found.viewers] == ["ann"]
     noted: list[tuple[str, str, int]] = []
     found.noted = lambda caller, what, count: noted.append((caller.name, what, count))
     process.say({"act": 1, "inputs": 3})
-    assert (await process.hears(act=True))["drives"]
+    told = await process.hears(act=True)
+    assert told["drives"]
+    assert not told["programs"]
     assert found.holding.holder == "ann"
     assert noted == [("ann", "inputs", 3)]
     process.say(None)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_server.stream import wire
+from sandbox_server.stream.acts import Act
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.zstd import compress
 
@@ -26,12 +27,16 @@ def test_a_viewer_reads_what_the_server_says() -> None:
         wire.desktop(running=False),
         wire.pong(9),
         wire.sound(3, b"opus"),
+        wire.acted(1, 2, (30, 40), b""),
+        wire.acted(16, 1, (9, 8), bytes([1, 0, 2, 0, 9, 0, 8, 0])),
+        wire.acted(17, 1, (9, 8), b"Ctrl+S"),
         wire.clip({"text/plain": b"bold", "text/html": b"<b>bold</b>"}),
     ):
         assert picture.take(message) is None
     assert (picture.canvas.width, picture.canvas.height) == (8, 16)
     assert picture.rights == wire.MAY_ACT | wire.DRIVES
     assert not picture.running
+    assert list(picture.acts) == [Act(1, (30, 40), 2), Act(16, (9, 8), path=((1, 2), (9, 8))), Act(17, (9, 8), keys="Ctrl+S")]
     assert (picture.heard, picture.copied, picture.forms["text/html"]) == ((3, b"opus"), "bold", b"<b>bold</b>")
 
 

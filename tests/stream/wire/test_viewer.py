@@ -13,6 +13,7 @@ from sandbox_server.stream.wire import (
     BadMessage,
     Clip,
     Copied,
+    Fit,
     FromViewer,
     Hello,
     Key,
@@ -48,6 +49,7 @@ SAID: list[FromViewer] = [
     Clip({"text/plain": b"bold", "text/html": b"<b>bold</b>"}),
     Signal("an offer"),
     Resume(4_000_000_000, 70_000),
+    Fit(1917, 1003),
 ]
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 

@@ -1,0 +1,184 @@
+"""What is measured of one way of showing over one link."""
+
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.stream.desktop import Desktop
+from benchmarks.stream.figures import Figures
+from benchmarks.stream.link import Link
+from benchmarks.stream.stage import SETTLE_SECONDS
+from benchmarks.stream.viewer import Viewer
+from benchmarks.stream.ways import GATEWAY, OURS, WAYS, Way
+
+RATES = {"film": 30.0, "scroll": 20.0}
+TYPE_RATE = 8
+TAKE_SECONDS = 30.0
+STILL_SECONDS = 1.0
+"""After what moved has stopped, the picture is looked at again."""
+
+
+@dataclass
+class Measure:
+    """One way, for the time that it is served."""
+
+    name: str
+    desktop: Desktop
+    link: Link
+    viewer: Viewer
+    figures: Figures
+    seconds: float
+    clicks: int
+
+    @property
+    def way(self) -> Way:
+        """What it is."""
+        return WAYS[self.name]
+
+    def add(self, metric: str, value: float) -> None:
+        """Note a figure."""
+        self.figures.add(metric, self.name, value)
+
+    def alone(self, seconds: float) -> None:
+        """What it costs to be ready while nobody watches: a film plays meanwhile."""
+        with self.desktop.scene("film"):
+            time.sleep(SETTLE_SECONDS)
+            used, begun = self.desktop.seconds(self.way), time.monotonic()
+            time.sleep(seconds)
+            self.add("cores, nobody watching", (self.desktop.seconds(self.way) - used) / (time.monotonic() - begun))
+
+    def over(self, link: str) -> None:
+        """Everything over a link."""
+        if not self._opened(link):
+            return
+        for kind, rate in RATES.items():
+            self.moving(kind, rate, link)
+        if link == "normal":
+            self.at_work()
+        if link == "5 Mbit/s" and self.name in (*OURS, "tigervnc"):
+            self.beside_tcp(link)
+        if link != "5 Mbit/s":
+            self.click(link)
+
+    def _opened(self, link: str) -> bool:
+        with self.desktop.scene("still"):
+            opened = self.viewer.do("open", **self._page())
+            if "error" in opened:
+                self.add(f"not seen, {link}", 1)
+                return False
+            self.add(f"opened s, {link}", opened["seconds"])
+            if self.way.page:
+                self._take()
+            self.viewer.do("leave")
+        return True
+
+    def _page(self) -> dict[str, Any]:
+        if self.way.viewer:
+            return {"tight": True}
+        if self.way.address:
+            return {"url": self.way.address, "origin": self.way.address.rstrip("/"), "tight": True}
+        sign = "&" if "?" in self.way.page else "?"
+        return {"url": f"{GATEWAY}{self.way.page}{sign}ticket={self.desktop.ticket()}", "origin": GATEWAY}
+
+    def _take(self) -> None:
+        """Have the viewer drive: who only watches is shown fewer pictures. Who drove before may have to be seen to have left, first."""
+        deadline = time.monotonic() + TAKE_SECONDS
+        while not self.desktop.drives():
+            if time.monotonic() > deadline:
+                raise RuntimeError("the viewer's clicks do not take control")
+            self.viewer.do("take")
+            time.sleep(0.5)
+
+    def moving(self, kind: str, rate: float, link: str) -> None:
+        """A film or a page that scrolls: how it is seen, what it takes, and how it looks once it stands."""
+        with self.desktop.scene(kind) as source:
+            time.sleep(SETTLE_SECONDS)
+            sent, used, begun = self.link.bytes(), self.desktop.seconds(self.way), time.monotonic()
+            seen = self.viewer.do("follow", seconds=self.seconds, rate=rate, pictures=kind)
+            took = time.monotonic() - begun
+            sent, used = self.link.bytes() - sent, self.desktop.seconds(self.way) - used
+            drawn = self.desktop.stop(source)
+            self._still(kind, link)
+        likeness = "ssim" if kind == "film" else "rgb ssim"
+        self.add(f"{kind} late, {link}", seen["late"])
+        self.add(f"{kind} fps, {link}", seen["fps"])
+        self.add(f"{kind} kbit/s, {link}", sent * 8 / took / 1000)
+        self.add(f"{kind} kB a picture, {link}", sent / took / max(seen["fps"], 1 / self.seconds) / 1000)
+        self.add(f"{kind} cores, {link}", used / took)
+        if "ssim" in seen:
+            self.add(f"{kind} {likeness}, {link}", seen["ssim"])
+        if kind == "scroll" and link == "normal":
+            self.add("scroll step bytes", sent / took / rate)
+        self.add(f"{kind} late at the source, {link}", drawn["late"])
+
+    def _still(self, kind: str, link: str) -> None:
+        """How what was shown looks a second after it has stopped."""
+        time.sleep(STILL_SECONDS)
+        self.viewer.do("keep")
+        self.viewer.truth(self.desktop.grab())
+        found = self.viewer.do("compare", kind=kind)
+        self.add(f"{kind} {'ssim' if kind == 'film' else 'rgb ssim'} 1 s after, {link}", found["ssim"])
+        self.add(f"{kind} equal pixels 1 s after, {link}", found["equal"])
+
+    def at_work(self) -> None:
+        """Typing, slides, and a still screen: what they take, and how they look then."""
+        for kind in ("type", "slides", "still"):
+            with self.desktop.scene(kind) as source:
+                time.sleep(SETTLE_SECONDS)
+                sent, begun = self.link.bytes(), time.monotonic()
+                time.sleep(self.seconds)
+                rate = (self.link.bytes() - sent) / (time.monotonic() - begun)
+                if kind != "still":
+                    self.desktop.stop(source)
+                    self._still(kind, "normal")
+            self.add(f"{kind} kbit/s", rate * 8 / 1000)
+            if kind == "type":
+                self.add("typed character bytes", rate / TYPE_RATE)
+
+    def click(self, link: str) -> None:
+        """From a click until what it changes is seen."""
+        with self.desktop.scene("click", self.clicks * 2 + 10):
+            time.sleep(SETTLE_SECONDS)
+            clicked = self.viewer.do("click", times=self.clicks)
+        if clicked["ms"]:
+            self.add(f"click ms, {link}", statistics.median(clicked["ms"]))
+            self.add(f"click p95 ms, {link}", sorted(clicked["ms"])[int(len(clicked["ms"]) * 0.95)])
+        self.add(f"click missed, {link}", clicked["missed"])
+
+    def beside_tcp(self, link: str) -> None:
+        """A film beside a TCP flow that wants all there is: how late it is then, and what each of them gets."""
+        with self.desktop.scene("film"):
+            time.sleep(SETTLE_SECONDS)
+            with self.link.flow(self.seconds + SETTLE_SECONDS) as flow:
+                time.sleep(SETTLE_SECONDS)
+                sent, begun = self.link.bytes(), time.monotonic()
+                seen = self.viewer.do("follow", seconds=self.seconds, rate=RATES["film"])
+                both = (self.link.bytes() - sent) * 8 / (time.monotonic() - begun) / 1000
+                assert flow.stdout
+                taken = int(flow.stdout.readline()) * 8 / (self.seconds + SETTLE_SECONDS) / 1000
+        self.add(f"film late beside TCP, {link}", seen["late"])
+        self.add(f"film fps beside TCP, {link}", seen["fps"])
+        self.add(f"TCP kbit/s beside film, {link}", taken)
+        self.add(f"kbit/s of both, {link}", both)
+
+    def pictures(self, times: int) -> None:
+        """A page that scrolls beside a film, as it is seen at so many moments."""
+        if not self._opened("pictures"):
+            return
+        with self.desktop.scene("beside"):
+            time.sleep(3 * SETTLE_SECONDS)
+            seen = self.viewer.do("follow", seconds=self.seconds, rate=RATES["film"])
+            for _ in range(times):
+                self.viewer.do("picture", name=f"{self.name}: {seen['fps']:.1f} of 30 pictures a second are seen")
+                time.sleep(STILL_SECONDS)
+
+
+def floor(viewer: Viewer, figures: Figures, seconds: float) -> None:
+    """What is late in the viewer's browser although nothing is streamed: no way of showing can be better on this machine."""
+    for kind, rate in RATES.items():
+        opened = viewer.do("open", url=f"file:///bench/floor.html?rate={rate}", origin=GATEWAY)
+        if "error" not in opened:
+            time.sleep(SETTLE_SECONDS)
+            figures.add(f"{kind} late, no stream", "floor", viewer.do("follow", seconds=seconds, rate=rate)["late"])
+        viewer.do("close")

@@ -1,0 +1,108 @@
+"""What DevTools clients do with mouse and keyboard, told to processes of the sandbox's own: where on the screen, and of text nothing.
+
+While nobody follows, nothing is looked at. A page that is not in sight has no place on the screen, and what is done there is not told.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.wire import Command, Object
+from sandbox_server.core.errors import Failure
+
+MAX_WAITING = 32
+"""Acts of which the place is not known yet; more than these are not told."""
+PLACE_SECONDS = 1.0
+"""How long a page may take to say where it is: what is told later is not true any more."""
+_WINDOW = """document.visibilityState === "visible" &&
+    [screenX, screenY + outerHeight - innerHeight * devicePixelRatio, devicePixelRatio]"""
+"""As `drivers.browser.on_screen` has it."""
+WORLD = "acts"
+_WITH_ALT_CONTROL_OR_META = 1 | 2 | 4
+
+type _Waiting = asyncio.Queue[tuple[str, Object]]
+
+
+class PageActs:
+    """What is done on pages; `link` gives the connection to the running browser, None where none runs."""
+
+    def __init__(self, link: Callable[[], Link | None]) -> None:
+        self._link = link
+        self._followers: set[_Waiting] = set()
+
+    def note(self, session: str, command: Command) -> None:
+        """Take a command that a client sent to a session."""
+        if not self._followers or not command.method.startswith("Input.") or (act := act_of(command)) is None:
+            return
+        for waiting in self._followers:
+            with suppress(asyncio.QueueFull):
+                waiting.put_nowait((session, act))
+
+    async def follow(self) -> AsyncIterator[Object]:
+        """What is done from now on: `kind`, and in pixels of the screen `x` and `y`."""
+        waiting: _Waiting = asyncio.Queue(MAX_WAITING)
+        self._followers.add(waiting)
+        try:
+            while True:
+                session, act = await waiting.get()
+                if told := await self._placed(session, act):
+                    yield told
+        finally:
+            self._followers.discard(waiting)
+
+    async def _placed(self, session: str, act: Object) -> Object | None:
+        link = self._link()
+        if link is None:
+            return None
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                window = await _window(link, session)
+        except (Failure, TimeoutError):
+            return None
+        match window:
+            case [int() | float() as left, int() | float() as top, int() | float() as scale]:
+                return act | {"x": round(left + act["x"] * scale), "y": round(top + act["y"] * scale)}
+        return None
+
+
+async def _window(link: Link, session: str) -> object:
+    """Where the page is on the screen; asked in a world of its own, of which the page knows nothing."""
+    tree = await link.command("Page.getFrameTree", session=session)
+    frame = tree["frameTree"]["frame"]["id"]
+    world = await link.command("Page.createIsolatedWorld", session=session, frameId=frame, worldName=WORLD)
+    context = world["executionContextId"]
+    found = await link.command("Runtime.evaluate", session=session, expression=_WINDOW, contextId=context, returnByValue=True)
+    return found["result"].get("value")
+
+
+def act_of(command: Command) -> Object | None:
+    """What a command does, with its place on the page; None for what nobody would see."""
+    params: Any = command.parsed.get("params")
+    if not isinstance(params, dict):
+        return None
+    if command.method == "Input.insertText":
+        return {"kind": "typed", "x": 0, "y": 0}
+    match params:
+        case {
+            "type": "mousePressed",
+            "button": "left" | "middle" | "right" as button,
+            "x": int() | float() as x,
+            "y": int() | float() as y,
+        }:
+            return {"kind": button, "times": params.get("clickCount", 1), "x": x, "y": y}
+        case {"type": "mouseWheel", "x": int() | float() as x, "y": int() | float() as y}:
+            return {"kind": _direction(params.get("deltaX", 0), params.get("deltaY", 0)), "x": x, "y": y}
+        case {"type": "keyDown" | "rawKeyDown", "key": str(key)}:
+            hot = bool(params.get("modifiers", 0) & _WITH_ALT_CONTROL_OR_META)
+            if hot or len(key) > 1:
+                return {"kind": "key", "key": key, "modifiers": params.get("modifiers", 0), "x": 0, "y": 0}
+            return {"kind": "typed", "x": 0, "y": 0}
+    return None
+
+
+def _direction(dx: float, dy: float) -> str:
+    if abs(dx) > abs(dy):
+        return "rightward" if dx > 0 else "leftward"
+    return "down" if dy > 0 else "up"

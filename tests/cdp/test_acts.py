@@ -1,0 +1,76 @@
+"""What clients do on pages is told with its place on the screen, and what they type is not."""
+
+import json
+from typing import Any
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, unix_connect
+
+from sandbox_server.cdp.acts import act_of
+from sandbox_server.cdp.wire import Command
+
+Owner = Any
+Session = Any
+
+OWN = {"X-Sandbox-Caller": "stream", "X-Sandbox-Scopes": "browser server"}
+PRESSED = {"type": "mousePressed", "button": "left", "x": 1, "y": 2, "clickCount": 2}
+TRIES = 30
+
+
+def command(method: str, params: object) -> Command:
+    return Command(1, method, None, {"params": params})
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "act"),
+    [
+        ("Input.dispatchMouseEvent", PRESSED, {"kind": "left", "times": 2, "x": 1, "y": 2}),
+        ("Input.dispatchMouseEvent", {"type": "mouseWheel", "x": 3, "y": 4, "deltaX": 0, "deltaY": -100}, {"kind": "up", "x": 3, "y": 4}),
+        ("Input.dispatchMouseEvent", {"type": "mouseMoved", "button": "left", "x": 3, "y": 4}, None),
+        ("Input.dispatchMouseEvent", {"type": "mousePressed", "button": "left", "x": "1", "y": 2}, None),
+        ("Input.dispatchMouseEvent", [], None),
+        ("Input.insertText", {"text": "hunter2"}, {"kind": "typed", "x": 0, "y": 0}),
+        ("Input.dispatchKeyEvent", {"type": "keyDown", "key": "h"}, {"kind": "typed", "x": 0, "y": 0}),
+        ("Input.dispatchKeyEvent", {"type": "keyUp", "key": "h"}, None),
+        (
+            "Input.dispatchKeyEvent",
+            {"type": "rawKeyDown", "key": "s", "modifiers": 2},
+            {"kind": "key", "key": "s", "modifiers": 2, "x": 0, "y": 0},
+        ),
+        ("Input.dispatchKeyEvent", {"type": "keyDown", "key": "Enter"}, {"kind": "key", "key": "Enter", "modifiers": 0, "x": 0, "y": 0}),
+    ],
+)
+def test_what_is_done_is_told_without_what_is_typed(method: str, params: object, act: object) -> None:
+    assert act_of(command(method, params)) == act
+
+
+def told(acts: ClientConnection, client: Session, session: str, **params: object) -> dict[str, Any]:
+    """What is told once a command was sent; nobody says when the other side has begun to follow."""
+    for _ in range(TRIES):
+        client.result("Input.dispatchMouseEvent", session, **params)
+        try:
+            found: dict[str, Any] = json.loads(acts.recv(timeout=1))
+        except TimeoutError:
+            continue
+        return found
+    raise AssertionError("nothing was told")
+
+
+def test_a_click_is_told_with_its_place_on_the_screen(shared: Owner) -> None:
+    with shared.connect() as client, unix_connect(shared.socket, "ws://browser/browser/acts", additional_headers=OWN) as acts:
+        target = client.result("Target.createTarget", url="about:blank")["targetId"]
+        session = client.attach(target)
+        left, top = client.evaluate("[screenX, screenY + outerHeight - innerHeight]", session)
+        found = told(acts, client, session, type="mousePressed", button="right", x=40, y=50, clickCount=1)
+        client.result("Target.closeTarget", targetId=target)
+        assert found == {"kind": "right", "times": 1, "x": left + 40, "y": top + 50}
+
+
+def test_nobody_but_processes_of_our_own_is_told(shared: Owner) -> None:
+    headers = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
+    with (
+        pytest.raises(InvalidStatus, match="403"),
+        unix_connect(shared.socket, "ws://browser/browser/acts", additional_headers=headers),
+    ):
+        pass

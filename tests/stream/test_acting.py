@@ -1,0 +1,98 @@
+"""A viewer is told what is done from now on, and nothing of another lease."""
+
+import asyncio
+
+import pytest
+
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.stream import wire
+from sandbox_server.stream.acting import Acting
+from sandbox_server.stream.acts import KEYS, LEFT, RIGHT, TYPED, Acts
+from tests.drivers.x11.conftest import XServer
+from tests.stream.conftest import Painter
+from tests.stream.test_viewer import GUEST, Place, Seat, watching
+
+pytestmark = pytest.mark.anyio
+
+
+class Clicks:
+    """A screen on which somebody clicks; `held` holds up who asks how often."""
+
+    def __init__(self) -> None:
+        self.acts = Acts()
+        self.held = asyncio.Event()
+        self.held.set()
+        self.asked = asyncio.Event()
+
+    def click(self) -> None:
+        self.acts.pressed(LEFT, (1, 1), 0)
+
+    async def count_acts(self) -> int:
+        number = self.acts.after(0)[0]
+        self.asked.set()
+        await self.held.wait()
+        return number
+
+
+async def test_what_was_done_before_it_began_is_not_told() -> None:
+    place = Clicks()
+    place.click()
+    acting = Acting(place)
+    assert await acting.news() == ()
+    place.click()
+    assert len(await acting.news()) == 1
+    assert await acting.news() == ()
+
+
+async def test_what_was_done_under_another_lease_is_not_told_even_if_it_changes_meanwhile() -> None:
+    place = Clicks()
+    acting = Acting(place)
+    await acting.news()
+    place.click()
+    acting.forget()
+    place.held.clear()
+    asking = asyncio.create_task(acting.news())
+    await place.asked.wait()
+    place.click()
+    acting.forget()
+    place.held.set()
+    assert await asking == ()
+    assert await acting.news() == ()
+    place.click()
+    assert len(await acting.news()) == 1
+
+
+async def test_who_watches_is_told_what_the_agent_does_and_not_what_it_types(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
+    seat = Seat()
+    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=Place(drives=False)):
+        await seat.until(lambda: seat.picture.pointer is not None)
+        await desktop.pointer.move(123, 234)
+        await seat.until(lambda: seat.picture.pointer == (123, 234))
+        await desktop.pointer.click("right", 1)
+        await desktop.keyboard.type("hunter2")
+        await desktop.keyboard.tap([0xFFE3, ord("s")])
+        await seat.until(lambda: len(seat.picture.acts) == 3)
+        clicked, typed, hotkey = seat.picture.acts
+        assert (clicked.what, clicked.at) == (RIGHT, (123, 234))
+        assert (typed.what, typed.keys) == (TYPED, "")
+        assert (hotkey.what, hotkey.keys) == (KEYS, "Ctrl+S")
+
+
+@pytest.mark.parametrize("person", ["drives", "is elsewhere", "is hidden from"])
+async def test_what_a_person_does_is_told_to_nobody(desktop: Desktop, painter: Painter, xserver: XServer, person: str) -> None:
+    seat, lease = Seat(), Place(drives=person == "drives")
+    lease.programs = False
+    lease.sees = person != "is hidden from" or None
+    async with watching(desktop, xserver.name, seat, caller=GUEST, lease=lease):
+        lease.show(sees=person != "is hidden from")
+        await seat.until(lambda: seat.frames or seat.picture.rights == wire.HIDDEN)
+        await desktop.pointer.click("left", 1)
+        await desktop.keyboard.tap([0xFFE3, ord("s")])
+        await desktop.pointer.move(45, 67)
+        lease.programs = True
+        lease.show(sees=True)
+        lease.set(drives=False)
+        await seat.until(lambda: seat.picture.pointer == (45, 67))
+        seat.say(wire.Ping(1))
+        await seat.until(lambda: seat.pongs)
+        assert not seat.picture.acts
