@@ -9,7 +9,6 @@ from typing import Any
 from benchmarks.stream.ways import OURS
 
 BARS = {
-    "click ms, normal": 35.0,
     "click p95 ms, normal": 50.0,
     "click ms, 10 % loss": 120.0,
     "film late, normal": 0.01,
@@ -28,7 +27,9 @@ BARS = {
     "cores, nobody watching": 0.01,
     "take ms": 150.0,
 }
-"""Figures that do not depend on a peer. A still screen costs pings alone."""
+"""Fixed bars; what is late is to be no more than the best peer's, either. A still screen costs pings alone."""
+AS_NOVNC = {"click ms, normal": 35.0}
+"""Figures whose bar is what noVNC has over TigerVNC: without it, this."""
 LEAST = {
     "type kbit/s": "type rgb ssim 1 s after, normal",
     "slides kbit/s": "slides rgb ssim 1 s after, normal",
@@ -77,4 +78,8 @@ def _bar(metric: str, peers: dict[str, float], found: dict[str, dict[str, float]
         return max(peers.values(), default=None)
     if metric in AS_SELKIES:
         return peers.get("selkies")
+    if metric in AS_NOVNC:
+        return peers.get("tigervnc", AS_NOVNC[metric])
+    if metric in BARS and " late, " in metric:
+        return min([BARS[metric], *peers.values()])
     return BARS.get(metric)

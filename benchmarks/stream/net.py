@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 
 PORT = 7800
 QUEUE_BYTES = 64 * 1024
+BUFFER_BYTES = 4 << 20
+"""What waits between the two halves is not lost there."""
 COUNT_SECONDS = 0.2
 
 
@@ -52,7 +54,7 @@ def tun(address: str) -> int:
     """A TUN device with an address of its own."""
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(device, 0x400454CA, struct.pack("16sH", b"link0", 0x0001 | 0x1000))
-    for words in (["addr", "add", f"{address}/24", "dev", "link0"], ["link", "set", "link0", "up", "mtu", "1400", "txqueuelen", "1000"]):
+    for words in (["addr", "add", f"{address}/24", "dev", "link0"], ["link", "set", "link0", "up", "mtu", "1500", "txqueuelen", "1000"]):
         subprocess.run(["ip", *words], check=True)
     return device
 
@@ -63,6 +65,8 @@ def main() -> None:
     way = Way(float(delay) / 1000, float(rate) * 1e6 / 8, float(loss))
     device = tun(address)
     wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for size in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+        wire.setsockopt(socket.SOL_SOCKET, size, BUFFER_BYTES)
     wire.bind(("", PORT))
     wire.setblocking(False)
     other, counted, received = (socket.gethostbyname(peer), PORT), 0.0, 0

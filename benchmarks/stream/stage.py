@@ -22,6 +22,8 @@ BESIDE_THE_LINK = "ip rule add ipproto udp dport 7800 lookup main priority 100 &
 END = """others() { pgrep -v -x 'tini|sleep|sh'; }
 kill -TERM $(others); for _ in $(seq 30); do others >/dev/null || exit 0; sleep 0.1; done; kill -KILL $(others)"""
 """Ends all that runs in a container of peers or viewers, but what keeps that up."""
+MTU = 2000
+"""Bytes: packets of 1500 go over the link whole, inside of others."""
 SERVE_SECONDS = 30.0
 SETTLE_SECONDS = 2.0
 
@@ -60,7 +62,7 @@ class Stage:
         raise RuntimeError("the product is not ready")
 
     def _network(self) -> str:
-        self.run("network", "create", self.name)
+        self.run("network", "create", "--opt", f"com.docker.network.driver.mtu={MTU}", self.name)
         self.run("volume", "create", f"{self.name}-x11")
         return self.run("network", "inspect", "--format", "{{(index .IPAM.Config 0).Subnet}}", self.name).strip()
 

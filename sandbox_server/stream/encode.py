@@ -46,6 +46,7 @@ class Encoders:
         works += [loop.run_in_executor(self._threads, _picture, area, pixels) for area, pixels in plan.pictures]
         films = [loop.run_in_executor(self._threads, film.compress, rate // len(plan.films)) for _, film in plan.films]
         waiting = b"".join(wire.film_ends(number) for number in plan.ended)
+        waiting += b"".join(wire.over(number, areas) for number, areas in plan.over)
         waiting += wire.moves(plan.moves) if plan.moves else b""
         waiting += b"".join((wire.keep(keep) if keep else b"") + (wire.kept(put) if put else b"") for keep, put in plan.kept)
         waiting += b"".join(_exact(piece) for piece in plan.exact if len(piece) <= SOON_BYTES)

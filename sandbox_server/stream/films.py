@@ -1,5 +1,7 @@
 """Films: what really moves, as H.264 by libav's x264; and the reader of them that clients in Python use."""
 
+import ctypes
+import struct
 import time
 from fractions import Fraction
 from typing import Any
@@ -9,7 +11,7 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType
 from PIL import Image
 
-from sandbox_server.stream.pixels import Area, Frame, to_yuv
+from sandbox_server.stream.pixels import Area, Frame, halve, to_yuv
 from sandbox_server.stream.wire import BadMessage
 
 QUALITY = 23
@@ -22,15 +24,24 @@ BUFFER_SECONDS = 0.1
 """No picture is larger than what the link takes in this time."""
 _PARAMETERS = "colorprim=bt709:transfer=bt709:colormatrix=bt709:keyint=infinite:scenecut=0:annexb=1:repeat-headers=1"
 _MILLISECONDS = Fraction(1, 1000)
+_QUANTISER = 118
+"""What libav multiplies it by (FF_QP2LAMBDA)."""
 
 
 class FilmWriter:
-    """Compresses the pictures of one area, at most `rate` bits a second."""
+    """Compresses the pictures of one area, at most `rate` bits a second, with `scale` (1 or 2) times fewer pixels a side."""
 
-    def __init__(self, area: Area, rate: int) -> None:
+    def __init__(self, area: Area, rate: int, scale: int = 1) -> None:
         self.area = area
-        self._rate = rate
-        width, height = area[2:]
+        self.scale = scale
+        self.rate = rate
+        self.quantiser: float | None = None
+        """How coarse the latest picture is, to 51."""
+        self.share = 0.0
+        """Of the rate, what that picture took."""
+        width, height = (side // (2 * scale) * 2 for side in area[2:])
+        self._size = width, height
+        self._half = (ctypes.c_uint32 * (width * height))() if scale > 1 else None
         self._frame: Any = av.VideoFrame(width, height, "yuv420p")
         self._codec: Any = VideoCodecContext.create("libx264", "w")
         self._codec.width, self._codec.height, self._codec.pix_fmt = width, height, "yuv420p"
@@ -56,19 +67,25 @@ class FilmWriter:
 
     def take(self, frame: Frame) -> None:
         """Copy the area's pixels out of the frame."""
-        planes = self._frame.planes
-        to_yuv(frame, self.area, [plane.buffer_ptr for plane in planes], [plane.line_size for plane in planes])
+        planes, (x, y), (width, height) = self._frame.planes, self.area[:2], self._size
+        if self._half is not None:
+            frame, x, y = halve(frame, (x, y, 2 * width, 2 * height), self._half), 0, 0
+        to_yuv(frame, (x, y, width, height), [plane.buffer_ptr for plane in planes], [plane.line_size for plane in planes])
 
     def compress(self, rate: int) -> tuple[bytes, bool]:
         """Compress what was taken last, at most `rate` bits a second from now on; and whether it needs no picture before it."""
-        if abs(rate - self._rate) > self._rate * RECONFIGURE:
-            self._rate = self._codec.max_bit_rate = rate
+        if abs(rate - self.rate) > self.rate * RECONFIGURE:
+            self.rate = self._codec.max_bit_rate = rate
             self._codec.rc_buffer_size = int(rate * BUFFER_SECONDS)
-        self._last = max(self._last + 1, int((time.monotonic() - self._started) * 1000))
+        before, self._last = self._last, max(self._last + 1, int((time.monotonic() - self._started) * 1000))
         self._frame.pts = self._last
         self._frame.pict_type = PictureType.I if self._alone else PictureType.NONE
         self._alone = False
         packets = self._codec.encode(self._frame)
+        self.share = sum(packet.size for packet in packets) * 8000 / ((self._last - before) * self.rate)
+        for packet in packets:
+            if packet.has_sidedata("quality_stats"):
+                self.quantiser = struct.unpack_from("<I", bytes(packet.get_sidedata("quality_stats")))[0] / _QUANTISER
         return b"".join(bytes(packet) for packet in packets), any(packet.is_keyframe for packet in packets)
 
 

@@ -26,13 +26,17 @@ STILL_CHANGES = 2
 """With fewer changes than this in that time, a film ends."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Place:
     """Where a film is, in pixels, and when it changed of late."""
 
     number: int
     area: Area
     changed: deque[float] = field(default_factory=lambda: deque(maxlen=STILL_CHANGES))
+
+    def moved(self, now: float) -> None:
+        """Note that it shows another picture now."""
+        self.changed.append(now)
 
     def is_still(self, now: float) -> bool:
         """Whether it has ended."""
@@ -58,12 +62,13 @@ class Motion:
         self.skip = (ctypes.c_uint8 * tiles)()
         """Tiles that films show, for `Shadow.changes`."""
 
-    def drawn(self, areas: list[Area], now: float) -> list[Place]:
-        """Note that the screen was drawn on; the films that show another picture now."""
-        changed = [place for place in self.places if any(_meet(place.area, area) for area in areas)]
-        for place in changed:
-            place.changed.append(now)
-        return changed
+    def touched(self, areas: list[Area]) -> list[Place]:
+        """The films where the screen was drawn on, which may show another picture now."""
+        return [place for place in self.places if any(_meet(place.area, area) for area in areas)]
+
+    def beside(self, areas: list[Area]) -> list[Area]:
+        """The areas that do not lie within a film as a whole."""
+        return [area for area in areas if not any(around([area, place.area]) == place.area for place in self.places)]
 
     def note(self, rects: Rects, now: float) -> None:
         """Note what changed and did not only move."""

@@ -20,6 +20,8 @@ from sandbox_server.stream.zstd import BadCompression, decompress
 
 MAX_UNPACKED = 16 << 20
 """Most that exact rects of one operation may have uncompressed."""
+MAX_OVER = 256
+"""Most rects that may lie over one film."""
 MAX_ACTS = 64
 """Acts that are kept, the latest."""
 _MOVE_BYTES = 12
@@ -84,6 +86,7 @@ class ViewerPicture:
         """What somebody else did to the desktop."""
         self.counts = Counts()
         self._films: dict[int, FilmReader] = {}
+        self._over: dict[int, list[Area]] = {}
         self._known: dict[int, Callable[[_Bytes], int | None]] = {
             wire.HELLO: self._hello,
             wire.SIZE: self._size,
@@ -107,6 +110,7 @@ class ViewerPicture:
             wire.FILM_ENDS: self._film_ends,
             wire.KEEP: self._keep,
             wire.KEPT: self._put,
+            wire.OVER: self._lie_over,
         }
 
     def take(self, message: bytes) -> int | None:
@@ -124,8 +128,11 @@ class ViewerPicture:
         """What is seen now, without the pointer."""
         size = self.canvas.width, self.canvas.height
         picture = Image.frombytes("RGB", size, bytes(self.canvas.pixels), "raw", "BGRX", 0, 1)
-        for film in self._films.values():
+        exact = picture.copy() if self._over else picture
+        for number, film in self._films.items():
             film.draw(picture)
+            for x, y, width, height in self._over.get(number, ()):
+                picture.paste(exact.crop((x, y, x + width, y + height)), (x, y))
         return picture
 
     def _hello(self, body: _Bytes) -> None:
@@ -140,6 +147,7 @@ class ViewerPicture:
         if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
             raise BadMessage(f"a screen has at most {MAX_SIDE} pixels a side")
         self._films.clear()
+        self._over.clear()
         if (width, height) != (self.canvas.width, self.canvas.height):  # else it is another connection, and the picture goes on
             self.canvas = Canvas(width, height)
 
@@ -212,13 +220,26 @@ class ViewerPicture:
     def _film_ends(self, body: _Bytes) -> str:
         [number] = body.fields("<B")
         self._films.pop(number, None)
+        self._over.pop(number, None)
         return "film ends"
 
+    def _lie_over(self, body: _Bytes) -> str:
+        number, count = body.fields("<BH")
+        if count > MAX_OVER:
+            raise BadMessage(f"at most {MAX_OVER} rects lie over a film")
+        self._over[number] = [self._rect(body) for _ in range(count)]
+        return "over"
+
     def _area(self, body: _Bytes) -> tuple[Area, bytes]:
-        x, y, width, height, length = body.fields("<HHHHI")
+        area = self._rect(body)
+        [length] = body.fields("<I")
+        return area, body.take(length)
+
+    def _rect(self, body: _Bytes) -> Area:
+        x, y, width, height = body.fields("<HHHH")
         if not self.canvas.holds(x, y, width, height):
             raise BadMessage("a rect is not within the picture")
-        return (x, y, width, height), body.take(length)
+        return x, y, width, height
 
     def _cursor(self, body: _Bytes) -> None:
         width, height, hot_x, hot_y, length = body.fields("<HHHHI")

@@ -21,7 +21,13 @@ _RECT_BYTES = 4 * 256 * 256 + 1024
 """What the largest rect may take."""
 _MAX_RECTS = 8192
 _MAX_MOVES = 256
+_EXPLAINED = 4
+"""Where less than this part of an area moved up or down, it is looked for in any direction: that takes longer."""
 _MAX_HOT = 16
+_CELL = 8
+"""Side of the cells in which what lies over a film is looked for, in pixels."""
+MAX_OVER = 128
+"""Rects that lie over one film."""
 KEPT = 4096
 """Tiles that a viewer keeps, at 4 KiB each."""
 
@@ -75,7 +81,7 @@ def _native() -> ctypes.CDLL:
         ctypes.c_int,
         ctypes.c_void_p,
     )
-    found.find_moves.argtypes = (ctypes.c_void_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_int)
+    found.find_moves.argtypes = found.find_shifts.argtypes = (ctypes.c_void_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_int)
     found.pack.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
     found.unpack.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
     found.take.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32)
@@ -95,6 +101,9 @@ def _native() -> ctypes.CDLL:
         ctypes.c_int,
         *[ctypes.c_void_p] * 2,
     )
+    found.cell_size.restype = ctypes.c_size_t
+    found.find_over.argtypes = (*[ctypes.c_void_p] * 6, ctypes.c_uint32, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    found.halve.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     found.to_yuv.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return found
 
@@ -174,12 +183,20 @@ class Shadow:
         return Changes(Rects(memory, 0, exact.value), Rects(memory, exact.value, found - exact.value))
 
     def moves(self, frame: Frame, area: Area) -> bytes:
-        """What within the area only moved up or down, as `Move`s to be made in that order; they are made here, too."""
-        memory = (Move * _MAX_MOVES)()
+        """What within the area only moved, as `Move`s to be made in that order; they are made here, too."""
         both = self._with(frame)
-        found = _native().find_moves(both, *area, memory, _MAX_MOVES)
+        memory, found, pixels = self._find(_native().find_moves, both, area)
+        if pixels * _EXPLAINED < area[2] * area[3]:
+            memory, found, pixels = max((memory, found, pixels), self._find(_native().find_shifts, both, area), key=lambda one: one[2])
         _native().move(both, memory, found)
         return _head(memory, found)
+
+    @staticmethod
+    def _find(work: Any, both: Any, area: Area) -> tuple[Any, int, int]:
+        """Moves, how many, and how many pixels they have."""
+        memory = (Move * _MAX_MOVES)()
+        found = work(both, *area, memory, _MAX_MOVES)
+        return memory, found, sum(move.width * move.height for move in memory[:found])
 
     def kept(self, frame: Frame, area: Area, *, skip: Any = None) -> tuple[bytes, bytes]:
         """What within the area the viewer is to keep, as `Kept`, and then what to put from what it keeps; that is done here, too."""
@@ -228,10 +245,44 @@ def cut(frame: Frame, rect: Rect) -> bytearray:
     return out
 
 
+def halve(frame: Frame, area: Area, out: Any) -> Frame:
+    """An area at half its size, in memory that `out` has for it; what is odd of it is left out."""
+    _native().halve(frame.address, frame.width, ctypes.byref(Rect(*area)), out)
+    return Frame(ctypes.addressof(out), area[2] // 2, area[3] // 2)
+
+
 def to_yuv(frame: Frame, area: Area, planes: Sequence[int], strides: Sequence[int]) -> None:
     """Write an area of even size into the planes Y, U and V, given by address and bytes a row, with a quarter of the colour (BT.709)."""
     rows, addresses = (ctypes.c_int * 3)(*strides), (ctypes.c_void_p * 3)(*planes)
     _native().to_yuv(frame.address, frame.width, ctypes.byref(Rect(*area)), addresses, rows)
+
+
+class Stood:
+    """What of an area, in which a film plays, stands still, and so lies over the film."""
+
+    def __init__(self, area: Area) -> None:
+        self.area = area
+        pixels, cells = area[2] * area[3], -(-area[2] // _CELL) * -(-area[3] // _CELL)
+        self._last = (ctypes.c_uint32 * pixels)()
+        self._since = (ctypes.c_uint32 * pixels)()
+        self._cells = (ctypes.c_uint8 * (cells * _native().cell_size()))()
+        self._mask = (ctypes.c_uint8 * cells)()
+        self._looks = 0
+        self.over: list[Area] = []
+        """What lies over the film, as of the latest look: at most MAX_OVER areas."""
+
+    def look(self, frame: Frame, budget: int) -> bool:
+        """Look at the next picture: whether anything of the film itself has changed. At most `budget` pixels more lie over it then."""
+        found, moved, film = (Rect * MAX_OVER)(), ctypes.c_int(), Rect(*self.area)
+        both = _Pictures(frame.address, None, frame.width, frame.width, frame.height)
+        memory = self._last, self._since, self._cells, self._mask
+        count = _native().find_over(
+            ctypes.byref(both), ctypes.byref(film), *memory, self._looks + 1, budget, found, MAX_OVER, ctypes.byref(moved)
+        )
+        if count >= 0:
+            self._looks += 1
+            self.over = [(rect.x, rect.y, rect.width, rect.height) for rect in found[:count]]
+        return bool(moved.value)
 
 
 def warm(heat: Any, columns: int, rects: Rects, by: int) -> None:

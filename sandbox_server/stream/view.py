@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from sandbox_server.stream.films import FilmWriter
-from sandbox_server.stream.motion import MAX_FILMS, Motion
+from sandbox_server.stream.motion import MAX_FILMS, Motion, Place
 from sandbox_server.stream.nearest import nearest_first
-from sandbox_server.stream.pixels import TILE, Area, Frame, Rect, Rects, Shadow, around, cut
+from sandbox_server.stream.pixels import TILE, Area, Changes, Frame, Rect, Rects, Shadow, around, cut
+from sandbox_server.stream.playing import NextPicture, Playing
 
 REPAY_SECONDS = 0.3
 """How long a picture has to be still before it is sent exactly: a scroll or a fade has ended by then."""
@@ -16,8 +16,6 @@ REPAY_PIXELS = 256 * 256
 """Most that is repaid at once, so that what changes meanwhile does not wait for long."""
 MIN_LOSSY_PIXELS = 64 * 64
 """Fewer pixels than this that are like a photograph are sent exactly at once: it costs 10 kB."""
-FIRST_RATE = 8_000_000
-"""Bits a second that a film may take before it is known what the link does."""
 EXACT_SHRINKS, PICTURE_SHRINKS = 4, 20
 """By about so much, when they are compressed."""
 MAX_AREAS = 32
@@ -37,13 +35,14 @@ class Plan:
     """What to keep, and what to put from what is kept, in turns."""
     exact: tuple[bytes, ...] = ()
     pictures: tuple[tuple[Area, bytearray], ...] = ()
-    films: tuple[tuple[int, FilmWriter], ...] = ()
-    """Films by their number, with the picture that comes next."""
+    films: tuple[NextPicture, ...] = ()
+    over: tuple[tuple[int, tuple[Area, ...]], ...] = ()
+    """Films by their number, with where the picture lies over them from now on."""
     ended: tuple[int, ...] = ()
     """Films that have no more pictures."""
 
     def __bool__(self) -> bool:
-        return bool(self.size or self.moves or self.kept or self.exact or self.pictures or self.films or self.ended)
+        return any((self.size, self.moves, self.kept, self.exact, self.pictures, self.films, self.over, self.ended))
 
 
 @dataclass(slots=True)
@@ -72,7 +71,7 @@ class View:
         """How many it shows at once."""
         self._shadow = Shadow(0, 0)
         self._motion = Motion(0, 0)
-        self._writers: dict[int, FilmWriter] = {}
+        self._playing = Playing()
         self._drawn = Areas()
         self._lossy = Areas()
         self._lossy_since = 0.0
@@ -95,8 +94,7 @@ class View:
 
     def refresh(self) -> None:
         """The viewer cannot show its films: their next pictures have to do without those before."""
-        for writer in self._writers.values():
-            writer.refresh()
+        self._playing.refresh()
 
     def acked(self, frame: int) -> None:
         """The viewer has this frame, and all before it."""
@@ -110,7 +108,7 @@ class View:
             self._shadow.forget(_tiles(area, *self.size))
         if lost:
             self._shadow.forget_kept()
-        self._writers.clear()
+        self._playing.clear()
         self._motion = Motion(*self.size)
         self._unsure.clear()
         self._frame = 0
@@ -123,9 +121,9 @@ class View:
 
     @property
     def due_at(self) -> float | None:
-        """When there is something to do although nothing is drawn: to repay what is only like the screen, or to end a film."""
+        """When there is something to do although nothing is drawn: to repay what is like the screen, to end a film, or its next picture."""
         repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
-        return min((due for due in (repay, self._motion.ends_at) if due is not None), default=None)
+        return min((due for due in (repay, self._motion.ends_at, self._playing.due_at) if due is not None), default=None)
 
     def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0)) -> Plan:
         """What the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now.
@@ -146,12 +144,16 @@ class View:
     def _planned(self, frame: Frame, now: float, room: int | None, pointer: tuple[int, int]) -> Plan:
         size = self._fit(frame)
         areas = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
-        changed = self._motion.drawn(areas, now)
+        touched = self._look_at_films(frame, areas, now)
         ended = self._end_films(now, areas)
-        films = tuple(self._next(place.number, frame) for place in changed if place.number not in ended)
+        touched = {place: has_moved for place, has_moved in touched.items() if place.number not in ended}
+        films = tuple(self._playing.next(place.number, frame, now) for place, has_moved in touched.items() if has_moved)
+        self._looked += areas
+        areas = self._motion.beside(areas)
         moved = [self._shadow.moves(frame, area) for area in areas]
+        self._move_lossy([area for area, moves in zip(areas, moved, strict=True) if moves], now)
         kept = [self._shadow.kept(frame, area, skip=self._motion.skip) for area, moves in zip(areas, moved, strict=True) if not moves]
-        exact: list[bytes] = []
+        exact = [piece for place in touched for piece in self._exact_over(frame, place)]
         pictures: list[tuple[Area, bytearray]] = []
         later: list[Area] = []
         for area in areas if room is None else nearest_first(areas, pointer):
@@ -160,8 +162,8 @@ class View:
             else:
                 later.append(area)
         self._drawn.add(later)
-        films = tuple(film for film in films + self._begun(frame, now) if film[1] is self._writers.get(film[0]))
-        self._looked += areas
+        films = tuple(film for film in films + self._begun(frame, now) if self._playing.is_of(film))
+        superseded = self._playing.end_others({place.number for place in self._motion.places})
         sent = Plan(
             size=size,
             moves=b"".join(moved),
@@ -169,46 +171,59 @@ class View:
             exact=tuple(exact),
             pictures=tuple(pictures),
             films=films,
-            ended=ended + self._superseded(),
+            over=self._playing.news(),
+            ended=ended + superseded,
         )
         return sent or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else sent)
 
+    def _look_at_films(self, frame: Frame, areas: list[Area], now: float) -> dict[Place, bool]:
+        """The films where it was drawn, and whether they show another picture."""
+        drawn = self._motion.touched(areas)
+        due = [
+            place
+            for place in self._motion.places
+            if (place in drawn or self._playing.waits(place.number)) and self._playing.is_due(place.number, now)
+        ]
+        touched = {place: self._playing.has_moved(place.number, frame) for place in due}
+        for place, has_moved in touched.items():
+            if has_moved:
+                place.moved(now)
+        return touched
+
+    def _move_lossy(self, moved: list[Area], now: float) -> None:
+        """What the viewer has something like may be anywhere within the areas now, and is not still."""
+        if moved and self._lossy.areas:
+            self._lossy.add(moved)
+            self._lossy_since = now
+
+    def _exact_over(self, frame: Frame, place: Place) -> Iterator[bytes]:
+        """What the viewer does not have of what lies over a film."""
+        over = self._playing.over(place.number)
+        self._looked += over
+        for area in over:
+            yield from self._send(frame, _all(self._shadow.changes(frame, area, lossless=True)))
+
     def _change(self, frame: Frame, area: Area, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
         changes = self._shadow.changes(frame, area, skip=self._motion.skip)
-        everything = Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures))
-        self._motion.note(everything, now)
+        self._motion.note(_all(changes), now)
         if changes.pictures.pixels < MIN_LOSSY_PIXELS:
-            exact += self._send(frame, everything)
+            exact += self._send(frame, _all(changes))
         else:
             exact += self._send(frame, changes.exact)
             pictures += self._approximate(frame, changes.pictures, now)
 
-    def _begun(self, frame: Frame, now: float) -> tuple[tuple[int, FilmWriter], ...]:
-        """Films that begin. What is under them is not kept up to date."""
+    def _begun(self, frame: Frame, now: float) -> tuple[NextPicture, ...]:
         begun = self._motion.begin(now, self.films) if self.films else []
-        for place in begun:
-            self._shadow.forget(place.area)
-            self._writers[place.number] = FilmWriter(place.area, FIRST_RATE)
-        return tuple(self._next(place.number, frame) for place in begun)
-
-    def _superseded(self) -> tuple[int, ...]:
-        """Films that have become part of others."""
-        gone = self._writers.keys() - {place.number for place in self._motion.places}
-        for number in gone:
-            del self._writers[number]
-        return tuple(gone)
-
-    def _next(self, number: int, frame: Frame) -> tuple[int, FilmWriter]:
-        writer = self._writers[number]
-        writer.take(frame)
-        return number, writer
+        return tuple(self._playing.begin(place.number, place.area, frame, now) for place in begun)
 
     def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
-        """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas."""
+        """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas, and to be repaid."""
         ended = self._motion.end(now if self.films else math.inf)
-        areas += [place.area for place in ended]
         for place in ended:
-            del self._writers[place.number]
+            areas.append(place.area)
+            self._lossy.add([place.area])
+            self._lossy_since = now
+            self._playing.end(place.number)
         return tuple(place.number for place in ended)
 
     def _repay(self, frame: Frame) -> Plan:
@@ -222,7 +237,7 @@ class View:
                 self._lossy.areas.append(later)
             self._looked.append(now)
             changes = self._shadow.changes(frame, now, lossless=True, skip=self._motion.skip)
-            exact += self._send(frame, Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures)))
+            exact += self._send(frame, _all(changes))
             left -= now[2] * now[3]
         return Plan(exact=tuple(exact))
 
@@ -231,7 +246,7 @@ class View:
             return None
         self._shadow = Shadow(frame.width, frame.height)
         self._motion = Motion(frame.width, frame.height)
-        self._writers.clear()
+        self._playing.clear()
         self._lossy.clear()
         self._drawn.areas = [(0, 0, frame.width, frame.height)]
         return frame.width, frame.height
@@ -247,6 +262,10 @@ class View:
         self._lossy.add([_area(rect) for rect in rects])
         for rect in rects:
             yield _area(rect), cut(frame, rect)
+
+
+def _all(changes: Changes) -> Rects:
+    return Rects(changes.exact.memory, 0, len(changes.exact) + len(changes.pictures))
 
 
 def _weight(exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> int:

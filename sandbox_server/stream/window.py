@@ -37,6 +37,9 @@ LEAST_SHARE = 0.6
 """Of what was delivered of late: where that queues, it is not the link that is slow, and fewer bits would not help."""
 RISE, FALL = 1.01, 0.85
 """After each frame without a queue; after one with."""
+FULL_SHARE, PROBE_SHARE = 0.9, 0.02
+"""Where the link has been full, films take this share of what was delivered, and so much more with each second without a queue: a film
+that never fills the link would never show that it takes more."""
 MOST_FRAMES = 120
 """A viewer that acknowledges nothing is not sent more frames than this, however small."""
 
@@ -78,15 +81,25 @@ class FilmRate:
     def __init__(self) -> None:
         self.bits = MOST_BITS
         self._lowered = 0.0
+        self._queued = 0.0
 
     def learn(self, window: "Window", now: float) -> None:
         """Look at how the latest frame fared."""
+        self._queued = self._queued or now
         if not window.queues:
-            self.bits = min(MOST_BITS, int(self.bits * RISE))
-        elif now - self._lowered >= max(LOWER_SECONDS, window.shortest_trip):
+            self.bits = max(LEAST_BITS, min(MOST_BITS, int(self.bits * RISE), self._most(window, now)))
+            return
+        self._queued = now
+        if now - self._lowered >= max(LOWER_SECONDS, window.shortest_trip):
             delivered = (window.rate or 0) * 8
             self.bits = max(LEAST_BITS, int(delivered * LEAST_SHARE), int(min(self.bits, delivered) * FALL))
             self._lowered = now
+
+    def _most(self, window: "Window", now: float) -> int:
+        """What they may take without a queue."""
+        if window.pace is None or window.rate is None:
+            return MOST_BITS
+        return int(window.rate * 8 * (FULL_SHARE + PROBE_SHARE * (now - self._queued)))
 
 
 class Window:

@@ -44,10 +44,11 @@ class Server:
             [*argv, "--realtime=no", "--log-target=stderr", "-F", str(configuration)], env=self._environment, stderr=subprocess.DEVNULL
         )
 
-    def record(self) -> "subprocess.Popen[bytes]":
+    async def record(self) -> asyncio.subprocess.Process:
         """Record what programs find as their microphone: 16 bits, one channel."""
         argv = ["parec", "--raw", f"--rate={RATE}", "--channels=1", "--format=s16le", "--latency-msec=20"]
-        return subprocess.Popen(argv, stdout=subprocess.PIPE, env=self._environment | {"PULSE_SERVER": f"unix:{self.socket}"})
+        environment = self._environment | {"PULSE_SERVER": f"unix:{self.socket}"}
+        return await asyncio.create_subprocess_exec(*argv, stdout=subprocess.PIPE, env=environment)
 
     def play(self, samples: bytes) -> "subprocess.Popen[bytes]":
         """Play sound on the sink that programs find by themselves."""
@@ -98,19 +99,19 @@ async def _until_loud(heard: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 @pytest.mark.parametrize("server", [True], indirect=True)
 async def test_what_is_said_is_what_programs_hear_as_their_microphone(server: Server) -> None:
     wave = array.array("h", (round(20000 * math.sin(n / 10)) for n in range(RATE))).tobytes()
-    recorder = server.record()
+    recorder = await server.record()
     assert recorder.stdout
     try:
         async with asyncio.timeout(30), Sound(server.socket).listen() as heard, Sound(server.socket).speak() as say:
             saying = asyncio.create_task(_say(say, wave))
-            while loudest(await asyncio.to_thread(recorder.stdout.read, 960)) < 15000:
+            while loudest(await recorder.stdout.readexactly(960)) < 15000:
                 pass
             saying.cancel()
             await asyncio.wait([saying])
             assert loudest(await anext(heard)) == 0
     finally:
         recorder.kill()
-        recorder.communicate()
+        await recorder.communicate()
 
 
 async def _say(say: Say, samples: bytes) -> None:

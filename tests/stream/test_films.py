@@ -43,6 +43,29 @@ def test_less_is_sent_where_the_link_takes_less() -> None:
     assert sizes[300_000] < sizes[20_000_000] / 4
 
 
+def test_at_half_the_size_it_is_still_seen_where_it_belongs() -> None:
+    area, image = (64, 32, 190, 126), photograph(SIZE).resize((20, 15)).resize(SIZE, Image.Resampling.BICUBIC)
+    writer, reader, seen = FilmWriter(area, 8_000_000, scale=2), FilmReader(), Image.new("RGB", SIZE)
+    assert writer.quantiser is None
+    writer.take(framed(image))
+    reader.next(area, writer.compress(8_000_000)[0])
+    reader.draw(seen)
+    box = (64, 32, 254, 158)
+    assert difference(seen.crop(box), image.crop(box)) < 6
+    assert seen.getpixel((254, 40)) == seen.getpixel((63, 40)) == (0, 0, 0)
+    assert writer.quantiser is not None
+    assert 0 < writer.quantiser < 30
+
+
+def test_how_coarse_it_has_become_is_known() -> None:
+    writer, found = FilmWriter((0, 0, *SIZE), 20_000_000), []
+    for number in range(12):
+        writer.take(framed(photograph(SIZE, number)))
+        writer.compress(20_000_000 if number < 4 else 200_000)
+        found.append(writer.quantiser or 0.0)
+    assert min(found[8:]) > max(found[:4]) + 4
+
+
 def test_a_film_that_was_lost_begins_again_with_a_picture_that_needs_none_before_it() -> None:
     writer, keys = FilmWriter(AREA, 8_000_000), []
     for number in range(5):

@@ -11,7 +11,8 @@ def run(motion: Motion, areas: list[Area], *, rate: float, seconds: float, start
     """Let areas change at a rate, and films begin as they do; when it ended."""
     now = start
     while now < start + seconds:
-        motion.drawn(areas, now)
+        for place in motion.touched(areas):
+            place.moved(now)
         motion.note(rects_of(areas), now)
         motion.begin(now)
         now += 1 / rate
@@ -53,6 +54,15 @@ def test_the_tiles_of_a_film_are_left_out_until_it_ends() -> None:
     assert ended.area == FILM
     assert sum(motion.skip) == 0
     assert motion.ends_at is None
+
+
+def test_what_lies_within_a_film_as_a_whole_is_told_from_what_does_not() -> None:
+    motion = Motion(*SIZE)
+    run(motion, [FILM], rate=30, seconds=0.5)
+    inside, across, apart = (100, 100, 20, 20), (50, 100, 20, 20), (800, 800, 20, 20)
+    assert motion.beside([inside, across, apart]) == [across, apart]
+    assert [place.area for place in motion.touched([across])] == [FILM]
+    assert motion.touched([apart]) == []
 
 
 def test_a_film_that_grows_begins_anew_as_one() -> None:

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from sandbox_server.stream import wire
-from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.films import FilmWriter
+from sandbox_server.stream.picture import MAX_OVER, ViewerPicture
+from sandbox_server.stream.pixels import Shadow
 from sandbox_server.stream.wire import BadMessage
 from sandbox_server.stream.zstd import compress
+from tests.stream.screens import framed, page
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text("utf-8"))
 HELLO = wire.hello(1, 0, 32, 24)
@@ -37,7 +40,7 @@ def test_the_golden_frames_have_every_form_of_a_rect_and_a_move() -> None:
     picture = ViewerPicture()
     for shown in VECTORS["shown"]:
         picture.take(bytes.fromhex(shown["message"]))
-    assert {"exact", "moves", "keep", "kept"} <= set(picture.counts.operations)
+    assert {"exact", "moves", "keep", "kept", "over"} <= set(picture.counts.operations)
 
 
 def test_a_photograph_is_drawn_where_it_belongs() -> None:
@@ -48,6 +51,28 @@ def test_a_photograph_is_drawn_where_it_belongs() -> None:
     assert isinstance(red, tuple)
     assert red[0] > 200
     assert picture.image().getpixel((7, 8)) == (0, 0, 0)
+
+
+def test_what_lies_over_a_film_is_the_picture_and_after_it_has_ended_all_is() -> None:
+    size, over = (192, 128), (20, 30, 61, 47)
+    picture, below, writer = ViewerPicture(), page(size), FilmWriter((0, 0, *size), 1_000_000)
+    picture.take(wire.hello(1, 0, *size))
+    shadow, frame = Shadow(*size), framed(below)
+    changes = shadow.changes(frame, (0, 0, *size))
+    operations = b"".join(wire.exact(compress(piece), len(piece)) for piece in shadow.pack(frame, changes.exact))
+    writer.take(framed(Image.new("RGB", size, "red")))
+    film = wire.film(3, writer.area, writer.compress(1_000_000)[0], key=True)
+    picture.take(wire.part(1, operations + film + wire.over(3, [over]), last=True))
+    box = (over[0], over[1], over[0] + over[2], over[1] + over[3])
+    assert picture.image().crop(box).tobytes() == below.crop(box).tobytes()
+    outside = picture.image().getpixel((box[2], box[3]))
+    assert isinstance(outside, tuple)
+    assert outside[0] > 200
+    assert max(outside[1:]) < 40
+    picture.take(wire.part(2, wire.film_ends(3), last=True))
+    assert picture.image().tobytes() == below.tobytes()
+    picture.take(wire.part(3, film, last=True))
+    assert picture.image().crop(box).tobytes() != below.crop(box).tobytes(), "what lay over a film that has ended lies over no other"
 
 
 def test_what_is_no_pixel_is_kept_too() -> None:
@@ -83,6 +108,10 @@ def test_what_is_no_pixel_is_kept_too() -> None:
         wire.part(1, wire.jpeg((0, 0, 16, 8), b"rubbish"), last=True),
         wire.part(1, wire.jpeg((0, 0, 16, 8), jpeg((8, 8))), last=True),
         wire.part(1, wire.jpeg((20, 0, 16, 8), jpeg((16, 8))), last=True),
+        wire.part(1, wire.over(0, [(0, 0, 33, 8)]), last=True),
+        wire.part(1, wire.over(0, [(0, 0, 0, 8)]), last=True),
+        wire.part(1, wire.over(0, [(0, 0, 8, 8)] * (MAX_OVER + 1)), last=True),
+        wire.part(1, wire.over(0, [(0, 0, 8, 8)])[:-1], last=True),
         wire.part(1, wire.film(0, (0, 0, 16, 16), b"\x00\x00\x00\x01\x67rubbish", key=True), last=True),
         b"\x08\xff\xfe",
     ],

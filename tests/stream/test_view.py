@@ -1,8 +1,18 @@
 """What a viewer is sent: all that it lacks, photographs at first only nearly, and exactly once they are still."""
 
-from PIL import Image
+import random
+from collections.abc import Sequence
+from dataclasses import replace
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageChops, ImageDraw, ImageStat
+
+from sandbox_server.stream import wire
+from sandbox_server.stream.encode import Encoders
 from sandbox_server.stream.nearest import BAND_ROWS
+from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.pixels import Canvas, around
 from sandbox_server.stream.view import MAX_AREAS, REPAY_SECONDS, Areas, Plan, View
 from tests.stream.screens import framed, page, photograph, with_photograph
@@ -67,6 +77,26 @@ def test_a_photograph_is_sent_nearly_and_repaid_when_it_is_still() -> None:
         apply(view.plan(framed(image), 5.0 + REPAY_SECONDS), canvas)
     box = (64, 64, 256, 192)
     assert Image.frombytes("RGB", SIZE, shown(canvas)).crop(box).tobytes() == image.crop(box).tobytes()
+
+
+def test_a_photograph_that_moves_before_it_was_repaid_is_repaid_where_it_is_then() -> None:
+    view, canvas = View(), Canvas(*SIZE)
+    image = with_photograph(SIZE, (32, 64, 192, 96))
+    apply_nearly(view.plan(framed(image), 5.0), canvas)
+    for now, by in ((5.1, (0, 40)), (5.2, (24, 0)), (5.3, (0, 37))):
+        image = ImageChops.offset(image, *by)
+        view.drawn([WHOLE])
+        plan = view.plan(framed(image), now)
+        assert plan.moves
+        apply_nearly(plan, canvas)
+    while view.due_at is not None:
+        apply_nearly(view.plan(framed(image), view.due_at), canvas)
+    assert shown(canvas) == image.tobytes()
+
+
+def apply_nearly(plan: Plan, canvas: Canvas) -> None:
+    """As `apply`, but photographs are drawn as one colour until they are sent exactly."""
+    apply(replace(plan, pictures=tuple((area, bytearray(len(pixels))) for area, pixels in plan.pictures)), canvas)
 
 
 def test_what_moved_is_not_sent_again() -> None:
@@ -176,9 +206,12 @@ def test_what_keeps_moving_becomes_a_film_and_is_exact_when_it_stands_still() ->
         assert now < 3
     assert [writer.area for _, writer in plan.films] == [(64, 64, 256, 192)]
     view.drawn([(64, 64, 256, 192)])
-    still = view.plan(framed(image), now)
-    assert still.films
-    assert not still.exact
+    assert not view.plan(framed(image), now).films, "it is the same picture"
+    image.paste(photograph((256, 192), 99), (64, 64))
+    view.drawn([(64, 64, 256, 192)])
+    moved = view.plan(framed(image), now)
+    assert moved.films
+    assert not moved.exact
     ended: tuple[int, ...] = ()
     while view.due_at is not None:
         plan = view.plan(framed(image), now := max(now, view.due_at))
@@ -213,3 +246,92 @@ def test_who_shows_no_films_is_sent_none() -> None:
     for number in range(40):
         view.drawn([(64, 64, 256, 192)])
         assert not view.plan(framed(photograph((640, 480), number)), number / 30).films
+
+
+class Playing:
+    """A film of photographs on a page, and a viewer that is shown it by messages; a picture every 30th of a second."""
+
+    size = (400, 300)
+    area = (64, 64, 256, 192)
+
+    def __init__(self) -> None:
+        self.view, self.picture, self.now, self.number = View(films=True), ViewerPicture(), 1.0, 0
+        self.picture.take(wire.hello(1, 0, *self.size))
+
+    async def show(self, *over: tuple[Image.Image, tuple[int, int]]) -> Image.Image:
+        """Show the next picture with something over it; what is on the screen then."""
+        self.number += 1
+        image = page(self.size)
+        image.paste(photograph(self.area[2:], self.number), self.area[:2])
+        return await self.take(image, over)
+
+    async def take(self, image: Image.Image, over: Sequence[tuple[Image.Image, tuple[int, int]]] = ()) -> Image.Image:
+        for one in over:
+            image.paste(*one)
+        self.view.drawn([self.area])
+        await self.send(image)
+        self.now += 1 / 30
+        return image
+
+    async def send(self, image: Image.Image) -> None:
+        plan = self.view.plan(framed(image), self.now)
+        async with Encoders() as encoders:
+            async for message in encoders.messages(plan, 4_000_000):
+                self.picture.take(message)
+        self.view.sent(plan.frame or self.view._frame)
+
+    async def begin(self) -> None:
+        while "film" not in self.picture.counts.operations:
+            await self.show()
+
+    async def rest(self, image: Image.Image) -> None:
+        """Let time pass while nothing is drawn, until nothing is due."""
+        while self.view.due_at is not None:
+            self.now = max(self.now, self.view.due_at)
+            await self.send(image)
+
+
+def same(one: Image.Image, other: Image.Image, at: tuple[int, int], size: tuple[int, int]) -> bool:
+    box = (*at, at[0] + size[0], at[1] + size[1])
+    return one.crop(box).tobytes() == other.crop(box).tobytes()
+
+
+@pytest.mark.anyio
+async def test_a_menu_over_a_film_is_exact_while_the_film_plays_and_gone_when_it_closes() -> None:
+    playing, menu, at = Playing(), page((203, 131), seed=3), (101, 83)
+    await playing.begin()
+    for _ in range(10):
+        screen = await playing.show((menu, at))
+    assert same(playing.picture.image(), screen, at, menu.size)
+    ImageDraw.Draw(menu).rectangle((0, 48, 202, 63), fill="navy")
+    for _ in range(3):
+        screen = await playing.show((menu, at))
+        assert same(playing.picture.image(), screen, at, menu.size), "a line of it changes"
+    screen = await playing.show()
+    seen, box = playing.picture.image(), (*at, at[0] + menu.width, at[1] + menu.height)
+    assert ImageStat.Stat(ImageChops.difference(seen.crop(box), screen.crop(box))).mean[1] < 25
+    assert ImageStat.Stat(ImageChops.difference(seen.crop(box), menu)).mean[1] > 50
+    await playing.rest(screen)
+    assert playing.picture.image().tobytes() == screen.tobytes()
+
+
+@pytest.mark.anyio
+@settings(deadline=None, database=None, max_examples=4)
+@given(st.integers(0, 2**32))
+async def test_whatever_opens_over_a_film_and_closes_the_still_screen_is_seen_bit_for_bit(seed: int) -> None:
+    chance, playing = random.Random(seed), Playing()
+    await playing.begin()
+    over: list[tuple[Image.Image, tuple[int, int]]] = []
+    for _ in range(18):
+        if chance.random() < 0.2:
+            size = (chance.randint(2, 200), chance.randint(2, 160))
+            image = page(size) if chance.random() < 0.5 else photograph(size)
+            over.append((image, (chance.randint(0, 300), chance.randint(0, 250))))
+        elif over and chance.random() < 0.1:
+            over.pop()
+        screen = await playing.show(*over)
+    await playing.rest(screen)
+    playing.view.drawn([(0, 0, *playing.size)])  # what was drawn beside the film
+    await playing.send(screen)
+    await playing.rest(screen)
+    assert playing.picture.image().tobytes() == screen.tobytes()

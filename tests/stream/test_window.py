@@ -160,6 +160,20 @@ def test_frames_that_wait_longer_and_longer_are_a_queue() -> None:
     assert film.bits < MOST_BITS / 2
 
 
+def test_films_take_no_more_than_a_full_link_does_and_find_out_when_it_takes_more() -> None:
+    link, film = Link(125_000, 0.02), FilmRate()
+    link.run(5, 12_000)
+    film.learn(link.window, link.now)
+    assert film.bits < 1_250_000
+    known = link.window.rate or 0.0
+    for seconds in range(1, 30):  # nothing queues
+        link.window.sent(10_000 + seconds, 2_000, link.now + seconds)
+        link.window.acked(10_000 + seconds, link.now + seconds + 0.02)
+        for _ in range(30):
+            film.learn(link.window, link.now + seconds)
+    assert 1.1 * known * 8 < film.bits < 2 * known * 8
+
+
 def test_what_a_large_frame_takes_to_arrive_is_no_queue() -> None:
     window = Window()
     for number in range(1, 20):

@@ -29,6 +29,7 @@ def frame(number: int, shadow: Shadow, image: Image.Image) -> bytes:
     operations += (wire.keep(keep) if keep else b"") + (wire.kept(put) if put else b"")
     for piece in shadow.pack(shown, rects):
         operations += wire.exact(compress(piece), len(piece))
+    operations += wire.over(number % 2, [(8, 8, 40, 24), (50, 10, 9, 33)][: number % 3])
     shadow.take(shown, rects)
     return wire.part(number, operations, last=True)
 

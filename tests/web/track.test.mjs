@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { answerTo, videoOf } from "../../sandbox_server/web/view/peer.js";
-import { PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/view/track.js";
+import { MOST_UNSEEN, PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/view/track.js";
+import { cutOut } from "../../sandbox_server/web/view/video.js";
 import { parse } from "../../sandbox_server/web/view/wire.js";
 
 const AREA = { x: 64, y: 32, width: 320, height: 256 };
@@ -19,7 +20,7 @@ const ANSWER = "name password FI:NG desktop.example 8443";
 function tracked() {
   /** @type {any[]} */
   const told = [];
-  return { told, track: new Track((message) => told.push(message)) };
+  return { told, track: new Track((message) => told.push(message), () => told.push("failed")) };
 }
 
 test("an operation of a film that is tracked says where, and when", () => {
@@ -33,6 +34,21 @@ test("timestamps turn", () => {
   assert.ok(isReached(5, 5));
   assert.ok(isReached(3, 0xfffffff0));
   assert.ok(!isReached(0xfffffff0, 3));
+});
+
+test("what lies over the film is told, and cut out of it", () => {
+  const { told, track } = tracked();
+  track.over(0, [AREA]);
+  track.place({ number: 0, area: AREA, timestamp: 1 });
+  track.over(1, []);
+  track.over(0, [AREA]);
+  assert.deepEqual(told.slice(1), [{ kind: "track", do: "over", areas: [AREA] }]);
+  track.stop();
+  const cut = cutOut({ x: 10, y: 20, width: 100, height: 200 }, [{ x: 60, y: 120, width: 25, height: 50 }]);
+  assert.equal(
+    cut,
+    "polygon(evenodd, 0% 0%, 100% 0%, 100% 100%, 0% 100%, 0% 0%, 0% 0%, 50% 50%, 75% 50%, 75% 75%, 50% 75%, 50% 50%, 0% 0%)",
+  );
 });
 
 test("a place is told once, and each picture when it is seen", async () => {
@@ -57,6 +73,21 @@ test("a picture that never comes holds nothing up for ever", async (t) => {
   const seen = track.place({ number: 0, area: AREA, timestamp: 1 });
   t.mock.timers.tick(PATIENCE_MS);
   assert.equal(await seen, undefined);
+});
+
+test("a browser that shows nothing of a track is asked to take none", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { told, track } = tracked();
+  const waits = (/** @type {number} */ count) => {
+    for (let number = 0; number < count; number++) track.place({ number: 0, area: AREA, timestamp: number });
+    t.mock.timers.tick(PATIENCE_MS);
+  };
+  waits(MOST_UNSEEN - 1);
+  track.pictured({ timestamp: undefined, age: undefined });
+  waits(MOST_UNSEEN - 1);
+  assert.equal(told.length, 1);
+  waits(1);
+  assert.deepEqual(told.slice(1), ["failed"]);
 });
 
 test("a film's end hides what shows it, unless another has begun", () => {

@@ -33,6 +33,7 @@ function draw(picture, operation) {
   else if (operation.kind === "moves") picture.move(operation.moves);
   else if (operation.kind === "keep") picture.keep(operation.tiles);
   else if (operation.kind === "kept") picture.put(operation.tiles);
+  else if (operation.kind === "over") picture.check(operation.areas);
 }
 
 test("the golden messages show the golden frames", () => {
@@ -43,6 +44,23 @@ test("the golden messages show the golden frames", () => {
     else if (read.kind === "part") read.operations.forEach((operation) => draw(picture, operation));
     assert.equal(digest(picture), sha256);
   }
+});
+
+test("what lies over a film are rects within the picture, and not too many", () => {
+  const over = vectors.shown.slice(1).flatMap(({ message }) => parse(bytes(message).buffer).operations.filter(({ kind }) => kind === "over"));
+  assert.deepEqual(
+    over.slice(0, 3).map(({ number, areas }) => [number, areas.length]),
+    [
+      [1, 1],
+      [0, 2],
+      [1, 0],
+    ],
+  );
+  assert.deepEqual(over[1].areas[1], { x: 50, y: 10, width: 9, height: 33 });
+  const picture = new Picture(...vectors.size);
+  assert.throws(() => picture.check([{ x: 90, y: 0, width: 9, height: 9 }]), RangeError);
+  const many = Uint8Array.from([3, 1, 1, 0, 0, 0, 8, 0, 1, 1, ...new Array(257 * 8).fill(1)]);
+  assert.throws(() => parse(many.buffer), /so many/);
 });
 
 test("what somebody else did is read from its golden bytes", () => {

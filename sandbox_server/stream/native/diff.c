@@ -14,10 +14,6 @@
 /* A rect ends here, so that nothing waits for long behind one. */
 #define MAX_PIXELS (256 * 256)
 
-typedef struct {
-  int left, top, right, bottom;
-} Box;
-
 static uint32_t differs(const uint32_t *screen, const uint32_t *shadow, int count, uint32_t mask) {
   uint32_t found = 0;
   for (int i = 0; i < count; i++) found |= (screen[i] & COLOUR) ^ (shadow[i] & mask);
@@ -76,7 +72,8 @@ static int colours(const Pictures *p, Box area) {
   return count;
 }
 
-static int is_picture(const Pictures *p, Box area) {
+/* Whether an area is like a photograph rather than like text or a drawing. */
+int is_picture(const Pictures *p, Box area) {
   int pixels = (area.right - area.left) * (area.bottom - area.top), repeats = 0;
   if (pixels < MIN_PICTURE) return 0;
   for (int y = area.top; y < area.bottom; y++) {

@@ -144,6 +144,19 @@ void cut(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
     memcpy(out + (size_t)y * rect->width, screen + (size_t)(rect->y + y) * stride + rect->x, (size_t)rect->width * 4);
 }
 
+/* A rect at half its size: each pixel is the mean of four. What is odd at its right and lower edge is left out. */
+void halve(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
+  int width = rect->width / 2, odd = 0x00FF00FF;
+  for (int y = 0; y < rect->height / 2; y++)
+    for (int x = 0; x < width; x++) {
+      const uint32_t *at = screen + (size_t)(rect->y + 2 * y) * stride + rect->x + 2 * x;
+      uint32_t a = at[0], b = at[1], c = at[stride], d = at[stride + 1];
+      uint32_t rb = (a & odd) + (b & odd) + (c & odd) + (d & odd) + 0x00020002;
+      uint32_t g = (a >> 8 & 255) + (b >> 8 & 255) + (c >> 8 & 255) + (d >> 8 & 255) + 2;
+      out[(size_t)y * width + x] = (rb >> 2 & odd) | (g >> 2) << 8;
+    }
+}
+
 static int luma(int r, int g, int b) { return (47 * r + 157 * g + 16 * b + 128) >> 8; }
 
 /* A rect of even size as planes Y, U, V with a quarter of the colour: BT.709 in the range of films, in 8 bits of fraction. */

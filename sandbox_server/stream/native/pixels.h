@@ -33,4 +33,10 @@ typedef struct {
   int stride, width, height;
 } Pictures;
 
+typedef struct {
+  int left, top, right, bottom;
+} Box;
+
+int is_picture(const Pictures *p, Box area);
+
 #endif

@@ -13,6 +13,7 @@ from sandbox_server.stream.wire.operations import KEEP as KEEP
 from sandbox_server.stream.wire.operations import KEPT as KEPT
 from sandbox_server.stream.wire.operations import KEY_FRAME as KEY_FRAME
 from sandbox_server.stream.wire.operations import MOVES as MOVES
+from sandbox_server.stream.wire.operations import OVER as OVER
 from sandbox_server.stream.wire.operations import TRACKED as TRACKED
 from sandbox_server.stream.wire.operations import exact as exact
 from sandbox_server.stream.wire.operations import film as film
@@ -21,6 +22,7 @@ from sandbox_server.stream.wire.operations import jpeg as jpeg
 from sandbox_server.stream.wire.operations import keep as keep
 from sandbox_server.stream.wire.operations import kept as kept
 from sandbox_server.stream.wire.operations import moves as moves
+from sandbox_server.stream.wire.operations import over as over
 from sandbox_server.stream.wire.operations import tracked as tracked
 from sandbox_server.stream.wire.server import ACTED as ACTED
 from sandbox_server.stream.wire.server import CLIP as CLIP

@@ -1,8 +1,9 @@
 """What frames are made of: each of these is one operation of a part."""
 
 import struct
+from collections.abc import Sequence
 
-EXACT, MOVES, JPEG, FILM, FILM_ENDS, KEEP, KEPT = range(1, 8)
+EXACT, MOVES, JPEG, FILM, FILM_ENDS, KEEP, KEPT, OVER = range(1, 9)
 KEY_FRAME = 1
 """Flag of a film's picture that needs none before it."""
 TRACKED = 2
@@ -47,3 +48,8 @@ def keep(body: bytes) -> bytes:
 def kept(body: bytes) -> bytes:
     """Operation: tiles that are kept, and are seen now; `body` holds `pixels.Kept`s."""
     return struct.pack("<BH", KEPT, len(body) // 6) + body
+
+
+def over(number: int, areas: Sequence[tuple[int, int, int, int]]) -> bytes:
+    """Operation: where the picture lies over a film from now on, and nowhere else."""
+    return struct.pack("<BBH", OVER, number, len(areas)) + b"".join(struct.pack("<HHHH", *area) for area in areas)

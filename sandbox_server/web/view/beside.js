@@ -56,6 +56,12 @@ export class Beside {
     else if (what === ENDED) this.#lost();
   }
 
+  /** Go on with a channel that has no track. */
+  refuseTrack() {
+    this.takesTrack = false;
+    if (this.usable) this.#gaveUp();
+  }
+
   /** @param {any} message of the page's */
   heard(message) {
     if (message.kind === "lane") this.#begin(message.lane, message.channel);

@@ -119,6 +119,11 @@ export class Picture {
     return taken;
   }
 
+  /** @param {Area[]} areas that have to lie within the picture; throws RangeError */
+  check(areas) {
+    for (const area of areas) this.#check(area);
+  }
+
   /** @param {Area} area */
   #check({ x, y, width, height }) {
     if (!width || !height || x + width > this.width || y + height > this.height) throw new RangeError("this is not within the picture");

@@ -24,6 +24,8 @@ export class Show {
   #coming = new Map();
   /** @type {Map<number, Film>} those that are seen */
   #films = new Map();
+  /** @type {Map<number, Area[]>} where the picture lies over a film */
+  #over = new Map();
   /** Of the pictures of films, and of frames while there is no film. */
   #film = new Rhythm();
   #steps = new Rhythm();
@@ -159,6 +161,12 @@ export class Show {
       case "film ends":
         this.#endFilm(operation.number);
         this.#then(this.track.end(operation.number));
+        this.#over.delete(operation.number);
+        break;
+      case "over":
+        this.#picture.check(operation.areas);
+        this.#over.set(operation.number, operation.areas);
+        this.track.over(operation.number, operation.areas);
     }
   }
 
@@ -186,6 +194,7 @@ export class Show {
 
   #endFilms() {
     for (const number of [...this.#films.keys()]) this.#endFilm(number);
+    this.#over.clear();
   }
 
   /**
@@ -198,10 +207,16 @@ export class Show {
 
   #draw() {
     const changed = this.#picture.take();
-    for (const { x, y, width, height } of changed.length > MAX_CHANGED ? [around(changed)] : changed) {
-      this.context.putImageData(this.#image, 0, 0, x, y, width, height);
+    this.#drawPicture(changed.length > MAX_CHANGED ? [around(changed)] : changed);
+    for (const [number, film] of this.#films) {
+      film.draw(this.context);
+      this.#drawPicture(this.#over.get(number) ?? []);
     }
-    for (const film of this.#films.values()) film.draw(this.context);
+  }
+
+  /** @param {Area[]} areas */
+  #drawPicture(areas) {
+    for (const { x, y, width, height } of areas) this.context.putImageData(this.#image, 0, 0, x, y, width, height);
   }
 }
 

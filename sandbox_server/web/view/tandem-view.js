@@ -197,6 +197,7 @@ export class TandemView extends HTMLElement {
       case "peer":
         return this.#beside(message);
       case "track":
+        if (message.do === "over") return this.video.over(message.areas);
         return message.do === "place" ? this.video.place(message) : this.video.end();
       case "map":
         return this.#map?.show(message.rects);

@@ -4,6 +4,8 @@
 
 /** A picture that is not seen by then was left out, or nobody tells when it is. */
 export const PATIENCE_MS = 300;
+/** So many in a row: the browser does not show what it said that it would. */
+export const MOST_UNSEEN = 30;
 
 /** @param {number} one @param {number} other timestamps of RTP, which turn @returns {boolean} whether one is not before the other */
 export const isReached = (one, other) => ((one - other) | 0) >= 0;
@@ -18,10 +20,15 @@ export class Track {
   #area;
   /** How many films it carried. */
   #count = 0;
+  #unseen = 0;
 
-  /** @param {(message: object) => void} tell the page, which has the element that shows it */
-  constructor(tell) {
+  /**
+   * @param {(message: object) => void} tell the page, which has the element that shows it
+   * @param {() => void} failed called where nothing is seen of what came
+   */
+  constructor(tell, failed) {
     this.tell = tell;
+    this.failed = failed;
   }
 
   /**
@@ -39,8 +46,17 @@ export class Track {
     if (this.#seen !== undefined && isReached(this.#seen, timestamp)) return Promise.resolve(undefined);
     return new Promise((done) => {
       this.#expected.push({ timestamp, done });
-      setTimeout(() => this.#done(timestamp), PATIENCE_MS);
+      setTimeout(() => this.#miss(timestamp), PATIENCE_MS);
     });
+  }
+
+  /**
+   * There the picture lies over the film.
+   * @param {number} number
+   * @param {Area[]} areas
+   */
+  over(number, areas) {
+    if (number === this.#number) this.tell({ kind: "track", do: "over", areas });
   }
 
   /** @param {number} number of a film, which is no more; what may be another one's is not @returns {() => void} to be done when the picture below is drawn */
@@ -59,8 +75,16 @@ export class Track {
 
   /** @param {{timestamp: number | undefined, age: number | undefined}} picture that is seen; without a timestamp: the latest */
   pictured({ timestamp, age }) {
+    this.#unseen = 0;
     this.#seen = timestamp;
     this.#done(timestamp, age);
+  }
+
+  /** @param {number} timestamp of a picture that is waited for no longer */
+  #miss(timestamp) {
+    if (!this.#expected.length || !isReached(timestamp, this.#expected[0].timestamp)) return;
+    this.#done(timestamp);
+    if (++this.#unseen === MOST_UNSEEN) this.failed();
   }
 
   /** @param {number | undefined} timestamp @param {number} [age] */

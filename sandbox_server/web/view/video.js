@@ -14,6 +14,8 @@ export class Video {
   #seen;
   #area = { x: 0, y: 0, width: 0, height: 0 };
   #size = { width: 1, height: 1 };
+  /** @type {Area[]} */
+  #over = [];
   /** How many pictures were seen. */
   count = 0;
 
@@ -39,10 +41,17 @@ export class Video {
     if (this.#seen !== undefined && isReached(this.#seen, place.timestamp)) this.#move();
   }
 
+  /** @param {Area[]} areas of the screen in which the picture below is seen */
+  over(areas) {
+    this.#over = areas;
+    this.#lay();
+  }
+
   /** The picture below is drawn; it is seen with the next refresh. */
   end() {
     const area = this.#area;
     this.#next = undefined;
+    this.#over = [];
     requestAnimationFrame(() => requestAnimationFrame(() => area === this.#area && this.#hide()));
   }
 
@@ -81,6 +90,21 @@ export class Video {
       top: share(y, this.#size.height),
       width: share(width, this.#size.width),
       height: share(height, this.#size.height),
+      clipPath: this.#over.length ? cutOut(this.#area, this.#over) : "",
     });
   }
+}
+
+/**
+ * @param {Area} area
+ * @param {Area[]} over
+ * @returns {string} the area without the others, as a path of CSS: along each from the area's corner and back
+ */
+export function cutOut(area, over) {
+  const point = (/** @type {number} */ x, /** @type {number} */ y) => `${((x - area.x) / area.width) * 100}% ${((y - area.y) / area.height) * 100}%`;
+  const around = (/** @type {Area} */ { x, y, width, height }) => {
+    const [right, bottom] = [x + width, y + height];
+    return [point(x, y), point(right, y), point(right, bottom), point(x, bottom), point(x, y), point(area.x, area.y)];
+  };
+  return `polygon(evenodd, ${[area, ...over].flatMap(around).join(", ")})`;
 }

@@ -9,6 +9,7 @@ export const HIDDEN = 4;
 export const MAY_SPEAK = 8;
 const LAST = 1;
 const KEY_FRAME = 1;
+const MOST_OVER = 256;
 const TRACKED = 2;
 /** What an act is that no button did. */
 export const DRAGGED = 16;
@@ -23,7 +24,8 @@ export const TYPED = 18;
  *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
  *   | {kind: "tracked", number: number, area: Area, timestamp: number}
  *   | {kind: "film ends", number: number}
- *   | {kind: "keep" | "kept", tiles: DataView}} Operation
+ *   | {kind: "keep" | "kept", tiles: DataView}
+ *   | {kind: "over", number: number, areas: Area[]}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
  *   | {kind: "size", width: number, height: number}
  *   | {kind: "part", frame: number, last: boolean, operations: Operation[]}
@@ -119,6 +121,7 @@ const OPERATIONS = [
   (r) => ({ kind: "film ends", number: r.u8() }),
   (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
   (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
+  (r) => ({ kind: "over", number: r.u8(), areas: areas(r) }),
 ];
 
 /**
@@ -142,6 +145,13 @@ function film(reader) {
   if (!(flags & TRACKED)) return { kind: "film", number, key: (flags & KEY_FRAME) !== 0, area, body: reader.bytes(length) };
   if (length !== 4) throw new BadMessage("a timestamp has four bytes");
   return { kind: "tracked", number, area, timestamp: reader.u32() };
+}
+
+/** @param {Reader} reader */
+function areas(reader) {
+  const count = reader.u16();
+  if (count > MOST_OVER) throw new BadMessage("so many rects do not lie over a film");
+  return Array.from({ length: count }, () => reader.area());
 }
 
 /** @param {Reader} reader */

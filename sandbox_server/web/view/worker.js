@@ -54,7 +54,7 @@ class Engine {
       came: (data) => this.#socket && this.#came(this.#socket, BESIDE, data),
       ended: () => this.#ended(),
     });
-    this.track = new Track(tell);
+    this.track = new Track(tell, () => this.beside.refuseTrack());
     this.show = new Show(canvas, this.track);
     this.address = address;
     this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0, datagrams: false };
