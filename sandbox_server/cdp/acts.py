@@ -4,6 +4,7 @@ While nobody follows, nothing is looked at. A page that is not in sight has no p
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
@@ -63,7 +64,8 @@ class PageActs:
             return None
         match window:
             case [int() | float() as left, int() | float() as top, int() | float() as scale]:
-                return act | {"x": round(left + act["x"] * scale), "y": round(top + act["y"] * scale)}
+                at = left + act["x"] * scale, top + act["y"] * scale
+                return act | {"x": round(at[0]), "y": round(at[1])} if all(map(math.isfinite, at)) else None
         return None
 
 
@@ -78,7 +80,7 @@ async def _window(link: Link, session: str) -> object:
 
 
 def act_of(command: Command) -> Object | None:
-    """What a command does, with its place on the page; None for what nobody would see."""
+    """What a command does, with its place on the page; None for what nobody would see. What the browser will refuse is taken for little."""
     params: Any = command.parsed.get("params")
     if not isinstance(params, dict):
         return None
@@ -91,15 +93,21 @@ def act_of(command: Command) -> Object | None:
             "x": int() | float() as x,
             "y": int() | float() as y,
         }:
-            return {"kind": button, "times": params.get("clickCount", 1), "x": x, "y": y}
+            return {"kind": button, "times": int(_number(params, "clickCount")), "x": x, "y": y}
         case {"type": "mouseWheel", "x": int() | float() as x, "y": int() | float() as y}:
-            return {"kind": _direction(params.get("deltaX", 0), params.get("deltaY", 0)), "x": x, "y": y}
+            return {"kind": _direction(_number(params, "deltaX"), _number(params, "deltaY")), "x": x, "y": y}
         case {"type": "keyDown" | "rawKeyDown", "key": str(key)}:
-            hot = bool(params.get("modifiers", 0) & _WITH_ALT_CONTROL_OR_META)
-            if hot or len(key) > 1:
-                return {"kind": "key", "key": key, "modifiers": params.get("modifiers", 0), "x": 0, "y": 0}
+            modifiers = int(_number(params, "modifiers"))
+            if modifiers & _WITH_ALT_CONTROL_OR_META or len(key) > 1:
+                return {"kind": "key", "key": key, "modifiers": modifiers, "x": 0, "y": 0}
             return {"kind": "typed", "x": 0, "y": 0}
     return None
+
+
+def _number(params: Object, name: str) -> float:
+    """A number that a client gave; 0 where it gave none."""
+    value = params.get(name)
+    return value if isinstance(value, int | float) and math.isfinite(value) else 0
 
 
 def _direction(dx: float, dy: float) -> str:

@@ -172,7 +172,7 @@ class Acts:
             return
         kind = told["kind"]
         if kind in _BUTTONS:
-            self._add(Act(_BUTTONS[kind], at, min(told["times"], 3)))
+            self._add(Act(_BUTTONS[kind], at, max(1, min(told["times"], 3))))
         elif kind in _TURNS:
             self._turn(_TURNS[kind], at, when)
         elif keys := kind == "key" and hotkey(_modifiers_of(told["modifiers"]), of_key(told["key"]) or 0):

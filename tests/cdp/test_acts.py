@@ -1,6 +1,7 @@
 """What clients do on pages is told with its place on the screen, and what they type is not."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -30,6 +31,13 @@ def command(method: str, params: object) -> Command:
         ("Input.dispatchMouseEvent", {"type": "mouseMoved", "button": "left", "x": 3, "y": 4}, None),
         ("Input.dispatchMouseEvent", {"type": "mousePressed", "button": "left", "x": "1", "y": 2}, None),
         ("Input.dispatchMouseEvent", [], None),
+        ("Input.dispatchMouseEvent", PRESSED | {"clickCount": "2"}, {"kind": "left", "times": 0, "x": 1, "y": 2}),
+        (
+            "Input.dispatchMouseEvent",
+            {"type": "mouseWheel", "x": 3, "y": 4, "deltaX": [], "deltaY": math.inf},
+            {"kind": "up", "x": 3, "y": 4},
+        ),
+        ("Input.dispatchKeyEvent", {"type": "keyDown", "key": "h", "modifiers": None}, {"kind": "typed", "x": 0, "y": 0}),
         ("Input.insertText", {"text": "hunter2"}, {"kind": "typed", "x": 0, "y": 0}),
         ("Input.dispatchKeyEvent", {"type": "keyDown", "key": "h"}, {"kind": "typed", "x": 0, "y": 0}),
         ("Input.dispatchKeyEvent", {"type": "keyUp", "key": "h"}, None),

@@ -101,6 +101,8 @@ def test_no_character_alone_is_ever_told(character: str) -> None:
         ({"kind": "key", "key": "Control", "modifiers": 2, "x": 0, "y": 0}, None),
         ({"kind": "typed", "x": 0, "y": 0}, Act(TYPED, (0, 0))),
         ({"kind": "left", "times": 1, "x": -5, "y": 70000}, None),
+        ({"kind": "left", "times": -7, "x": 5, "y": 6}, Act(LEFT, (5, 6), 1)),
+        ({"kind": "left", "times": 1 << 40, "x": 5, "y": 6}, Act(LEFT, (5, 6), 3)),
     ],
 )
 def test_what_is_done_on_a_page_is_told_as_what_is_done_on_the_screen(told: dict[str, object], act: Act | None) -> None:
