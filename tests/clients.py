@@ -20,8 +20,11 @@ type Headers = Mapping[str, str]
 
 
 def run(argv: list[str], **environment: str) -> str:
-    """Run a client and return what it wrote; fail with its complaint."""
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **environment}, check=False)
+    """Run a client and return what it wrote; fail with its complaint, also where it does not end."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **environment}, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise AssertionError(f"it did not end: {(late.stderr or b'').decode(errors='replace')}") from None
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -58,6 +58,7 @@ def text_of(sandbox: Sandbox, url: str) -> str:
 
         until(shows, PATIENCE)
         client.result("Target.closeTarget", targetId=target)
+        until(lambda: all(page["targetId"] != target for page in client.pages()), PATIENCE)
     return shown[0]
 
 
@@ -161,7 +162,9 @@ def test_chrome_devtools_mcp_drives_it(browsing: Sandbox) -> None:
     drive_with_chrome_devtools_mcp(f"ws://{browsing.name}:8080/devtools/browser/any", browsing.headers)
 
 
-def test_browser_use_drives_it(browsing: Sandbox) -> None:
+def test_browser_use_drives_it(start_sandbox: Start) -> None:
+    """In a container of its own: it waits for ever for a page that closes while it looks at all pages there are."""
+    browsing = start_sandbox()
     bash(browsing, "mkdir -p /tmp/site && echo '<title>Hello</title><button>Press me</button>' > /tmp/site/index.html")
     bash(browsing, "cd /tmp/site && exec setsid python3 -m http.server 8765 --bind 127.0.0.1 > /dev/null 2>&1 < /dev/null & disown")
     until(lambda: bash(browsing, "curl -fs http://127.0.0.1:8765/")["exit_code"] == 0, PATIENCE)

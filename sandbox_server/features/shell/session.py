@@ -248,6 +248,7 @@ class Session:
                 await self.started.run(request, discard_line=self.state.typed)
             await self._begun(command, strict=request.strict)
             if command.unread:
+                command.unread = False
                 await self.started.run_again(request)
                 await self._begun(command, strict=request.strict)
         finally:
@@ -267,7 +268,6 @@ class Session:
             command.begin()
 
     async def _begun(self, command: Command, *, strict: bool) -> None:
-        command.unread = False
         await self.state.until(lambda: command.begun or command.ended or command.unread or (command.nowhere and strict), BEGIN_SECONDS)
 
     async def _until_prompt(self) -> None:

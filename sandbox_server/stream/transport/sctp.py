@@ -27,6 +27,7 @@ from aiortc.rtcsctptransport import (
     tsn_minus_one,
 )
 from aiortc.utils import uint32_gt, uint32_gte
+from OpenSSL.SSL import Error as TlsError
 
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream.transport.repeats import Repeats
@@ -214,7 +215,7 @@ class Association(RTCSctpTransport):
         await self._put(chunk)
 
     async def _put(self, chunk: Chunk) -> None:
-        with suppress(ConnectionError):  # which the other layers have learned of
+        with suppress(ConnectionError, TlsError):  # which the other layers have learned of
             await super()._send_chunk(chunk)
 
     def _set_state(self, state: RTCSctpTransport.State) -> None:

@@ -1,8 +1,13 @@
 """What a session says of commands that make it hard to say: the status is true, the exit code was observed, the output is theirs."""
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from sandbox_server.core import InvalidArgument, TooLarge
+from sandbox_server.drivers.shells import shells
+from sandbox_server.features.shell.state import ShellState
 from sandbox_server.features.shell.wire import ShellId, ShellViewRequest
 from tests.features.shell.asking import shows, status_of, type_into
 from tests.features.shell.conftest import Runner, Server
@@ -324,6 +329,29 @@ async def test_a_file_with_every_kind_of_mark_is_output(run: Runner, server: Ser
 async def test_a_deleted_command_file_is_made_again(run: Runner, server: Server) -> None:
     await run("echo first")
     await run(f"rm -f {server.shells_directory}/*.command")
+    result = await run("echo again")
+
+    assert (result.output, result.exit_code) == ("again\n", 0)
+
+
+async def test_so_it_is_where_the_shell_misses_it_before_the_server_knows_that_it_was_typed(
+    run: Runner, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missed = asyncio.Event()
+    typed, marked = shells.Shell.run, ShellState.marked
+
+    async def slowly(self: shells.Shell, command: Any, *, discard_line: bool) -> None:
+        await typed(self, command, discard_line=discard_line)
+        await missed.wait()
+
+    def noted(self: ShellState, mark: Any) -> None:
+        marked(self, mark)
+        if mark.kind == "unread":
+            missed.set()
+
+    await run(f"rm -f {server.shells_directory}/*.command")
+    monkeypatch.setattr(shells.Shell, "run", slowly)
+    monkeypatch.setattr(ShellState, "marked", noted)
     result = await run("echo again")
 
     assert (result.output, result.exit_code) == ("again\n", 0)

@@ -11,6 +11,7 @@ from aiortc.rtcsctptransport import DataChunk, RTCSctpTransport, serialize_packe
 from google_crc32c import value as crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from OpenSSL.SSL import Error as TlsError
 
 from sandbox_server.stream.transport.sctp import MAX_PIECES, Association, is_sound
 
@@ -27,6 +28,7 @@ class Wire(RTCDtlsTransport):
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
+        self.ended: Exception | None = None
         self._news = asyncio.Event()
         self._role = "server"
 
@@ -47,6 +49,8 @@ class Wire(RTCDtlsTransport):
         return
 
     async def _send_data(self, data: bytes) -> None:
+        if self.ended:
+            raise self.ended
         self.sent.append(data)
         self._news.set()
 
@@ -262,4 +266,15 @@ async def test_a_small_message_is_repeated_while_packets_are_lost(heard: Heard) 
         await wire.until(lambda: len(numbers(association)) >= before + 5)
     await association.send(0, bytes(20_000))
     assert numbers(association)[before : before + 5] == [3, 4, 5, 4, 5]
+    await association.stop()
+
+
+async def test_what_is_sent_when_dtls_has_ended_is_lost_in_silence(heard: Heard) -> None:
+    association = await established(heard)
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    wire.ended = TlsError("protocol is shutdown")
+    association._t3_expired()
+    await association.send(0, b"late")
+    assert wire.sent == []
     await association.stop()
