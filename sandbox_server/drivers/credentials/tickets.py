@@ -23,6 +23,9 @@ _TICKET = re.compile(r"tk-[A-Za-z0-9_-]{43}")
 def is_ticket(text: str) -> bool:
     """Whether a string has the form of our tickets; other programs' `ticket` parameters have not."""
     return _TICKET.fullmatch(text) is not None
+_UNFINISHED = "new-"
+UNFINISHED_SECONDS = 60.0
+"""A file that has not got its name by then never will."""
 
 
 class Tickets:
@@ -70,8 +73,12 @@ class Tickets:
         return self._directory / hashlib.sha256(ticket.encode()).hexdigest()
 
     def _write(self, file: Path, content: bytes, expires: float) -> None:
-        """The modification time is when it expires. Root makes it the directory's owner's: the API must be able to read it."""
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        """The modification time is when it expires. Root makes it the directory's owner's: the API must be able to read it.
+
+        It has its name only then: what is swept meanwhile, here or by another process, is what has expired.
+        """
+        made = file.with_name(f"{_UNFINISHED}{file.name}")
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             os.write(descriptor, content)
             owner = self._directory.stat()
@@ -80,13 +87,15 @@ class Tickets:
             os.utime(descriptor, (expires, expires))
         finally:
             os.close(descriptor)
+        made.rename(file)
 
     def _sweep(self) -> int:
         """Remove the expired ones; how many are left."""
         left = 0
         for entry in os.scandir(self._directory):
+            unfinished = UNFINISHED_SECONDS if entry.name.startswith(_UNFINISHED) else 0.0
             try:
-                if entry.stat().st_mtime <= self._now():
+                if entry.stat().st_mtime + unfinished <= self._now():
                     os.unlink(entry)
                 else:
                     left += 1

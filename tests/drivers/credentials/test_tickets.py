@@ -1,13 +1,15 @@
 """One-time tickets."""
 
+import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.credentials.grants import Grant
-from sandbox_server.drivers.credentials.tickets import MAX_OUTSTANDING, Tickets, is_ticket
+from sandbox_server.drivers.credentials.tickets import MAX_OUTSTANDING, UNFINISHED_SECONDS, Tickets, is_ticket
 
 GRANT = Grant("key#1", frozenset({"view"}), "/vnc")
 
@@ -108,3 +110,27 @@ def test_a_ticket_for_several_lets_each_in_as_somebody_else(tickets: Tickets) ->
     assert len({GRANT.caller, first.caller, second.caller}) == 3
     assert first.scopes == GRANT.scopes
     assert tickets.redeem(ticket, "/vnc") is None
+
+
+def test_a_ticket_that_is_being_made_is_not_swept(tickets: Tickets, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock.seconds = time.time() + 1
+    others = []
+    times = os.utime
+
+    def meanwhile(file: int, when: tuple[float, float]) -> None:
+        monkeypatch.setattr(os, "utime", times)
+        others.append(tickets.create(GRANT, 30))
+        times(file, when)
+
+    monkeypatch.setattr(os, "utime", meanwhile)
+    ticket = tickets.create(GRANT, 30)
+    assert [tickets.redeem(one, "/vnc") for one in (ticket, *others)] == [GRANT, GRANT]
+
+
+def test_what_was_never_finished_is_swept_in_time(tickets: Tickets, clock: Clock, tmp_path: Path) -> None:
+    tickets.create(GRANT, 30)
+    left = tmp_path / "tickets" / f"new-{'0' * 64}"
+    left.touch()
+    clock.seconds = time.time() + UNFINISHED_SECONDS + 1
+    tickets.create(GRANT, 30)
+    assert not left.exists()
