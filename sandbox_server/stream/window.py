@@ -4,6 +4,7 @@ Sans-io; times are seconds of one clock. The rate is what acks show was delivere
 a packet that is lost at random delays an ack and lowers no rate, a queue that grows is met by sending no more than was delivered.
 """
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -112,6 +113,7 @@ class Window:
         self._delivered_at = 0.0
         self._rates = Best(largest=True)
         self._trips = Best(largest=False)
+        self._floor = math.inf
         self._latest: deque[float] = deque(maxlen=QUEUED_FRAMES)
         self._filled = False
         self._showing = 0.0
@@ -157,6 +159,11 @@ class Window:
         return self.queue > max(QUEUE_SECONDS, self.shortest_trip / 2)
 
     @property
+    def crowded(self) -> bool:
+        """Whether the latest frames took much longer than any before: others may keep a queue for so long that it seems to be the way."""
+        return min(self._latest, default=0.0) > 2 * self._floor + QUEUE_SECONDS
+
+    @property
     def shortest_trip(self) -> float:
         """The shortest time there and back of late, in seconds."""
         return self._trips.value or 0.0
@@ -193,6 +200,7 @@ class Window:
         self._latest.append(self.round_trip)
         self._showing += (min(shown_after, MOST_SHOWING_SECONDS) - self._showing) * SMOOTHING
         self._trips.add(self.round_trip, now)
+        self._floor = min(self._floor, self.round_trip)
         rate = (self._delivered - sent.delivered) / max(1e-4, now - sent.delivered_at)
         known = self.rate
         self._filled |= sent.full

@@ -180,3 +180,13 @@ def test_what_a_large_frame_takes_to_arrive_is_no_queue() -> None:
         window.sent(number, 9_000, float(number))
         window.acked(number, number + (0.32 if number > 10 else 0.02), received_in=0.3 if number > 10 else 0.0)
     assert window.queue == pytest.approx(0.0)
+
+
+def test_a_queue_that_others_keep_for_long_is_still_one() -> None:
+    window = Window()
+    for number in range(1, 2000):
+        trip = 0.02 if number < 10 else 0.12
+        window.sent(number, 1000, number / 30)
+        window.acked(number, number / 30 + trip)
+    assert not window.queues
+    assert window.crowded

@@ -14,8 +14,8 @@ LOST = 3
 LOSSY_SECONDS = 10.0
 SHARE = 0.25
 """Of the rate that the link is known to take, which may be spent."""
-USUAL_RATE = 128 * 1024
-"""Bytes a second that may be spent where no rate is known."""
+MOST_RATE = 128 * 1024
+"""Bytes a second that may be spent at most, and where no rate is known: what is delivered at once after a loss looks like a high rate."""
 
 
 class Repeats:
@@ -33,7 +33,7 @@ class Repeats:
     def take(self, size: int, now: float) -> bool:
         """Whether to repeat a message of that size, in bytes; it counts as spent then."""
         lossy = len(self._lost) == LOST and now - self._lost[0] < LOSSY_SECONDS
-        rate = USUAL_RATE if self.rate is None else self.rate * SHARE
+        rate = MOST_RATE if self.rate is None else min(MOST_RATE, self.rate * SHARE)
         if not lossy or rate <= 0 or size > REPEATED_BYTES or self._spent_until - now > REPEATED_BYTES / rate:
             return False
         self._spent_until = max(self._spent_until, now) + size / rate

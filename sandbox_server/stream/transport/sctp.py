@@ -164,7 +164,8 @@ class Association(RTCSctpTransport):
     async def _send_anew(self) -> None:
         """Send anew what is missing where no more acks can tell of it (RFC 5827).
 
-        Nothing follows it then that is not known to be missing, too, or to be there.
+        Nothing follows it then that is not known to be missing, too, or to be there. It is done once: what was sent anew is on its way for
+        as long as there and back, whatever is acknowledged meanwhile.
         """
         if self._outbound_queue:
             return
@@ -172,7 +173,7 @@ class Association(RTCSctpTransport):
         for chunk in reversed(self._sent_queue):
             if chunk._acked or chunk._abandoned:
                 continue
-            if not chunk._misses:
+            if not chunk._misses or chunk._sent_count > 1:
                 break
             chunk._misses, chunk._retransmit, missing = 0, not self._maybe_abandon(chunk), True
             self._flight_size_decrease(chunk)

@@ -137,7 +137,7 @@ class Transport:
         """Space what is sent by what is known of the way."""
         self._pacer.rate = window.pace
         if self._channel:
-            self._channel.widen(window.in_flight, 0.0 if window.queues else window.pace)
+            self._channel.widen(window.in_flight, 0.0 if window.queues or window.crowded else window.pace)
 
     @property
     def has_track(self) -> bool:
