@@ -23,6 +23,8 @@ _TICKET = re.compile(r"tk-[A-Za-z0-9_-]{43}")
 def is_ticket(text: str) -> bool:
     """Whether a string has the form of our tickets; other programs' `ticket` parameters have not."""
     return _TICKET.fullmatch(text) is not None
+
+
 _UNFINISHED = "new-"
 UNFINISHED_SECONDS = 60.0
 """A file that has not got its name by then never will."""
