@@ -48,7 +48,7 @@ drivers_process.KILL_GRACE = tmux.CLOSE_SECONDS = 30.0
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Have what a test leaves open be an error of that test, and not of the one that the collector happens to run in.
+    """Have what a test leaves open be an error by the setup of the next one, and not of whichever the collector happens to run in.
 
     What survives is looked at once: the next collection has only what the next test made.
     """

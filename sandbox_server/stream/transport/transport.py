@@ -237,7 +237,6 @@ class Transport:
             self._note(message)
             if not self._ears.hint(message) and self._channel:
                 self._channel.give_up()  # an ack that is not heard would hold up all frames; the viewer says it again when the channel ends
-
         elif message[:1] == _SPOKEN:
             self._ears.hint(message)  # or nobody hears it
 

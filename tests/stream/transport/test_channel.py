@@ -1,8 +1,9 @@
 """Channels of datagrams: opened by both sides, through a link that loses packets; and closed to who is somebody else."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from aiortc.rtp import RTCP_PSFB_PLI, RtcpPsfbPacket, RtpPacket
@@ -80,40 +81,29 @@ async def test_what_is_sent_once_comes_or_is_lost_and_holds_up_nothing() -> None
         assert here.usable
 
 
-async def test_a_channel_over_which_sound_comes_no_more_is_given_up() -> None:
-    server, client = Side(), Side()
-    async with talking(0.0, server, client) as (here, _, link):
-        link.cut = True
-        sending = asyncio.create_task(send_sound(here))
-        async with asyncio.timeout(30):
-            await here.ends()
-            here.give_up()
-            await asyncio.wait([sending])
-        assert isinstance(sending.exception(), ConnectionError)
-
-
 async def send_sound(channel: Channel) -> None:
     while True:
         await channel.send(QUICK, b"sound", once=True)
         await asyncio.sleep(0.02)
 
 
-async def test_a_channel_over_which_nothing_comes_any_more_is_given_up() -> None:
+async def send_much(channel: Channel) -> None:
+    for _ in range(60):
+        await channel.send(FRAMES, bytes(10_000))
+
+
+@pytest.mark.parametrize("send", [send_sound, send_much])
+async def test_a_channel_over_which_nothing_comes_any_more_is_given_up(send: Callable[[Channel], Coroutine[Any, Any, None]]) -> None:
     server, client = Side(), Side()
     async with talking(0.0, server, client) as (here, _, link):
         link.cut = True
-        sending = asyncio.create_task(send_much(here))
+        sending = asyncio.create_task(send(here))
         async with asyncio.timeout(30):
             await here.ends()
             here.give_up()
             await asyncio.wait([sending])
         assert isinstance(sending.exception(), ConnectionError)
         assert not here.usable
-
-
-async def send_much(channel: Channel) -> None:
-    for _ in range(60):
-        await channel.send(FRAMES, bytes(10_000))
 
 
 async def test_a_film_goes_beside_the_messages_to_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
