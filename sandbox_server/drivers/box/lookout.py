@@ -92,8 +92,9 @@ class Lookout:
         """Look, where it is time to; `init` is the box's first process."""
         if self.wait() > 0 or init is None:
             return
+        room = list(self._see_disk())  # before who used it is looked for, so that nothing is missing of what they did
         self.suspects.look()
-        seen = {kind: detail for kind, detail in self._see(init) if detail}
+        seen = {kind: detail for kind, detail in [*room, *self._see(init)] if detail}
         used = self.suspects.total.memory if self._limits.enforced else self._memory.mem_current_bytes
         hurries = used > MEMORY_HURRY * (self._limits.memory or sys.maxsize)
         self._due = time.monotonic() + (HURRY_SECONDS if hurries else LOOK_SECONDS)
@@ -110,7 +111,6 @@ class Lookout:
         yield "processes", self._over("processes", total.threads, self._limits.processes, "processes and threads")
         yield "memory", self._see_memory()
         yield "descriptors", f"a process has room for {total.descriptors} open files" if total.descriptors >= MANY_DESCRIPTORS else None
-        yield from self._see_disk()
         gone = not os.path.lexists(f"/proc/{init}/root/{_SYSTEM_FILE}")
         yield "system", f"the box has no /{_SYSTEM_FILE} any more: nothing starts in it" if gone else None
         self._killed = self.suspects.killed()
@@ -161,8 +161,15 @@ class Lookout:
         self.incidents = [replace(one, ended=now) if one.ended is None and one.kind in kinds else one for one in self.incidents]
 
     def _named(self, incident: Incident, now: float) -> Incident:
-        """Name who it was where that shows only now: a command tells what it used when it ends."""
-        if incident.culprit or incident.ended or now - incident.began > RECENT_SECONDS or not (culprit := self._culprit(incident.kind)):
+        """Name who it was where that shows only now: a command tells what it used when it ends.
+
+        Where the kernel's time was all there was to go by, a session takes the place of a process that no session started.
+        """
+        sure = incident.culprit and (incident.culprit.session or incident.kind in _USED)
+        if sure or incident.ended or now - incident.began > RECENT_SECONDS:
+            return incident
+        culprit = self._culprit(incident.kind)
+        if not culprit or (incident.culprit and not culprit.session):
             return incident
         named = replace(incident, culprit=culprit)
         _log(named, now)

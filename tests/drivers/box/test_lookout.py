@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,21 @@ def test_who_it_was_may_show_later_but_not_once_it_is_over(box: BoxDaemons, cont
     assert look(at, box)[0].culprit == ME
     (control / "memory.stat").write_text("anon 100")
     assert look(at, box)[0].ended is not None
+
+
+@pytest.mark.parametrize(("kind", "what", "named"), [("inodes", "system", ME), ("disk", "written", None)])
+def test_a_session_takes_the_blame_from_the_desktop_where_time_is_all_there_is_to_go_by(
+    box: BoxDaemons, control: Path, monkeypatch: pytest.MonkeyPatch, kind: str, what: str, named: Culprit | None
+) -> None:
+    desktop = Culprit(None, "chromium", 8, 991)
+    at = lookout(box, control)
+    monkeypatch.setattr(at, "_see_disk", lambda: iter([(kind, "nothing is free")]))
+    at.suspects.note(Ended(desktop, Use(**{what: 1 << 40}), killed=False))
+    assert look(at, box)[0].culprit == desktop
+    at.suspects.note(Ended(ME, Use(**{what: 1 << 41}), killed=False))
+    assert look(at, box)[0].culprit == (named or desktop)
+    at.suspects.note(Ended(replace(desktop, pid=9), Use(**{what: 1 << 42}), killed=False))
+    assert look(at, box)[0].culprit == (named or desktop)
 
 
 def test_memory_that_runs_short_is_looked_at_more_often(box: BoxDaemons, control: Path) -> None:
