@@ -171,6 +171,24 @@ def test_browser_use_drives_it(start_sandbox: Start) -> None:
     drive_with_browser_use(f"ws://{browsing.name}:8080/devtools/browser/any", browsing.headers, "http://127.0.0.1:8765/")
 
 
+def test_what_waits_in_a_page_that_closes_is_answered_and_in_a_browser_that_ends(browsing: Sandbox) -> None:
+    never = {"expression": "new Promise(() => {})", "awaitPromise": True}
+    with devtools(browsing) as client, devtools(browsing) as other:
+        first, second = (client.result("Target.createTarget", url="about:blank")["targetId"] for _ in range(2))
+        session, last = client.attach(first), client.attach(second)
+        waiting, longer = client.send("Runtime.evaluate", session, **never), client.send("Runtime.evaluate", last, **never)
+        assert client.evaluate("6 * 7", session) == 42
+        assert client.evaluate("6 * 7", last) == 42  # so the browser has read the others
+        other.result("Target.closeTarget", targetId=first)
+        assert client.reply(waiting)["error"] == {"code": -32001, "message": "Session with given id not found."}
+        other.result("Target.closeTarget", targetId=second)
+        assert client.reply(longer)["error"]["code"] == -32001
+        final = client.send("Runtime.evaluate", client.attach(client.pages()[0]["targetId"]), **never)
+        post(browsing, "/v1/browser/restart")
+        assert client.reply(final)["error"] == {"code": -32000, "message": "Target closed"}
+        client.until_closed()
+
+
 def test_nobody_drives_it_without_signing_in(browsing: Sandbox) -> None:
     for path in ("/json/version", "/cdp/json/list", "/json/new?about:blank", "/devtools/browser/any"):
         assert browsing.http.get(f"{browsing.base_url}{path}").status_code == 401
