@@ -64,6 +64,10 @@ class Link:
         """Whether somebody waits for the browser to answer."""
         return bool(self._answers) or self._multiplexer.waiting
 
+    def overridden(self, session: str) -> bool:
+        """Whether a client's session is on a page that is shown as another device, so that nobody knows its place on the screen."""
+        return self._multiplexer.overrides.hold(session)
+
     async def ended(self) -> None:
         """Wait until the pipe is closed, from whichever side."""
         await self._ended.wait()
@@ -99,7 +103,7 @@ class Link:
 
         def admit(reply: Object) -> None:  # at once, so that an end of the session that follows finds its client
             if session := reply.get("result", {}).get("sessionId"):
-                taken.append(self._admit(caller, session))
+                taken.append(self._admit(caller, session, page))
             admitted.set_result(reply)
 
         method, params = ("Target.attachToTarget", {"targetId": page, "flatten": True}) if page else ("Target.attachToBrowserTarget", {})
@@ -182,8 +186,8 @@ class Link:
         result: Object = reply["result"]
         return result
 
-    def _admit(self, caller: Caller, session: str) -> tuple[Peer, Outbox]:
-        peer, outbox = self._multiplexer.add(caller, session), Outbox()
+    def _admit(self, caller: Caller, session: str, page: str | None) -> tuple[Peer, Outbox]:
+        peer, outbox = self._multiplexer.add(caller, session, page), Outbox()
         self._outboxes[peer] = outbox
         return peer, outbox
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import orjson
 
+from sandbox_server.cdp.overrides import Overrides
 from sandbox_server.cdp.pressed import Pressed
 from sandbox_server.cdp.privacy import HELD_UP, Collected, blanked, caught_up, neutral
 from sandbox_server.cdp.rules import Rules
@@ -128,6 +129,8 @@ class Multiplexer:
         self._sent: dict[int, _Sent] = {}
         self._owners: dict[str, Peer] = {}
         self._questions: dict[int, _Question] = {}
+        self.overrides = Overrides()
+        """Which pages clients show as another device."""
 
     @property
     def waiting(self) -> bool:
@@ -191,16 +194,17 @@ class Multiplexer:
     def _error(self, number: int, session: str, peer: Peer, reason: str) -> bytes:
         return error_reply(number, SERVER_ERROR, reason, None if session == peer.base else session)
 
-    def add(self, caller: Caller, base: str) -> Peer:
-        """Take in a client for which `base` was attached."""
+    def add(self, caller: Caller, base: str, page: str | None = None) -> Peer:
+        """Take in a client for which `base` was attached, to a page or the browser."""
         peer = Peer(caller, base, hidden=not self._rules.sees(caller))
-        self._own(peer, base, None)
+        self._own(peer, base, None, page)
         return peer
 
     def remove(self, peer: Peer) -> None:
         """Forget a client; what still arrives for it is dropped. Its base is for the caller to detach."""
         for session in peer.sessions:
             del self._owners[session]
+            self.overrides.forget(session)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.peer is not peer}
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
@@ -238,6 +242,7 @@ class Multiplexer:
         self._sent[number] = _Sent(peer, command.id, session, command.method)
         peer.pending += 1
         self._noted(session, command)
+        self.overrides.note(session, command)
         peer.pressed.note(session, command)
         peer.collected.note(session, command)
         return ToBrowser(message)
@@ -279,7 +284,7 @@ class Multiplexer:
         """Keep to the sessions that there are; what comes back is for the client, after the event."""
         session = event["params"]["sessionId"]
         if event["method"] == "Target.attachedToTarget":
-            self._own(peer, session, event["sessionId"])
+            self._own(peer, session, event["sessionId"], event["params"].get("targetInfo", {}).get("targetId"))
             return []
         return self._end(peer, peer.below(session)) if session in peer.sessions else []
 
@@ -290,6 +295,7 @@ class Multiplexer:
         """
         for ended in sessions:
             del self._owners[ended], peer.sessions[ended]
+            self.overrides.forget(ended)
             peer.pressed.forget(ended)
             peer.collected.forget(ended)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.session not in sessions}
@@ -313,9 +319,11 @@ class Multiplexer:
         peer = self._owners.get(params["sessionId"])
         return Ended(peer) if peer else None
 
-    def _own(self, peer: Peer, session: str, above: str | None) -> None:
+    def _own(self, peer: Peer, session: str, above: str | None, target: str | None) -> None:
         self._owners[session] = peer
         peer.sessions[session] = above
+        if target:
+            self.overrides.attached(session, target)
 
     def _next_id(self) -> int:
         self._last_id += 1

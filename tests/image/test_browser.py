@@ -171,7 +171,7 @@ def test_browser_use_drives_it(start_sandbox: Start) -> None:
     drive_with_browser_use(f"ws://{browsing.name}:8080/devtools/browser/any", browsing.headers, "http://127.0.0.1:8765/")
 
 
-def test_what_waits_in_a_page_that_closes_is_answered_and_in_a_browser_that_ends(browsing: Sandbox) -> None:
+def test_what_waits_in_a_page_that_closes_or_a_browser_that_ends_is_answered(browsing: Sandbox) -> None:
     never = {"expression": "new Promise(() => {})", "awaitPromise": True}
     with devtools(browsing) as client, devtools(browsing) as other:
         first, second = (client.result("Target.createTarget", url="about:blank")["targetId"] for _ in range(2))
