@@ -83,7 +83,10 @@ async def _window(link: Link, session: str) -> object:
 
 
 def act_of(command: Command) -> Object | None:
-    """What a command does, with its place on the page if it has one; None for what nobody would see. What the browser will refuse is taken for little."""
+    """What a command does, with its place on the page if it has one; None for what nobody would see.
+
+    What the browser will refuse is taken for little.
+    """
     params: Any = command.parsed.get("params")
     if not isinstance(params, dict):
         return None

@@ -60,7 +60,7 @@ def test_a_client_that_goes_undoes_what_it_set_up_and_nothing_else(shared: Owner
     with shared.connect() as bob:
         his = bob.attach(tab)
         bob.result("Emulation.setDeviceMetricsOverride", his, width=333, height=444, deviceScaleFactor=1, mobile=False)
-        assert ann.evaluate("innerWidth", hers) == 333
+        until(lambda: ann.evaluate("innerWidth", hers) == 333)
     until(lambda: ann.evaluate("innerWidth", hers) != 333)
     assert ann.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone", hers) == "Asia/Tokyo"
 
@@ -95,7 +95,7 @@ def wait_in_vain(client: Session, session: str | None) -> int:
     return number
 
 
-def test_what_waits_in_a_page_that_closes_is_answered(shared: Owner, ann: Session, bob: Session, tab: str) -> None:
+def test_what_waits_in_a_page_that_closes_is_answered(shared: Owner, ann: Session, bob: Session, tab: str, until: Until) -> None:
     hers = ann.attach(tab)
     with shared.connect(f"/devtools/page/{tab}") as page:
         asked = [wait_in_vain(client, session) for client, session in ((ann, hers), (page, None))]
@@ -103,7 +103,7 @@ def test_what_waits_in_a_page_that_closes_is_answered(shared: Owner, ann: Sessio
         assert ann.reply(asked[0])["error"] == {"code": -32001, "message": "Session with given id not found."}
         assert page.reply(asked[1])["error"] == {"code": -32000, "message": "Target closed"}
         assert page.until_closed() == (1001, "the page was closed")
-    assert "error" in ann.command("Target.attachToTarget", targetId=tab, flatten=True)
+    until(lambda: "error" in ann.command("Target.attachToTarget", targetId=tab, flatten=True))
 
 
 @pytest.mark.parametrize(
