@@ -230,12 +230,15 @@ class Viewer:
         begun = 0.0
         while True:
             await self._wait(begun)
-            begun = time.monotonic()
+            now = time.monotonic()
             self._news.clear()
             if not self._greeted:
                 continue
             await self._tell()
-            if self._may_look and self._has_news(begun):
+            shows = self._may_look and self._has_news(now)
+            if shows or not self._lease.drives:  # a click wakes this, and again what comes of it, which must not wait
+                begun = now
+            if shows:
                 with suppress(Unavailable):
                     await self._look()
                     if self._view.is_behind:  # not all of it was sent
@@ -267,7 +270,7 @@ class Viewer:
         return self._screen.is_ahead or self._view.is_behind or (due is not None and due <= now)
 
     async def _wait(self, begun: float) -> None:
-        """Until there is news, or something is due although there is none; but not right after the frame before."""
+        """Until there is news, or something is due although there is none; but not right after what began at `begun`."""
         due = self._view.due_at if self._may_look else None
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
@@ -275,7 +278,7 @@ class Viewer:
         await self._pause(begun)
 
     async def _pause(self, begun: float) -> None:
-        """Let some time pass since the frame before; less from the moment that this viewer drives."""
+        """Let some time pass since then; less from the moment that this viewer drives."""
         while (left := begun + self._least - time.monotonic()) > 0:
             self._turned.clear()
             with suppress(TimeoutError):
