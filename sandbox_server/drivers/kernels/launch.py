@@ -97,7 +97,7 @@ def _reply_through_the_stream(app: Any) -> None:
     To send takes the notice that something can be received (zmq_getsockopt(3) of ZMQ_FD; ipykernel issue 1554). For Python 3.10 there is
     no later version, and code may have installed its own.
     """
-    thread = getattr(app, "shell_channel_thread", None)
+    thread: Any = getattr(app, "shell_channel_thread", None)
     if hasattr(thread, "_shell_socket"):
         thread._shell_socket = app.kernel.shell_stream
 
