@@ -19,7 +19,7 @@ MOST_RATE = 128 * 1024
 
 
 class Repeats:
-    """Decides for one viewer; `rate` is the bytes a second that the link takes, None where that is not known, 0 where frames queue."""
+    """Decides for one viewer; `rate` is the bytes a second that the link takes, None where that is not known."""
 
     def __init__(self) -> None:
         self.rate: float | None = None
@@ -27,14 +27,14 @@ class Repeats:
         self._spent_until = 0.0
 
     def lost(self, now: float) -> None:
-        """Note that a packet was lost."""
+        """Note that a packet was lost by accident, and not because others fill the link."""
         self._lost.append(now)
 
     def take(self, size: int, now: float) -> bool:
         """Whether to repeat a message of that size, in bytes; it counts as spent then."""
         lossy = len(self._lost) == LOST and now - self._lost[0] < LOSSY_SECONDS
         rate = MOST_RATE if self.rate is None else min(MOST_RATE, self.rate * SHARE)
-        if not lossy or rate <= 0 or size > REPEATED_BYTES or self._spent_until - now > REPEATED_BYTES / rate:
+        if not lossy or size > REPEATED_BYTES or self._spent_until - now > REPEATED_BYTES / rate:
             return False
         self._spent_until = max(self._spent_until, now) + size / rate
         return True

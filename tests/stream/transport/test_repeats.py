@@ -30,9 +30,3 @@ def test_a_share_of_the_rate_is_spent() -> None:
     repeats.rate = 4 * 64 * 1024
     taken = sum(repeats.take(4096, number / 100) for number in range(500))
     assert 64 * 1024 * 4.9 / 4096 <= taken <= 64 * 1024 * 5 / 4096 + REPEATED_BYTES / 4096 + 1
-
-
-def test_nothing_is_repeated_while_frames_queue() -> None:
-    repeats = lossy(0.0)
-    repeats.rate = 0.0
-    assert not repeats.take(100, 0.0)
