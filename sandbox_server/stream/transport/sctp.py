@@ -227,8 +227,10 @@ class Association(RTCSctpTransport):
     async def _send_chunk(self, chunk: Chunk) -> None:
         if isinstance(chunk, DataChunk) and chunk.flags & SCTP_DATA_LAST_FRAG:
             chunk.flags |= _AT_ONCE
-        if isinstance(chunk, DataChunk) and chunk._sent_count > 1 and not self.queues:
-            self._repeats.lost(time.monotonic())
+        if isinstance(chunk, DataChunk):
+            self._repeats.sent()
+            if chunk._sent_count > 1 and not self.queues:
+                self._repeats.lost(time.monotonic())
         await self._put(chunk)
 
     async def _put(self, chunk: Chunk) -> None:
