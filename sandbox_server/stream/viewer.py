@@ -227,15 +227,15 @@ class Viewer:
 
     async def _show(self) -> None:
         """Send what is new, whenever something is."""
-        begun = 0.0
+        looked = 0.0
         while True:
-            await self._wait(begun)
-            begun = time.monotonic()
+            await self._wait(looked)
             self._news.clear()
             if not self._greeted:
                 continue
             await self._tell()
-            if self._may_look and self._has_news(begun):
+            if self._may_look and self._has_news(time.monotonic()):
+                looked = time.monotonic()  # what else there is to do, such as acks, keeps no frame waiting
                 with suppress(Unavailable):
                     await self._look()
                     if self._view.is_behind:  # not all of it was sent
@@ -267,17 +267,17 @@ class Viewer:
         due = self._view.due_at
         return self._screen.is_ahead or self._view.is_behind or (due is not None and due <= now)
 
-    async def _wait(self, begun: float) -> None:
-        """Until there is news, or something is due although there is none; but not right after the frame before."""
+    async def _wait(self, looked: float) -> None:
+        """Until there is news, or something is due although there is none; but not right after the look before."""
         due = self._view.due_at if self._may_look else None
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
                 await self._news.wait()
-        await self._pause(begun)
+        await self._pause(looked)
 
-    async def _pause(self, begun: float) -> None:
-        """Let some time pass since the frame before; less from the moment that this viewer drives."""
-        while (left := begun + self._least - time.monotonic()) > 0:
+    async def _pause(self, looked: float) -> None:
+        """Let some time pass since the look before; less from the moment that this viewer drives."""
+        while (left := looked + self._least - time.monotonic()) > 0:
             self._turned.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
