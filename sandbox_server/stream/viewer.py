@@ -227,15 +227,18 @@ class Viewer:
 
     async def _show(self) -> None:
         """Send what is new, whenever something is."""
-        looked = 0.0
+        begun = 0.0
         while True:
-            await self._wait(looked)
+            await self._wait(begun)
+            now = time.monotonic()
             self._news.clear()
             if not self._greeted:
                 continue
             await self._tell()
-            if self._may_look and self._has_news(time.monotonic()):
-                looked = time.monotonic()  # what else there is to do, such as acks, keeps no frame waiting
+            shows = self._may_look and self._has_news(now)
+            if shows or not self._lease.drives:  # a click wakes this, and again what comes of it, which must not wait
+                begun = now
+            if shows:
                 with suppress(Unavailable):
                     await self._look()
                     if self._view.is_behind:  # not all of it was sent
@@ -267,17 +270,17 @@ class Viewer:
         due = self._view.due_at
         return self._screen.is_ahead or self._view.is_behind or (due is not None and due <= now)
 
-    async def _wait(self, looked: float) -> None:
-        """Until there is news, or something is due although there is none; but not right after the look before."""
+    async def _wait(self, begun: float) -> None:
+        """Until there is news, or something is due although there is none; but not right after what began at `begun`."""
         due = self._view.due_at if self._may_look else None
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
                 await self._news.wait()
-        await self._pause(looked)
+        await self._pause(begun)
 
-    async def _pause(self, looked: float) -> None:
-        """Let some time pass since the look before; less from the moment that this viewer drives."""
-        while (left := looked + self._least - time.monotonic()) > 0:
+    async def _pause(self, begun: float) -> None:
+        """Let some time pass since then; less from the moment that this viewer drives."""
+        while (left := begun + self._least - time.monotonic()) > 0:
             self._turned.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):

@@ -204,20 +204,6 @@ async def test_who_acknowledges_nothing_is_sent_no_more_and_then_the_latest(desk
         await seat.shows(real)
 
 
-async def test_what_a_viewer_says_keeps_no_frame_waiting(
-    desktop: Desktop, painter: Painter, xserver: XServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sandbox_server.stream.viewer.FRAME_SECONDS", 300.0)
-    seat, lease = Seat(), Place(drives=True)
-    lease.sees = None
-    async with watching(desktop, xserver.name, seat, lease=lease):
-        for pongs in range(1, 4):
-            seat.say(wire.Ping(pongs))
-            await seat.until(partial(told, seat.pongs, pongs))
-        lease.show(sees=True)
-        await seat.begins()
-
-
 async def test_input_arrives_and_is_let_go_when_the_viewer_vanishes(
     desktop: Desktop, painter: Painter, program: Program, xserver: XServer
 ) -> None:
