@@ -130,8 +130,8 @@ class View:
     def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0), closed: float = 0.0) -> Plan:
         """What the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now.
 
-        That is everything, or about `room` bytes of it, nearest to the pointer first, and the rest the next time. For `closed` seconds in all
-        nothing could be sent, and so nothing was looked at: what moves and what stands still is told without them.
+        That is everything, or about `room` bytes of it, nearest to the pointer first, and the rest the next time. For `closed` seconds in
+        all nothing could be sent, so nothing was looked at: what moves and what stands still is told without them.
         """
         self._looked, self._closed = [], closed
         planned = self._planned(frame, now, room, pointer)
