@@ -230,12 +230,15 @@ class Viewer:
         begun = 0.0
         while True:
             await self._wait(begun)
-            begun = time.monotonic()
+            now = time.monotonic()
             self._news.clear()
             if not self._greeted:
                 continue
             await self._tell()
-            if self._may_look and self._has_news(begun):
+            shows = self._may_look and self._has_news(now)
+            if shows or not self._lease.drives:  # a click wakes this, and again what comes of it, which must not wait
+                begun = now
+            if shows:
                 with suppress(Unavailable):
                     await self._look()
                     if self._view.is_behind:  # not all of it was sent
@@ -245,7 +248,8 @@ class Viewer:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
         self._look_for_track()
         room, pointer = self._window.room, self._screen.pointer
-        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
+        closed = self._window.closed(time.monotonic())
+        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer, closed))
         if self._lease.sees:
             await self._send(plan)
         else:
@@ -267,7 +271,7 @@ class Viewer:
         return self._screen.is_ahead or self._view.is_behind or (due is not None and due <= now)
 
     async def _wait(self, begun: float) -> None:
-        """Until there is news, or something is due although there is none; but not right after the frame before."""
+        """Until there is news, or something is due although there is none; but not right after what began at `begun`."""
         due = self._view.due_at if self._may_look else None
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
@@ -275,7 +279,7 @@ class Viewer:
         await self._pause(begun)
 
     async def _pause(self, begun: float) -> None:
-        """Let some time pass since the frame before; less from the moment that this viewer drives."""
+        """Let some time pass since then; less from the moment that this viewer drives."""
         while (left := begun + self._least - time.monotonic()) > 0:
             self._turned.clear()
             with suppress(TimeoutError):
@@ -348,7 +352,7 @@ class Viewer:
             started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)
-        self._window.sent(plan.frame, size, started)
+        self._window.sent(plan.frame, size, started, time.monotonic())
 
     async def _greet(self, width: int, height: int) -> None:
         if self._told:

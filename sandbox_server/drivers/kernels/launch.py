@@ -85,9 +85,21 @@ def run(described: "dict[str, Any]") -> None:
     options = ["--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
     app = IPKernelApp.instance()
     app.initialize(options)
+    _reply_through_the_stream(app)
     app.shell.events.register("pre_execute", _see_own_packages)
     app.shell.events.register("post_execute", _leave_to(os.getpid()))
     app.start()
+
+
+def _reply_through_the_stream(app: Any) -> None:
+    """Send replies by what receives requests: else, in ipykernel 7 before 7.4, a request that comes meanwhile may be read never.
+
+    To send takes the notice that something can be received (zmq_getsockopt(3) of ZMQ_FD; ipykernel issue 1554). For Python 3.10 there is
+    no later version, and code may have installed its own.
+    """
+    thread: Any = getattr(app, "shell_channel_thread", None)
+    if hasattr(thread, "_shell_socket"):
+        thread._shell_socket = app.kernel.shell_stream
 
 
 def _bind_to(made: Mapping[str, int]) -> None:
