@@ -21,9 +21,9 @@ MIN_TILES = (4, 3)
 MIN_SHARE = 0.6
 """Of a rect's tiles, so many have to be hot: what moves apart is no film."""
 MAX_FILMS = 2
-STILL_SECONDS = 0.5
+STILL_SECONDS = 0.4
 STILL_CHANGES = 2
-"""With fewer changes than this in that time, a film ends, and is exact within a second of its last picture."""
+"""With fewer changes than this in that time, five a second as above, a film ends, to be exact within a second of its last picture."""
 
 
 @dataclass(slots=True, eq=False)

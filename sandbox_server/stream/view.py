@@ -77,6 +77,7 @@ class View:
         self._lossy_since = 0.0
         self._frame = 0
         self._looked: list[Area] = []
+        self._closed = 0.0
         self._unsure: deque[tuple[int, list[Area]]] = deque()
 
     @property
@@ -123,14 +124,16 @@ class View:
     def due_at(self) -> float | None:
         """When there is something to do although nothing is drawn: to repay what is like the screen, to end a film, or its next picture."""
         repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
-        return min((due for due in (repay, self._motion.ends_at, self._playing.due_at) if due is not None), default=None)
+        ends = None if self._motion.ends_at is None else self._motion.ends_at + self._closed
+        return min((due for due in (repay, ends, self._playing.due_at) if due is not None), default=None)
 
-    def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0)) -> Plan:
+    def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0), closed: float = 0.0) -> Plan:
         """What the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now.
 
-        That is everything, or about `room` bytes of it, nearest to the pointer first, and the rest the next time.
+        That is everything, or about `room` bytes of it, nearest to the pointer first, and the rest the next time. For `closed` seconds in
+        all nothing could be sent, so nothing was looked at: what moves and what stands still is told without them.
         """
-        self._looked = []
+        self._looked, self._closed = [], closed
         planned = self._planned(frame, now, room, pointer)
         if not planned:
             return planned
@@ -187,7 +190,7 @@ class View:
         touched = {place: self._playing.has_moved(place.number, frame) for place in due}
         for place, has_moved in touched.items():
             if has_moved:
-                place.moved(now)
+                place.moved(now - self._closed)
         return touched
 
     def _move_lossy(self, moved: list[Area], now: float) -> None:
@@ -205,7 +208,7 @@ class View:
 
     def _change(self, frame: Frame, area: Area, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
         changes = self._shadow.changes(frame, area, skip=self._motion.skip)
-        self._motion.note(_all(changes), now)
+        self._motion.note(_all(changes), now - self._closed)
         if changes.pictures.pixels < MIN_LOSSY_PIXELS:
             exact += self._send(frame, _all(changes))
         else:
@@ -213,12 +216,12 @@ class View:
             pictures += self._approximate(frame, changes.pictures, now)
 
     def _begun(self, frame: Frame, now: float) -> tuple[NextPicture, ...]:
-        begun = self._motion.begin(now, self.films) if self.films else []
+        begun = self._motion.begin(now - self._closed, self.films) if self.films else []
         return tuple(self._playing.begin(place.number, place.area, frame, now) for place in begun)
 
     def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
         """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas, and to be repaid."""
-        ended = self._motion.end(now if self.films else math.inf)
+        ended = self._motion.end(now - self._closed if self.films else math.inf)
         for place in ended:
             areas.append(place.area)
             self._lossy.add([place.area])

@@ -248,7 +248,8 @@ class Viewer:
         """Send what is new on the screen, unless it is hidden by the time that it is known."""
         self._look_for_track()
         room, pointer = self._window.room, self._screen.pointer
-        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer))
+        closed = self._window.closed(time.monotonic())
+        plan = await self._screen.look(lambda frame: self._view.plan(frame, time.monotonic(), room, pointer, closed))
         if self._lease.sees:
             await self._send(plan)
         else:
@@ -351,7 +352,7 @@ class Viewer:
             started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)
-        self._window.sent(plan.frame, size, started)
+        self._window.sent(plan.frame, size, started, time.monotonic())
 
     async def _greet(self, width: int, height: int) -> None:
         if self._told:

@@ -4,7 +4,6 @@ Sans-io; times are seconds of one clock. The rate is what acks show was delivere
 a packet that is lost at random delays an ack and lowers no rate, a queue that grows is met by sending no more than was delivered.
 """
 
-import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -49,9 +48,11 @@ MOST_FRAMES = 120
 class _Sent:
     frame: int
     size: int
-    at: float
+    began: float
+    ended: float
     delivered: int
     delivered_at: float
+    delivered_ended: float
     full: bool
 
 
@@ -111,9 +112,11 @@ class Window:
         self._bytes = 0
         self._delivered = 0
         self._delivered_at = 0.0
+        self._delivered_ended = 0.0
+        self._closed = 0.0
+        self._closed_at: float | None = None
         self._rates = Best(largest=True)
         self._trips = Best(largest=False)
-        self._floor = math.inf
         self._latest: deque[float] = deque(maxlen=QUEUED_FRAMES)
         self._filled = False
         self._showing = 0.0
@@ -159,11 +162,6 @@ class Window:
         return self.queue > max(QUEUE_SECONDS, self.shortest_trip / 2)
 
     @property
-    def crowded(self) -> bool:
-        """Whether the latest frames took much longer than any before: others may keep a queue for so long that it seems to be the way."""
-        return min(self._latest, default=0.0) > 2 * self._floor + QUEUE_SECONDS
-
-    @property
     def shortest_trip(self) -> float:
         """The shortest time there and back of late, in seconds."""
         return self._trips.value or 0.0
@@ -173,12 +171,20 @@ class Window:
         """Bytes a second that the viewer takes, at least; None before its first ack."""
         return self._rates.value
 
-    def sent(self, frame: int, size: int, now: float) -> None:
-        """Note that a frame of `size` bytes was sent."""
+    def closed(self, now: float) -> float:
+        """Seconds until now in which nothing more could be sent."""
+        return self._closed + (0.0 if self._closed_at is None else now - self._closed_at)
+
+    def sent(self, frame: int, size: int, began: float, ended: float) -> None:
+        """Note that a frame of `size` bytes was sent from `began` to `ended`."""
         if not self._way:
-            self._delivered_at = now
+            self._delivered_at = self._delivered_ended = began
         self._bytes += size
-        self._way.append(_Sent(frame, size, now, self._delivered, self._delivered_at, self._bytes >= self.limit))
+        full = self._bytes >= self.limit
+        self._way.append(_Sent(frame, size, began, ended, self._delivered, self._delivered_at, self._delivered_ended, full))
+        self._closed += ended - began
+        if not self.is_open:
+            self._closed_at = ended
 
     def acked(self, frame: int, now: float, shown_after: float = 0.0, received_in: float = 0.0) -> bool:
         """Note that a frame, and with it all before it, is on the viewer's screen; whether such a frame was on its way.
@@ -191,17 +197,20 @@ class Window:
             latest = self._way.popleft()
             self._bytes -= latest.size
             self._delivered += latest.size
-        self._delivered_at = now
+        self._delivered_at, self._delivered_ended = now, latest.ended
+        if self._closed_at is not None and self.is_open:
+            self._closed, self._closed_at = self.closed(now), None
         self._learn(latest, now, shown_after, received_in)
         return True
 
     def _learn(self, sent: _Sent, now: float, shown_after: float, received_in: float) -> None:
-        self.round_trip = max(0.0, now - sent.at - shown_after - received_in)
+        self.round_trip = max(0.0, now - sent.began - shown_after - received_in)
         self._latest.append(self.round_trip)
         self._showing += (min(shown_after, MOST_SHOWING_SECONDS) - self._showing) * SMOOTHING
         self._trips.add(self.round_trip, now)
-        self._floor = min(self._floor, self.round_trip)
-        rate = (self._delivered - sent.delivered) / max(1e-4, now - sent.delivered_at)
+        # Frames that waited for a lost packet are acknowledged all at once: they came no faster than they were sent.
+        took = max(now - sent.delivered_at, sent.ended - sent.delivered_ended)
+        rate = (self._delivered - sent.delivered) / max(1e-4, took)
         known = self.rate
         self._filled |= sent.full
         if sent.full or known is None or rate > known:  # where little was sent, little was delivered: that says nothing

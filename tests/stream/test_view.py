@@ -221,6 +221,19 @@ def test_what_keeps_moving_becomes_a_film_and_is_exact_when_it_stands_still() ->
     assert Image.frombytes("RGB", size, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes() == image.tobytes()
 
 
+@pytest.mark.parametrize(("closed", "begins"), [(0.48, True), (0.0, False)], ids=["slow link", "slow picture"])
+def test_what_moves_with_each_frame_that_a_slow_link_takes_becomes_a_film_and_stays_one(closed: float, begins: bool) -> None:
+    view, image, begun = View(films=True), page((640, 480)), False
+    for number in range(40):
+        image.paste(photograph((256, 192), number), (64, 64))
+        view.drawn([(64, 64, 256, 192)])
+        plan = view.plan(framed(image), 1.0 + number / 2, closed=number * closed)
+        begun |= bool(plan.films)
+        assert not plan.ended
+        assert bool(plan.films) == begun
+    assert begun == begins
+
+
 def test_who_can_show_its_film_no_more_is_sent_what_is_there() -> None:
     size, where, now = (640, 480), (64, 64, 256, 192), 1.0
     view, canvas = View(films=True), Canvas(*size)

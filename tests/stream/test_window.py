@@ -35,7 +35,7 @@ class Link:
 
     def _send(self, size: int) -> None:
         self._frame += 1
-        self.window.sent(self._frame, size, self.now)
+        self.window.sent(self._frame, size, self.now, self.now)
         self._free = max(self._free, self.now) + size / self.rate
         self.waits.append(self._free - self.now)
         heapq.heappush(self._acks, (self._free + self.delay, self._frame))
@@ -60,7 +60,7 @@ def test_what_is_known_is_not_forgotten_while_little_is_sent() -> None:
     for frame in range(1000, 1020):
         while not window.is_open:
             window.acked(999, now)
-        window.sent(frame, 200, now)
+        window.sent(frame, 200, now, now)
         window.acked(frame, now + 0.02)
         now += 0.1
     assert window.rate == known
@@ -69,13 +69,13 @@ def test_what_is_known_is_not_forgotten_while_little_is_sent() -> None:
 def test_before_the_first_ack_little_is_on_its_way() -> None:
     window = Window()
     assert window.is_open
-    window.sent(1, FIRST_BYTES, 0.0)
+    window.sent(1, FIRST_BYTES, 0.0, 0.0)
     assert not window.is_open
 
 
 def test_one_frame_may_always_go_however_large() -> None:
     window = Window()
-    window.sent(1, 10_000_000, 0.0)
+    window.sent(1, 10_000_000, 0.0, 0.0)
     assert not window.is_open
     window.acked(1, 1.0)
     assert window.is_open
@@ -84,7 +84,7 @@ def test_one_frame_may_always_go_however_large() -> None:
 def test_acks_of_frames_that_were_not_sent_count_for_nothing() -> None:
     window = Window()
     assert not window.acked(3, 0.0)
-    window.sent(5, 100, 0.0)
+    window.sent(5, 100, 0.0, 0.0)
     assert not window.acked(4, 0.1)
     assert not window.acked(6, 0.1)
     assert window.rate is None
@@ -94,7 +94,7 @@ def test_a_viewer_that_acknowledges_nothing_is_sent_a_bounded_number_of_frames()
     window = Window()
     for frame in range(MOST_FRAMES):
         assert window.is_open
-        window.sent(frame, 1, 0.0)
+        window.sent(frame, 1, 0.0, 0.0)
     assert not window.is_open
 
 
@@ -110,7 +110,7 @@ def test_the_best_of_the_last_seconds_is_kept() -> None:
 def test_what_a_viewer_takes_to_show_a_frame_keeps_no_frame_from_it() -> None:
     window, shows = Window(), 0.1
     for frame in range(1, 200):  # each is acknowledged a tenth of a second after it was sent, 30 are sent a second
-        window.sent(frame, 9_000, frame / 30)
+        window.sent(frame, 9_000, frame / 30, frame / 30)
         if frame > 3:
             window.acked(frame - 3, frame / 30, shown_after=shows)
     assert window.is_open
@@ -119,7 +119,7 @@ def test_what_a_viewer_takes_to_show_a_frame_keeps_no_frame_from_it() -> None:
 
 def test_before_a_link_was_full_nothing_is_spaced_or_cut() -> None:
     window = Window()
-    window.sent(1, 80, 0.0)
+    window.sent(1, 80, 0.0, 0.0)
     window.acked(1, 0.3)
     assert window.rate
     assert window.pace is None
@@ -144,7 +144,7 @@ def test_packets_that_are_lost_now_and_then_are_no_queue(lost: list[bool], later
     window, film, trip = Window(), FilmRate(), 0.02
     for number, late in enumerate(lost, 1):
         sent = number / 30
-        window.sent(number, 9_000, sent)
+        window.sent(number, 9_000, sent, sent)
         window.acked(number, sent + trip + (later if late and number % 4 else 0.0))
         film.learn(window, sent + trip)
     assert film.bits == MOST_BITS
@@ -154,7 +154,7 @@ def test_frames_that_wait_longer_and_longer_are_a_queue() -> None:
     window, film = Window(), FilmRate()
     for number in range(1, 60):
         sent = number / 30
-        window.sent(number, 9_000, sent)
+        window.sent(number, 9_000, sent, sent)
         window.acked(number, sent + 0.02 + number * QUEUE_SECONDS / 4)
         film.learn(window, sent)
     assert film.bits < MOST_BITS / 2
@@ -167,7 +167,7 @@ def test_films_take_no_more_than_a_full_link_does_and_find_out_when_it_takes_mor
     assert film.bits < 1_250_000
     known = link.window.rate or 0.0
     for seconds in range(1, 30):  # nothing queues
-        link.window.sent(10_000 + seconds, 2_000, link.now + seconds)
+        link.window.sent(10_000 + seconds, 2_000, link.now + seconds, link.now + seconds)
         link.window.acked(10_000 + seconds, link.now + seconds + 0.02)
         for _ in range(30):
             film.learn(link.window, link.now + seconds)
@@ -177,16 +177,28 @@ def test_films_take_no_more_than_a_full_link_does_and_find_out_when_it_takes_mor
 def test_what_a_large_frame_takes_to_arrive_is_no_queue() -> None:
     window = Window()
     for number in range(1, 20):
-        window.sent(number, 9_000, float(number))
+        window.sent(number, 9_000, float(number), float(number))
         window.acked(number, number + (0.32 if number > 10 else 0.02), received_in=0.3 if number > 10 else 0.0)
     assert window.queue == pytest.approx(0.0)
 
 
-def test_a_queue_that_others_keep_for_long_is_still_one() -> None:
+def test_frames_that_waited_for_a_lost_packet_came_no_faster_than_they_were_sent() -> None:
+    window, rate, size = Window(), 600_000, 60_000
+    took = size / rate
+    for number in range(1, 40):
+        began = number * took
+        window.sent(number, size, began, began + took)
+        if number > 4 and number % 4 == 0:  # the packet comes that all of them waited for
+            for one in range(number - 3, number + 1):
+                window.acked(one, began + took + 0.01 + one % 4 / 1000)
+    assert rate * 0.7 < (window.rate or 0.0) < rate * 1.1
+
+
+def test_the_time_in_which_nothing_more_could_be_sent_is_counted() -> None:
     window = Window()
-    for number in range(1, 2000):
-        trip = 0.02 if number < 10 else 0.12
-        window.sent(number, 1000, number / 30)
-        window.acked(number, number / 30 + trip)
-    assert not window.queues
-    assert window.crowded
+    window.sent(1, 1000, 1.0, 1.5)
+    assert window.closed(2.0) == 0.5
+    window.sent(2, FIRST_BYTES, 2.0, 2.5)
+    assert window.closed(4.0) == 2.5
+    window.acked(2, 4.0)
+    assert window.closed(9.0) == 2.5

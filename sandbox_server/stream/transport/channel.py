@@ -111,10 +111,7 @@ class Channel:
         self._sctp.give_up()
 
     def widen(self, window: float, rate: float | None) -> None:
-        """Let so many bytes be on their way.
-
-        `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue.
-        """
+        """Let so many bytes be on their way; `rate` is what the link takes, in bytes a second, None if nobody knows."""
         self._sctp.widen(int(window), rate)
 
     async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:

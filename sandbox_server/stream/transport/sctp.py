@@ -2,14 +2,16 @@
 
 As it comes, it waits a second at least before it sends anew, and takes each lost packet for a queue: at 10 % loss and 30 ms there and back
 a frame of a 3 Mbit/s film takes seconds. Here it sends anew after a tenth of a second, and keeps a window that holds what the link takes;
-how much is sent is bounded by the acks of frames (`stream.window`) and spaced by the pacer, which tell a queue from a loss. Where little is
-on its way, a packet is sent anew as soon as no more acks can tell of it, and small messages are sent twice while packets are lost.
+how much is sent is bounded by the acks of frames (`stream.window`) and spaced by the pacer, which tell a queue from a loss. What is lost
+while packets queue was too much for the link: then the window is narrowed as aiortc would have it. Where little is on its way, a packet is
+sent anew as soon as no more acks can tell of it, and small messages are sent twice while packets are lost by accident.
 
 Its parser trusts the peer: a parameter of no length would hold it up forever, a few ranges in an ack for seconds, and parts of messages
 that never become whole would fill the memory. So packets are looked at before it gets them, and what it keeps is counted after.
 """
 
 import asyncio
+import math
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -40,6 +42,10 @@ SOON_BYTES = 16 * 1024
 LEAST_SOON = 0.03
 SOON = 2.0
 """So it is sent anew after so many times there and back."""
+MOST_BACKOFF = 8
+"""Each time that nothing was heard for so long, it is waited twice as long the next time, up to so many times."""
+QUEUE_SECONDS = 0.03
+"""Packets that take this much more than twice the shortest time there and back wait in a queue."""
 REPEAT_SECONDS = 0.008
 """Before a message is sent a second time: packets are often lost several in a row."""
 FIRST_WINDOW, LEAST_WINDOW, MOST_WINDOW = 64 * 1024, 24 * 1024, 512 * 1024
@@ -70,7 +76,11 @@ class Association(RTCSctpTransport):
 
     def __init__(self, transport: RTCDtlsTransport, taken: Callable[[int, bytes], None], *, room: int, skips: bool = False) -> None:
         self._window = FIRST_WINDOW
+        self._narrow = MOST_WINDOW
         self._late = FIRST_RTO
+        self._backoff = 1
+        self._srtt: float | None = None
+        self._shortest_trip = math.inf
         super().__init__(transport)
         self._taken = taken
         self._skips = skips
@@ -88,28 +98,34 @@ class Association(RTCSctpTransport):
 
     @property
     def _cwnd(self) -> int:
-        return self._window
+        return min(self._window, self._narrow)
 
     @_cwnd.setter
     def _cwnd(self, window: int) -> None:
-        """What it thinks of each loss is not heeded."""
+        """What it thinks of a loss is heeded while packets queue, and so is how it recovers from that."""
+        if window > self._narrow:
+            self._narrow = min(window, MOST_WINDOW)
+        elif self.queues:
+            self._narrow = max(window, LEAST_WINDOW)
+
+    @property
+    def queues(self) -> bool:
+        """Whether packets wait on their way: this viewer is sent too much for the link, or others fill it."""
+        return self._srtt is not None and self._srtt > 2 * self._shortest_trip + QUEUE_SECONDS
 
     @property
     def _rto(self) -> float:
         """After so long without an ack something is sent anew."""
         if self._srtt is None or self._flight_size > SOON_BYTES:
-            return self._late
-        return min(self._late, max(LEAST_SOON, SOON * self._srtt))
+            return min(MOST_RTO, self._late * self._backoff)
+        return min(MOST_RTO, self._backoff * min(self._late, max(LEAST_SOON, SOON * self._srtt)))
 
     @_rto.setter
     def _rto(self, seconds: float) -> None:
         """What it begins with is not heeded."""
 
     def widen(self, window: int, rate: float | None) -> None:
-        """Let so many bytes be on their way.
-
-        `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue.
-        """
+        """Let so many bytes be on their way; `rate` is what the link takes, in bytes a second, None if nobody knows."""
         self._window = max(LEAST_WINDOW, min(MOST_WINDOW, window))
         self._repeats.rate = rate
 
@@ -133,7 +149,7 @@ class Association(RTCSctpTransport):
             await self._moved.wait()
         if self.ended.is_set():
             raise ConnectionError("the channel has ended")
-        if tries is None and self._repeats.take(len(message), time.monotonic()):
+        if tries is None and not self.queues and self._repeats.take(len(message), time.monotonic()):
             self._tasks.start(self._repeat(first), name="repeat a message")
 
     async def stop(self) -> None:
@@ -211,13 +227,19 @@ class Association(RTCSctpTransport):
     async def _send_chunk(self, chunk: Chunk) -> None:
         if isinstance(chunk, DataChunk) and chunk.flags & SCTP_DATA_LAST_FRAG:
             chunk.flags |= _AT_ONCE
-        if isinstance(chunk, DataChunk) and chunk._sent_count > 1:
-            self._repeats.lost(time.monotonic())
+        if isinstance(chunk, DataChunk):
+            self._repeats.sent()
+            if chunk._sent_count > 1 and not self.queues:
+                self._repeats.lost(time.monotonic())
         await self._put(chunk)
 
     async def _put(self, chunk: Chunk) -> None:
         with suppress(ConnectionError, TlsError):  # which the other layers have learned of
             await super()._send_chunk(chunk)
+
+    def _t3_expired(self) -> None:
+        self._backoff = min(2 * self._backoff, MOST_BACKOFF)
+        super()._t3_expired()
 
     def _set_state(self, state: RTCSctpTransport.State) -> None:
         super()._set_state(state)
@@ -228,6 +250,7 @@ class Association(RTCSctpTransport):
 
     def _update_rto(self, R: float) -> None:  # noqa: N803 - the name that it has
         """As RFC 9260, section 6.3.1, has it, with another bound."""
+        self._backoff, self._shortest_trip = 1, min(self._shortest_trip, R)
         if self._srtt is None or self._rttvar is None:
             self._srtt, self._rttvar = R, R / 2
         else:

@@ -79,10 +79,7 @@ class Datagrams(Protocol):
         """Use it no more."""
 
     def widen(self, window: float, rate: float | None) -> None:
-        """Let so many bytes be on their way.
-
-        `rate` is what the link takes, in bytes a second: None if nobody knows, 0 while frames queue.
-        """
+        """Let so many bytes be on their way; `rate` is what the link takes, in bytes a second, None if nobody knows."""
 
     async def __aenter__(self) -> Self:
         """Let the viewer in. Raises ResourceExhausted."""
@@ -137,7 +134,7 @@ class Transport:
         """Space what is sent by what is known of the way."""
         self._pacer.rate = window.pace
         if self._channel:
-            self._channel.widen(window.in_flight, 0.0 if window.queues or window.crowded else window.pace)
+            self._channel.widen(window.in_flight, window.pace)
 
     @property
     def has_track(self) -> bool:

@@ -166,6 +166,37 @@ async def test_losses_do_not_narrow_the_window_and_what_is_known_of_the_link_doe
     await association.stop()
 
 
+async def test_what_is_lost_in_a_queue_narrows_the_window_until_it_is_over(heard: Heard) -> None:
+    association = await established(heard)
+    association.widen(100_000, None)
+    for trip in (0.02, *[0.12] * 20):
+        association._update_rto(trip)
+    assert association.queues
+    association._t3_expired()
+    narrow = association._cwnd
+    assert 0 < narrow < 100_000
+    association._cwnd += 1200
+    assert association._cwnd == narrow + 1200
+    for _ in range(40):
+        association._update_rto(0.02)
+    association._t3_expired()
+    assert not association.queues
+    assert association._cwnd == narrow + 1200
+    await association.stop()
+
+
+async def test_while_nothing_is_heard_it_is_waited_longer_and_longer(heard: Heard) -> None:
+    association = await established(heard)
+    association._update_rto(0.02)
+    before = association._rto
+    association._t3_expired()
+    association._t3_expired()
+    assert association._rto == pytest.approx(4 * before)
+    association._update_rto(0.02)
+    assert association._rto <= before
+    await association.stop()
+
+
 async def test_the_end_of_a_message_is_acknowledged_at_once_and_missed_soon(heard: Heard) -> None:
     association = await established(heard)
     before = association._rto
