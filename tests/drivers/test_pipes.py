@@ -58,7 +58,7 @@ async def test_settling_does_not_wait_for_what_somebody_else_has_read(monkeypatc
     capture = Capture(100)
     with PipeReader(capture.take) as reader, anyio.fail_after(30):
         os.write(reader.theirs, b"left")
-        monkeypatch.setattr(pipes.fcntl, "ioctl", lambda *_: struct.pack("i", 8))  # as if four bytes were read just after the question
+        monkeypatch.setattr("fcntl.ioctl", lambda *_: struct.pack("i", 8))  # as if four bytes were read just after the question
         await reader.settle()
     assert capture.bytes() == b"left"
 

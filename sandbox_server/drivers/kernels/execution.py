@@ -12,8 +12,12 @@ from sandbox_server.drivers.kernels.relayed import RelayEnded
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.process import Exit
 
+MAY_RUN_ON = "what this put out from then on is lost; it may run on, and what it knows is there for the next execution"
 INTERRUPT_GRACE = 3.0
 """Seconds that code has to end once it was interrupted; then its kernel is ended."""
+
+_SIGNALS = {number.value: number.name for number in signals.Signals}
+"""Names of signals; most of the real-time ones have none."""
 
 type Status = Literal["running", "ok", "error", "timeout"]
 
@@ -73,7 +77,7 @@ class Execution:
             self._die(death.exit, late=late)
         except Failure as failure:
             if isinstance(failure, RelayEnded):
-                self.notes.append("what this put out from then on is lost; it may run on, and what it knows is there for the next execution")
+                self.notes.append(MAY_RUN_ON)
             self._give_up(failure, late=late)
         finally:
             running.cancel()
@@ -115,7 +119,7 @@ class Execution:
         self._become("ok" if reply.get("status") == "ok" else "error")
 
     def _die(self, observed: Exit, *, late: bool) -> None:
-        how = f"by {_name(observed.signal)}" if observed.signal else f"with exit code {observed.code}"
+        how = f"by {_SIGNALS.get(observed.signal, f'signal {observed.signal}')}" if observed.signal else f"with exit code {observed.code}"
         if late:
             self._become("timeout")
             return
@@ -137,10 +141,6 @@ class Execution:
     def _notify(self) -> None:
         changed, self._change = self._change, asyncio.get_running_loop().create_future()
         changed.set_result(None)
-
-
-def _name(signal: int) -> str:
-    return signals.Signals(signal).name if signal in iter(signals.Signals) else f"signal {signal}"  # most real-time ones have no name
 
 
 def _exit_code(reply: Line) -> int:

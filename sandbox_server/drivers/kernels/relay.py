@@ -155,8 +155,10 @@ class Link:
         self.copies.begin()
         try:
             content = {"code": code, "silent": silent, "store_history": not silent, "user_expressions": {}, "allow_stdin": False}
-            while (reply := await self._run({**content, "stop_on_error": True}, run)).get("status") == "aborted":
-                await asyncio.sleep(KNOCK_SECONDS)  # it has not begun: code of somebody else's failed, for which this had waited
+            reply = await self._run({**content, "stop_on_error": True}, run)
+            while reply.get("status") == "aborted":  # it has not begun: code of somebody else's failed, for which this had waited
+                await asyncio.sleep(KNOCK_SECONDS)
+                reply = await self._run({**content, "stop_on_error": True}, run)
             run.show_page(reply)
             with suppress(TimeoutError):
                 async with asyncio.timeout(STRAGGLING_SECONDS):
@@ -195,7 +197,8 @@ class Link:
         run.idle.clear()
         run.number = message["header"]["msg_id"]
         reply, idle = self._ask(message), asyncio.ensure_future(run.idle.wait())
-        await asyncio.wait([reply, idle], return_when=asyncio.FIRST_COMPLETED)
+        either: list[asyncio.Future[Any]] = [reply, idle]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         idle.cancel()
         if not (await asyncio.wait([reply], timeout=OVERDUE_SECONDS))[0]:
             await asyncio.wait([reply, self._greet()], return_when=asyncio.FIRST_COMPLETED)

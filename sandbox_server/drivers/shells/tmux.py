@@ -16,7 +16,7 @@ from typing import Protocol, Self
 
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.process import LOST, Exit, Process, Processes
+from sandbox_server.drivers.process import LOST, Exit, Processes
 from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, Screen, ScreenState, trimmed
 from sandbox_server.drivers.shells.tmux_connection import RETRY_AFTER, Connection, Told, in_time, together
 from sandbox_server.drivers.shells.tmux_control import ControlReply, Notice, Output, keys, quote

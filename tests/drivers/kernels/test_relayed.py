@@ -9,7 +9,7 @@ from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.kernels import relayed as module
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.nursery import Nursery
-from sandbox_server.drivers.kernels.relayed import RelayEnded, Relayed
+from sandbox_server.drivers.kernels.relayed import Relayed, RelayEnded
 from sandbox_server.drivers.process import Process, Processes
 from tests.drivers.kernels.conftest import MEMORY
 from tests.drivers.kernels.waiting import until
@@ -84,9 +84,10 @@ async def test_a_relay_that_hangs_is_ended_and_another_started(
         with anyio.fail_after(60):
             first = await relay.current()
             await processes.run(["bash", "-c", "kill -STOP $(pgrep -f [k]ernels/relay)"], timeout=30, max_output=0)
-            with monkeypatch.context() as impatient, pytest.raises(RelayEnded):
+            with monkeypatch.context() as impatient:
                 impatient.setattr(module, "ANSWER_SECONDS", 0.5)
-                await relay.ask("open", kernel="one")
+                with pytest.raises(RelayEnded):
+                    await relay.ask("open", kernel="one")
             assert (await relay.ask("open", kernel="one"))["file"]
             assert await relay.current() != first
 

@@ -53,9 +53,10 @@ async def test_a_kernel_that_ends_before_the_code_begins_is_unavailable(session:
         raise KernelEnded(LOST)
 
     await session.open(None)
-    with monkeypatch.context() as ending, pytest.raises(Unavailable, match="before the code began"):
+    with monkeypatch.context() as ending:
         ending.setattr(Kernel, "enter", ended)
-        await run(session, "1", directory="/usr")
+        with pytest.raises(Unavailable, match="before the code began"):
+            await run(session, "1", directory="/usr")
     assert value(await run(session, "2", directory="/usr")) == "2"
 
 

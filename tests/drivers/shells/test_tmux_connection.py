@@ -2,17 +2,24 @@
 
 import os
 import signal
+from collections.abc import Awaitable
 
 import anyio
 import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.shells import tmux_connection
-from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.shells.tmux import Pane, Tmux
 from tests.drivers.shells.ear import Ear
 from tests.drivers.shells.test_tmux import server_pid, sh
 
 pytestmark = pytest.mark.anyio
+
+
+def ask(pane: Pane, what: str) -> Awaitable[object]:
+    if what == "keys":
+        return pane.type(b"x")
+    return pane.capture() if what == "picture" else pane.resize(80, 24)
 
 
 @pytest.mark.parametrize("asked", ["picture", "command", "keys"])
@@ -23,6 +30,6 @@ async def test_a_server_that_hangs_is_told_and_not_waited_for(tmux: Tmux, ear: E
     os.kill(pid, signal.SIGSTOP)
     try:
         with anyio.fail_after(30), pytest.raises(Unavailable, match="did not answer"):
-            await {"picture": pane.capture, "command": lambda: pane.resize(80, 24), "keys": lambda: pane.type(b"x")}[asked]()
+            await ask(pane, asked)
     finally:
         os.kill(pid, signal.SIGCONT)
