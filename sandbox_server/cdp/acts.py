@@ -1,6 +1,7 @@
 """What DevTools clients do with mouse and keyboard, told to processes of the sandbox's own: where on the screen, and of text nothing.
 
 While nobody follows, nothing is looked at. A page that is not in sight has no place on the screen, and what is done there is not told.
+Nor are clicks on a page that is shown as another device: its window's measures are those of the device then, so its place is not known.
 """
 
 import asyncio
@@ -18,8 +19,8 @@ MAX_WAITING = 32
 PLACE_SECONDS = 1.0
 """How long a page may take to say where it is: what is told later is not true any more."""
 _WINDOW = """document.visibilityState === "visible" &&
-    [screenX, screenY + outerHeight - innerHeight * devicePixelRatio, devicePixelRatio]"""
-"""As `drivers.browser.on_screen` has it."""
+    [screenX, screenY + outerHeight - innerHeight * devicePixelRatio, devicePixelRatio * visualViewport.scale]"""
+"""As `drivers.browser.on_screen` has it, and by how much the page is pinched: clients name places in pixels of the page."""
 WORLD = "acts"
 _WITH_ALT_CONTROL_OR_META = 1 | 2 | 4
 
@@ -42,7 +43,7 @@ class PageActs:
                 waiting.put_nowait((session, act))
 
     async def follow(self) -> AsyncIterator[Object]:
-        """What is done from now on: `kind`, and in pixels of the screen `x` and `y`."""
+        """What is done from now on: `kind`, and in pixels of the screen `x` and `y`, which are 0 for keys."""
         waiting: _Waiting = asyncio.Queue(MAX_WAITING)
         self._followers.add(waiting)
         try:
@@ -63,7 +64,9 @@ class PageActs:
         except (Failure, TimeoutError):
             return None
         match window:
-            case [int() | float() as left, int() | float() as top, int() | float() as scale]:
+            case [_, _, _] if "x" not in act:
+                return act | {"x": 0, "y": 0}
+            case [int() | float() as left, int() | float() as top, int() | float() as scale] if not link.overridden(session):
                 at = left + act["x"] * scale, top + act["y"] * scale
                 return act | {"x": round(at[0]), "y": round(at[1])} if all(map(math.isfinite, at)) else None
         return None
@@ -80,12 +83,15 @@ async def _window(link: Link, session: str) -> object:
 
 
 def act_of(command: Command) -> Object | None:
-    """What a command does, with its place on the page; None for what nobody would see. What the browser will refuse is taken for little."""
+    """What a command does, with its place on the page if it has one; None for what nobody would see.
+
+    What the browser will refuse is taken for little.
+    """
     params: Any = command.parsed.get("params")
     if not isinstance(params, dict):
         return None
     if command.method == "Input.insertText":
-        return {"kind": "typed", "x": 0, "y": 0}
+        return {"kind": "typed"}
     match params:
         case {
             "type": "mousePressed",
@@ -99,8 +105,8 @@ def act_of(command: Command) -> Object | None:
         case {"type": "keyDown" | "rawKeyDown", "key": str(key)}:
             modifiers = int(_number(params, "modifiers"))
             if modifiers & _WITH_ALT_CONTROL_OR_META or len(key) > 1:
-                return {"kind": "key", "key": key, "modifiers": modifiers, "x": 0, "y": 0}
-            return {"kind": "typed", "x": 0, "y": 0}
+                return {"kind": "key", "key": key, "modifiers": modifiers}
+            return {"kind": "typed"}
     return None
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from sandbox_server.cdp.multiplexer import Answer, CaughtUp, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
+from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.pipe import Pipe, open_pipe
 from sandbox_server.cdp.redaction import Secrets
@@ -64,18 +64,22 @@ class Link:
         """Whether somebody waits for the browser to answer."""
         return bool(self._answers) or self._multiplexer.waiting
 
+    def overridden(self, session: str) -> bool:
+        """Whether a client's session is on a page that is shown as another device, so that nobody knows its place on the screen."""
+        return self._multiplexer.overrides.hold(session)
+
     async def ended(self) -> None:
         """Wait until the pipe is closed, from whichever side."""
         await self._ended.wait()
 
     def close(self, reason: str) -> None:
-        """End every client, with a reason, and the pipe, upon which Chromium quits."""
+        """End every client, with answers to what it waits for and a reason, and the pipe, upon which Chromium quits."""
         if self._end is not None:
             return
         self._end = reason
         self._ended.set()
-        for outbox in self._outboxes.values():
-            outbox.close(reason)
+        for peer in self._outboxes:
+            self._close_outbox(peer, reason)
         if self._pipe:
             self._pipe.close()
         for answered in list(self._answers.values()):
@@ -99,7 +103,7 @@ class Link:
 
         def admit(reply: Object) -> None:  # at once, so that an end of the session that follows finds its client
             if session := reply.get("result", {}).get("sessionId"):
-                taken.append(self._admit(caller, session))
+                taken.append(self._admit(caller, session, page))
             admitted.set_result(reply)
 
         method, params = ("Target.attachToTarget", {"targetId": page, "flatten": True}) if page else ("Target.attachToBrowserTarget", {})
@@ -148,8 +152,7 @@ class Link:
         if self._outboxes.pop(peer, None) is None:
             return
         self._multiplexer.remove(peer)
-        _, message = self._multiplexer.command("Target.detachFromTarget", {"sessionId": peer.base})
-        self._write(message)
+        self._end_session(peer.base)
 
     async def _answer(
         self,
@@ -172,6 +175,7 @@ class Link:
             raise Unavailable(f"the browser did not answer {method} within {timeout:g} s", retry_after=RETRY_AFTER) from None
         finally:
             self._multiplexer.unask(number)
+            self._answers.pop(number, None)
         return self._result(reply)
 
     def _result(self, reply: Object) -> Object:
@@ -182,8 +186,8 @@ class Link:
         result: Object = reply["result"]
         return result
 
-    def _admit(self, caller: Caller, session: str) -> tuple[Peer, Outbox]:
-        peer, outbox = self._multiplexer.add(caller, session), Outbox()
+    def _admit(self, caller: Caller, session: str, page: str | None) -> tuple[Peer, Outbox]:
+        peer, outbox = self._multiplexer.add(caller, session, page), Outbox()
         self._outboxes[peer] = outbox
         return peer, outbox
 
@@ -200,13 +204,13 @@ class Link:
         match self._multiplexer.from_browser(message):
             case ToPeer(peer, addressed):
                 self._tell(peer, addressed)
-            case CaughtUp(peer, messages):
+            case Told(peer, messages):
                 for told in messages:
                     self._tell(peer, told)
             case Answer(number, body):
                 self._on_answer(number, body)
             case Ended(peer):
-                self._outboxes[peer].close("the page was closed")
+                self._close_outbox(peer, "the page was closed")
             case Notice() as notice:
                 self._take(notice)
 
@@ -217,3 +221,14 @@ class Link:
     def _on_answer(self, number: int, body: Object) -> None:
         if answered := self._answers.pop(number, None):
             answered(body)
+        elif session := body.get("result", {}).get("sessionId"):  # attached for a client that has given up waiting
+            self._end_session(session)
+
+    def _close_outbox(self, peer: Peer, reason: str) -> None:
+        for message in self._multiplexer.lost(peer):
+            self._outboxes[peer].put(message)
+        self._outboxes[peer].close(reason)
+
+    def _end_session(self, session: str) -> None:
+        _, message = self._multiplexer.command("Target.detachFromTarget", {"sessionId": session})
+        self._write(message)

@@ -3,14 +3,18 @@
 A client is given a session of its own on the browser or on one page, its base, in Chromium's flat mode. Its commands go out
 under ids of ours, for its base or for a session below it; what comes back is routed by session. So each client sees the
 browser as if it were alone on a socket of Chromium's own server, and ending its base undoes all that it had set up.
+
+Chromium says nothing to commands that wait when their session ends. Clients that keep no books of sessions would wait for ever, so
+here each gets the answer that Chromium gives to a command which comes a moment later.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import orjson
 
+from sandbox_server.cdp.overrides import Overrides
 from sandbox_server.cdp.pressed import Pressed
 from sandbox_server.cdp.privacy import HELD_UP, Collected, blanked, caught_up, neutral
 from sandbox_server.cdp.rules import Rules
@@ -32,6 +36,10 @@ from sandbox_server.core.results import Caller
 
 MAX_PENDING = 10_000
 """Commands of one client that Chromium has not answered."""
+NO_SESSION = "Session with given id not found."
+"""Chromium's own words (content/browser/devtools/devtools_session.cc), which clients look for."""
+GONE = "Target closed"
+"""What clients call it themselves when their connection ends."""
 
 
 @dataclass(eq=False)
@@ -65,8 +73,8 @@ class ToPeer(NamedTuple):
     message: bytes
 
 
-class CaughtUp(NamedTuple):
-    """Events that tell a client what it was not told in private."""
+class Told(NamedTuple):
+    """Several messages for one client, in their order."""
 
     peer: Peer
     messages: list[bytes]
@@ -87,7 +95,7 @@ class Notice(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Chromium ended the client's base: its page is gone."""
+    """Chromium ended the client's base: its page is gone. What the client waits for is for `lost` to answer."""
 
     peer: Peer
 
@@ -121,6 +129,8 @@ class Multiplexer:
         self._sent: dict[int, _Sent] = {}
         self._owners: dict[str, Peer] = {}
         self._questions: dict[int, _Question] = {}
+        self.overrides = Overrides()
+        """Which pages clients show as another device."""
 
     @property
     def waiting(self) -> bool:
@@ -160,11 +170,20 @@ class Multiplexer:
 
     def _refused(self, peer: Peer) -> list[ToBrowser | ToPeer]:
         """Answers to what a client asked before, of which the browser's own answers are dropped."""
-        waiting = {number: sent for number, sent in self._sent.items() if sent.peer is peer}
+        waiting = self._take_back(peer, peer.sessions)
+        return [ToPeer(peer, self._error(sent.id, sent.session, peer, self._rules.hidden)) for sent in waiting]
+
+    def lost(self, peer: Peer) -> list[bytes]:
+        """Answers to all that a client waits for, of a browser or a page that is gone."""
+        return [self._error(sent.id, sent.session, peer, GONE) for sent in self._take_back(peer, peer.sessions)]
+
+    def _take_back(self, peer: Peer, sessions: Container[str]) -> list[_Sent]:
+        """What a client waits for in some sessions, which it waits for no longer."""
+        waiting = {number: sent for number, sent in self._sent.items() if sent.peer is peer and sent.session in sessions}
         for number in waiting:
             del self._sent[number]
-        peer.pending = 0
-        return [ToPeer(peer, self._error(sent.id, sent.session, peer, self._rules.hidden)) for sent in waiting.values()]
+        peer.pending -= len(waiting)
+        return list(waiting.values())
 
     def _commands(self, commands: list[tuple[str, str, Object]]) -> list[ToBrowser | ToPeer]:
         return [ToBrowser(self._unanswered(*command)) for command in commands]
@@ -175,16 +194,17 @@ class Multiplexer:
     def _error(self, number: int, session: str, peer: Peer, reason: str) -> bytes:
         return error_reply(number, SERVER_ERROR, reason, None if session == peer.base else session)
 
-    def add(self, caller: Caller, base: str) -> Peer:
-        """Take in a client for which `base` was attached."""
+    def add(self, caller: Caller, base: str, page: str | None = None) -> Peer:
+        """Take in a client for which `base` was attached, to a page or the browser."""
         peer = Peer(caller, base, hidden=not self._rules.sees(caller))
-        self._own(peer, base, None)
+        self._own(peer, base, None, page)
         return peer
 
     def remove(self, peer: Peer) -> None:
         """Forget a client; what still arrives for it is dropped. Its base is for the caller to detach."""
         for session in peer.sessions:
             del self._owners[session]
+            self.overrides.forget(session)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.peer is not peer}
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
@@ -195,7 +215,7 @@ class Multiplexer:
         except NotACommandError as error:
             return ToPeer(peer, error.reply)
         if command.session is not None and command.session not in peer.sessions:
-            return ToPeer(peer, error_reply(command.id, SESSION_NOT_FOUND, "Session with given id not found."))
+            return ToPeer(peer, error_reply(command.id, SESSION_NOT_FOUND, NO_SESSION))
         if reason := self._problem(peer, command):
             return ToPeer(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
         if peer.hidden and command.method in HELD_UP:  # it is begun when the client may see again
@@ -204,7 +224,7 @@ class Multiplexer:
             return ToPeer(peer, encode({"id": command.id, "result": {}} | session))
         return self._forward(peer, command)
 
-    def from_browser(self, message: bytes) -> ToPeer | CaughtUp | Answer | Notice | Ended | None:
+    def from_browser(self, message: bytes) -> ToPeer | Told | Answer | Notice | Ended | None:
         """Take what Chromium sent; None when nobody waits for it any more."""
         arrival = read_arrival(message)
         if not isinstance(arrival, Arrival):
@@ -222,6 +242,7 @@ class Multiplexer:
         self._sent[number] = _Sent(peer, command.id, session, command.method)
         peer.pending += 1
         self._noted(session, command)
+        self.overrides.note(session, command)
         peer.pressed.note(session, command)
         peer.collected.note(session, command)
         return ToBrowser(message)
@@ -238,7 +259,7 @@ class Multiplexer:
             arrival = blanked(arrival)
         return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
 
-    def _caught_up(self, arrival: Arrival) -> CaughtUp | None:
+    def _caught_up(self, arrival: Arrival) -> Told | None:
         """What a client was not told in private, as events; nothing if it may not see again by now, or the session ended."""
         assert arrival.id is not None
         peer, session, method = self._questions.pop(arrival.id)
@@ -246,28 +267,41 @@ class Multiplexer:
         if peer.hidden or result is None:
             return None
         address = {} if session == peer.base else {"sessionId": session}
-        return CaughtUp(peer, [encode(event | address) for event in caught_up(method, result)])
+        return Told(peer, [encode(event | address) for event in caught_up(method, result)])
 
-    def _event(self, arrival: Arrival) -> ToPeer | None:
+    def _event(self, arrival: Arrival) -> ToPeer | Told | None:
         peer = self._owners.get(arrival.session)
         if peer is None:
             return None
-        if arrival.is_attachment:
-            self._follow(peer, orjson.loads(arrival.message))
+        lost = self._follow(peer, orjson.loads(arrival.message)) if arrival.is_attachment else []
         told = neutral(arrival) if peer.hidden else arrival
-        return ToPeer(peer, told.event(keep_session=told.session != peer.base)) if told else None
+        if told is None:
+            return None
+        event = told.event(keep_session=told.session != peer.base)
+        return Told(peer, [event, *lost]) if lost else ToPeer(peer, event)
 
-    def _follow(self, peer: Peer, event: Object) -> None:
+    def _follow(self, peer: Peer, event: Object) -> list[bytes]:
+        """Keep to the sessions that there are; what comes back is for the client, after the event."""
         session = event["params"]["sessionId"]
         if event["method"] == "Target.attachedToTarget":
-            self._own(peer, session, event["sessionId"])
-        elif session in peer.sessions:
-            for ended in peer.below(session):
-                del self._owners[ended], peer.sessions[ended]
-                peer.pressed.forget(ended)
-                peer.collected.forget(ended)
+            self._own(peer, session, event["sessionId"], event["params"].get("targetInfo", {}).get("targetId"))
+            return []
+        return self._end(peer, peer.below(session)) if session in peer.sessions else []
 
-    def _own_business(self, parsed: Object) -> ToPeer | CaughtUp | Answer | Notice | Ended | None:
+    def _end(self, peer: Peer, sessions: list[str]) -> list[bytes]:
+        """Forget sessions, and answer what was asked in them.
+
+        Each answer names its session, which clients that keep books of them have crossed out by then, and drop it.
+        """
+        for ended in sessions:
+            del self._owners[ended], peer.sessions[ended]
+            self.overrides.forget(ended)
+            peer.pressed.forget(ended)
+            peer.collected.forget(ended)
+        self._questions = {number: asked for number, asked in self._questions.items() if asked.session not in sessions}
+        return [error_reply(sent.id, SESSION_NOT_FOUND, NO_SESSION, sent.session) for sent in self._take_back(peer, sessions)]
+
+    def _own_business(self, parsed: Object) -> ToPeer | Told | Answer | Notice | Ended | None:
         if "method" in parsed:
             return self._notice(parsed["method"], parsed.get("params", {}))
         number = parsed.get("id")
@@ -285,9 +319,11 @@ class Multiplexer:
         peer = self._owners.get(params["sessionId"])
         return Ended(peer) if peer else None
 
-    def _own(self, peer: Peer, session: str, above: str | None) -> None:
+    def _own(self, peer: Peer, session: str, above: str | None, target: str | None) -> None:
         self._owners[session] = peer
         peer.sessions[session] = above
+        if target:
+            self.overrides.attached(session, target)
 
     def _next_id(self) -> int:
         self._last_id += 1

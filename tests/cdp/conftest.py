@@ -98,7 +98,10 @@ class Session:
 
     def command(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         """Send a command and return its reply, result or error."""
-        number = self.send(method, session, **params)
+        return self.reply(self.send(method, session, **params))
+
+    def reply(self, number: int) -> dict[str, Any]:
+        """The reply to a command that was sent before; replies to others that come first are kept as events are."""
         while (message := self.receive()).get("id") != number:
             self.events.append(message)
         return message

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,18 @@ def status(pid: int) -> dict[str, str]:
 def descendants(pid: int) -> list[int]:
     found = [pid]
     for parent in found:
-        found += [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            found += [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+    return found
+
+
+def renderers(pid: int) -> dict[int, dict[str, str]]:
+    """The renderers of a browser, each with its status."""
+    found = {}
+    for process in descendants(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if "--type=renderer" in command_line(process):
+                found[process] = status(process)
     return found
 
 
@@ -51,21 +63,24 @@ def command_line(pid: int) -> str:
 
 def test_it_runs_as_the_desktop_user_with_its_sandbox_on(make_owner: MakeOwner, until: Until) -> None:
     owner = started(make_owner(), until)
-    processes = descendants(owner.pid)
-    renderers = [pid for pid in processes if "--type=renderer" in command_line(pid)]
-    assert renderers
-    assert {status(pid)["Uid"].split()[0] for pid in processes} == {"991"}
-    assert not any("--no-sandbox" in command_line(pid) for pid in processes)
-    for renderer in renderers:
-        assert status(renderer)["Seccomp"] == "2"
-        assert len(status(renderer)["NSpid"].split()) > len(status(owner.pid)["NSpid"].split())
+    own = len(status(owner.pid)["NSpid"].split())
+
+    def all_confined() -> bool:  # one that has just started enters its sandbox in a moment
+        found = renderers(owner.pid).values()
+        return bool(found) and all(each["Seccomp"] == "2" and len(each["NSpid"].split()) > own for each in found)
+
+    until(all_confined)
+    for process in descendants(owner.pid):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            assert status(process)["Uid"].split()[0] == "991"
+            assert "--no-sandbox" not in command_line(process)
     assert owner.get("/browser")["sandboxed"] is True
 
 
 def test_its_devtools_open_no_port(make_owner: MakeOwner, until: Until) -> None:
-    before = listening_ports()
+    before = set(listening_ports())
     owner = started(make_owner(), until)
-    assert listening_ports() == before
+    assert set(listening_ports()) <= before  # others may close theirs meanwhile
     assert "--remote-debugging-port" not in command_line(owner.pid)
 
 
@@ -93,7 +108,7 @@ def test_killed_again_and_again_it_keeps_its_tabs_and_its_profile(make_owner: Ma
 
 def test_one_that_hangs_is_replaced(make_owner: MakeOwner, until: Until) -> None:
     owner = make_owner()
-    owner.start(PULSE=0.1, HUNG=4.0)
+    owner.start(PULSE=0.1, HUNG=10.0)  # a browser on a busy machine does not count as one
     until(owner.answers, within=30)
     open_tabs(owner, "about:blank#one")
     old = owner.pid

@@ -12,6 +12,7 @@ Owner = Any
 Session = Any
 
 OWN = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
+PERSON = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-Actor": "person"}
 
 
 @contextmanager
@@ -97,11 +98,15 @@ def test_it_is_found_in_frames_and_shadow_trees_and_forgotten_with_the_page(shar
 
 def test_who_drives_is_hidden_from_clients_before_the_api_has_said_so(shared: Owner) -> None:
     held = {"epoch": 5, "state": "human", "holder": "ann", "reach": ["cdp", "gui"], "private": None}
-    with focus_of(shared) as focus, page_with(shared, "<input type=password>") as (client, session):
+    with (
+        focus_of(shared) as focus,
+        page_with(shared, "<input type=password>") as (client, session),
+        shared.connect(headers=PERSON) as person,
+    ):
         tells(focus, secret=False)
-        ready = "document.addEventListener('x', () => document.querySelector('input').focus());"
-        client.evaluate(f"{ready} setTimeout(() => document.dispatchEvent(new Event('x')), 300)", session)
+        hers = person.attach(client.result("Target.getTargetInfo", session)["targetInfo"]["targetId"])
         assert shared.request("PUT", "/browser/control", json=held).status_code == 200
+        person.evaluate("document.querySelector('input').focus()", hers)
         tells(focus, secret=True)
         assert "private: ann" in client.command("Page.captureScreenshot", session)["error"]["message"]
         assert shared.request("GET", "/json/list").status_code == 423

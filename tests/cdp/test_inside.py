@@ -1,6 +1,6 @@
 """What the API asks of the process that owns the browser."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -54,7 +54,7 @@ def test_while_a_person_has_control_clients_look_and_do_not_act(held: Owner) -> 
         assert person.evaluate("1 + 1", mine) == 2
 
 
-def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: Owner) -> None:
+def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: Owner, until: Callable[..., None]) -> None:
     with shared.connect() as client:
         page = client.attach(client.result("Target.createTarget", url="about:blank")["targetId"])
         listening = "window.ups = []; addEventListener('keyup', event => ups.push(event.key))"
@@ -64,6 +64,7 @@ def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: O
         shared.request("PUT", "/browser/control", json=FREE)
         shared.request("PUT", "/browser/control", json=HELD)
         shared.request("PUT", "/browser/control", json=FREE)
+        until(lambda: client.evaluate("ups.length", page))  # nobody waits for what the page does with a release
         assert client.evaluate("ups", page) == ["Shift"]
 
 

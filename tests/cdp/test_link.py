@@ -46,6 +46,8 @@ def answer(command: dict[str, Any]) -> dict[str, Any] | None:
     match command["method"]:
         case "Silent.wait":
             return None
+        case "Target.attachToTarget" if command["params"]["targetId"] == "SLOW":
+            return None
         case "Target.attachToTarget" if command["params"]["targetId"] == "GONE":
             return {"error": {"code": -32602, "message": "No target with given id found"}}
         case "Target.attachToBrowserTarget" | "Target.attachToTarget":
@@ -122,6 +124,40 @@ async def test_a_client_whose_page_ends_right_after_it_came_is_told(wire: Wire) 
     assert outbox.closed == "the page was closed"
 
 
+async def test_a_page_that_ends_answers_what_its_client_waits_for(wire: Wire) -> None:
+    peer, outbox = await wire.link.attach(ANN, "PAGE")
+    wire.link.send(peer, '{"id":5,"method":"Silent.wait"}')
+    wire.browser.say(method="Target.detachedFromTarget", params={"sessionId": SESSION})
+    assert json.loads(await outbox.get() or b"") == {"id": 5, "error": {"code": -32000, "message": "Target closed"}}
+    assert await outbox.get() is None
+
+
+async def test_a_client_that_goes_and_a_command_given_up_leave_nobody_waiting(wire: Wire) -> None:
+    peer, _ = await wire.link.attach(ANN, None)
+    wire.link.send(peer, '{"id":5,"method":"Silent.wait"}')
+    for session in (None, SESSION):
+        with pytest.raises(Unavailable):
+            await wire.link.command("Silent.wait", timeout=0, session=session)
+    assert wire.link.unanswered
+    wire.link.detach(peer)
+    assert not wire.link.unanswered
+
+
+async def test_a_session_that_comes_when_nobody_waits_for_it_any_more_is_ended(wire: Wire) -> None:
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wire.link.attach, ANN, "SLOW")
+            while not wire.browser.asked:
+                await anyio.lowlevel.checkpoint()
+            scope.cancel()
+    assert not wire.link.unanswered
+    [asked] = wire.browser.asked
+    wire.browser.say(id=asked["id"], result={"sessionId": SESSION})
+    while wire.browser.asked[-1]["method"] != "Target.detachFromTarget":
+        await anyio.lowlevel.checkpoint()
+    assert wire.browser.asked[-1]["params"] == {"sessionId": SESSION}
+
+
 async def test_an_event_of_ours_reaches_us(wire: Wire) -> None:
     wire.browser.say(method="Target.targetCreated", params={"x": 1})
     while not wire.notices:
@@ -130,7 +166,8 @@ async def test_an_event_of_ours_reaches_us(wire: Wire) -> None:
 
 
 async def test_the_end_of_the_browser_ends_clients_and_commands_at_once(wire: Wire) -> None:
-    _, outbox = await wire.link.attach(ANN, None)
+    peer, outbox = await wire.link.attach(ANN, None)
+    wire.link.send(peer, '{"id":5,"method":"Silent.wait"}')
 
     async def wait_in_vain() -> None:
         with pytest.raises(Unavailable, match="over"):
@@ -141,6 +178,8 @@ async def test_the_end_of_the_browser_ends_clients_and_commands_at_once(wire: Wi
         await anyio.wait_all_tasks_blocked()
         wire.link.close("it is over")
     await wire.link.ended()
+    assert json.loads(await outbox.get() or b"") == {"id": 5, "error": {"code": -32000, "message": "Target closed"}}
     assert await outbox.get() is None
+    assert not wire.link.unanswered
     with pytest.raises(Unavailable, match="over"):
         await wire.link.command("Browser.getVersion")

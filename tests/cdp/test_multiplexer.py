@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.cdp import multiplexer
-from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, ToPeer
+from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.core.results import Caller
 
 ANN, BOB = "A" * 32, "B" * 32
@@ -105,6 +105,41 @@ def test_what_arrives_for_a_client_that_has_gone_is_dropped(mux: Multiplexer, an
     assert received(mux, id=command["id"], result={}, sessionId=ANN) is None
     assert received(mux, method="A.c", params={}, sessionId=CHILD) is None
     assert forwarded(mux, bob, id=1, method="A.b")["sessionId"] == BOB
+
+
+def test_what_waits_in_a_session_that_ends_is_answered_after_the_event(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+    attach(mux, CHILD, below=ANN)
+    attach(mux, GRANDCHILD, below=CHILD)
+    late = forwarded(mux, ann, id=7, method="A.b", sessionId=CHILD)
+    forwarded(mux, ann, id=8, method="A.b", sessionId=GRANDCHILD)
+    others = forwarded(mux, ann, id=9, method="A.b"), forwarded(mux, bob, id=7, method="A.b")
+    event = {"method": "Target.detachedFromTarget", "params": {"sessionId": CHILD}}
+    told = mux.from_browser(written(**event, sessionId=ANN))
+    assert isinstance(told, Told)
+    error = {"code": -32001, "message": "Session with given id not found."}
+    assert told.peer is ann
+    assert [json.loads(message) for message in told.messages] == [
+        event,
+        {"id": 7, "error": error, "sessionId": CHILD},
+        {"id": 8, "error": error, "sessionId": GRANDCHILD},
+    ]
+    assert mux.from_browser(written(id=late["id"], error=error)) == Answer(late["id"], {"id": late["id"], "error": error})
+    for other, peer in zip(others, (ann, bob), strict=True):
+        assert received(mux, id=other["id"], result={}, sessionId=other["sessionId"]) is not None
+        assert peer.pending == 0
+    assert not mux.waiting
+
+
+def test_what_waits_for_a_page_or_a_browser_that_is_gone_is_answered_once(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+    attach(mux, CHILD, below=ANN)
+    forwarded(mux, ann, id=1, method="A.b")
+    forwarded(mux, ann, id=2, method="A.b", sessionId=CHILD)
+    his = forwarded(mux, bob, id=1, method="A.b")
+    error = {"code": -32000, "message": "Target closed"}
+    assert [json.loads(message) for message in mux.lost(ann)] == [{"id": 1, "error": error}, {"id": 2, "error": error, "sessionId": CHILD}]
+    assert mux.lost(ann) == []
+    assert ann.pending == 0
+    assert received(mux, id=his["id"], result={}, sessionId=BOB) == (bob, {"id": 1, "result": {}})
 
 
 def test_the_end_of_a_base_ends_its_client(mux: Multiplexer, ann: Peer) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.cdp.multiplexer import CaughtUp, Multiplexer, Peer, ToBrowser, ToPeer
+from sandbox_server.cdp.multiplexer import Multiplexer, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.cdp.privacy import is_quiet
 from sandbox_server.cdp.rules import OWN, Rules
 from sandbox_server.cdp.wire import Command
@@ -46,8 +46,8 @@ class Client:
         told = self.mux.from_browser(json.dumps(message | {"sessionId": BASE}, separators=(",", ":")).encode())
         if told is None:
             return None
-        assert isinstance(told, ToPeer)
-        heard: dict[str, Any] = json.loads(told.message)
+        assert isinstance(told, ToPeer | Told)
+        heard: dict[str, Any] = json.loads(told.messages[0] if isinstance(told, Told) else told.message)
         return heard
 
 
@@ -152,11 +152,11 @@ def test_where_frames_and_targets_are_by_then_is_told_afterwards(client: Client)
     assert (tree["method"], targets["method"]) == ("Page.getFrameTree", "Target.getTargets")
     answer = {"frameTree": {"frame": {"id": "F", "url": URL}, "childFrames": [{"frame": {"id": "G", "url": "https://ad.example/"}}]}}
     told = client.mux.from_browser(json.dumps({"id": tree["id"], "result": answer, "sessionId": BASE}, separators=(",", ":")).encode())
-    assert isinstance(told, CaughtUp)
+    assert isinstance(told, Told)
     assert [json.loads(each)["params"]["url"] for each in told.messages] == [URL, "https://ad.example/"]
     infos = {"targetInfos": [{"targetId": "T", "url": URL}]}
     told = client.mux.from_browser(json.dumps({"id": targets["id"], "result": infos, "sessionId": BASE}, separators=(",", ":")).encode())
-    assert isinstance(told, CaughtUp)
+    assert isinstance(told, Told)
     assert json.loads(told.messages[0])["method"] == "Target.targetInfoChanged"
 
 

@@ -60,7 +60,7 @@ def test_a_client_that_goes_undoes_what_it_set_up_and_nothing_else(shared: Owner
     with shared.connect() as bob:
         his = bob.attach(tab)
         bob.result("Emulation.setDeviceMetricsOverride", his, width=333, height=444, deviceScaleFactor=1, mobile=False)
-        assert ann.evaluate("innerWidth", hers) == 333
+        until(lambda: ann.evaluate("innerWidth", hers) == 333)
     until(lambda: ann.evaluate("innerWidth", hers) != 333)
     assert ann.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone", hers) == "Asia/Tokyo"
 
@@ -74,9 +74,7 @@ def test_a_page_that_a_client_stopped_runs_on_when_the_client_is_gone(shared: Ow
     bob.event("Debugger.paused")
     waiting = ann.send("Runtime.evaluate", hers, expression="'runs again'")
     bob.socket.close()
-    while (reply := ann.receive()).get("id") != waiting:
-        continue
-    assert reply["result"]["result"]["value"] == "runs again"
+    assert ann.reply(waiting)["result"]["result"]["value"] == "runs again"
 
 
 def test_a_client_of_a_page_needs_no_session_and_ends_with_the_page(shared: Owner, ann: Session, tab: str) -> None:
@@ -88,6 +86,24 @@ def test_a_client_of_a_page_needs_no_session_and_ends_with_the_page(shared: Owne
         assert all("sessionId" not in event for event in page.events)
         ann.result("Target.closeTarget", targetId=tab)
         assert page.until_closed() == (1001, "the page was closed")
+
+
+def wait_in_vain(client: Session, session: str | None) -> int:
+    """Ask what is never answered, and return once the browser has read it."""
+    number: int = client.send("Runtime.evaluate", session, expression="new Promise(() => {})", awaitPromise=True)
+    assert client.evaluate("6 * 7", session) == 42
+    return number
+
+
+def test_what_waits_in_a_page_that_closes_is_answered(shared: Owner, ann: Session, bob: Session, tab: str, until: Until) -> None:
+    hers = ann.attach(tab)
+    with shared.connect(f"/devtools/page/{tab}") as page:
+        asked = [wait_in_vain(client, session) for client, session in ((ann, hers), (page, None))]
+        bob.result("Target.closeTarget", targetId=tab)
+        assert ann.reply(asked[0])["error"] == {"code": -32001, "message": "Session with given id not found."}
+        assert page.reply(asked[1])["error"] == {"code": -32000, "message": "Target closed"}
+        assert page.until_closed() == (1001, "the page was closed")
+    until(lambda: "error" in ann.command("Target.attachToTarget", targetId=tab, flatten=True))
 
 
 @pytest.mark.parametrize(

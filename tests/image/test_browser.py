@@ -57,9 +57,14 @@ def text_of(sandbox: Sandbox, url: str) -> str:
             return bool(shown[0].strip())
 
         until(shows, PATIENCE)
-        client.result("Target.closeTarget", targetId=target)
-        until(lambda: all(page["targetId"] != target for page in client.pages()), PATIENCE)
+        close(client, target)
     return shown[0]
+
+
+def close(client: Session, target: str) -> None:
+    """Close a tab, and return once it is gone: what is asked of the tab in front next must not meet one that is on its way out."""
+    client.result("Target.closeTarget", targetId=target)
+    until(lambda: all(page["targetId"] != target for page in client.pages()), PATIENCE)
 
 
 def test_chromium_calls_itself_adequately_sandboxed(browsing: Sandbox) -> None:
@@ -88,7 +93,7 @@ def test_it_shows_nobody_files_that_are_not_the_agent_s(browsing: Sandbox, addre
     with devtools(browsing) as client:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         assert "BLOCKED" in client.result("Page.navigate", client.attach(target), url=address)["errorText"]
-        client.result("Target.closeTarget", targetId=target)
+        close(client, target)
 
 
 def test_a_person_is_refused_them_too(browsing: Sandbox) -> None:
@@ -126,7 +131,7 @@ def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sand
         refused = client.command("DOM.setFileInputFiles", session, objectId=field, files=["/run/sandbox-desktop/authority"])
         assert "may not name" in refused["error"]["message"]
         client.result("DOM.setFileInputFiles", session, objectId=field, files=["/tmp/form.html"])
-        client.result("Target.closeTarget", targetId=target)
+        close(client, target)
     for pattern in ("*", "file:///run/"):
         assert browsing.request("POST", "/v1/browser/restart", json={"url_allowlist": [pattern]}).status_code == 422
 
@@ -169,6 +174,24 @@ def test_browser_use_drives_it(start_sandbox: Start) -> None:
     bash(browsing, "cd /tmp/site && exec setsid python3 -m http.server 8765 --bind 127.0.0.1 > /dev/null 2>&1 < /dev/null & disown")
     until(lambda: bash(browsing, "curl -fs http://127.0.0.1:8765/")["exit_code"] == 0, PATIENCE)
     drive_with_browser_use(f"ws://{browsing.name}:8080/devtools/browser/any", browsing.headers, "http://127.0.0.1:8765/")
+
+
+def test_what_waits_in_a_page_that_closes_or_a_browser_that_ends_is_answered(browsing: Sandbox) -> None:
+    never = {"expression": "new Promise(() => {})", "awaitPromise": True}
+    with devtools(browsing) as client, devtools(browsing) as other:
+        first, second = (client.result("Target.createTarget", url="about:blank")["targetId"] for _ in range(2))
+        session, last = client.attach(first), client.attach(second)
+        waiting, longer = client.send("Runtime.evaluate", session, **never), client.send("Runtime.evaluate", last, **never)
+        assert client.evaluate("6 * 7", session) == 42
+        assert client.evaluate("6 * 7", last) == 42  # so the browser has read the others
+        close(other, first)
+        assert client.reply(waiting)["error"] == {"code": -32001, "message": "Session with given id not found."}
+        close(other, second)
+        assert client.reply(longer)["error"]["code"] == -32001
+        final = client.send("Runtime.evaluate", client.attach(client.pages()[0]["targetId"]), **never)
+        post(browsing, "/v1/browser/restart")
+        assert client.reply(final)["error"] == {"code": -32000, "message": "Target closed"}
+        client.until_closed()
 
 
 def test_nobody_drives_it_without_signing_in(browsing: Sandbox) -> None:

@@ -120,7 +120,7 @@ class Owner:
         return True
 
     async def _command(self, page: str, method: str, within: float, **params: object) -> None:
-        """Send one command to a page, and wait for the reply; raises Unavailable when none comes."""
+        """Send one command to a page, and wait for the reply; raises Unavailable when none comes, or an error."""
         from websockets.asyncio.client import unix_connect
         from websockets.exceptions import WebSocketException
 
@@ -128,9 +128,11 @@ class Owner:
         try:
             async with asyncio.timeout(within), unix_connect(self.socket, uri, additional_headers=HEADERS, compression=None) as client:
                 await client.send(orjson.dumps({"id": 1, "method": method, "params": params}).decode())
-                await client.recv()
+                reply = orjson.loads(await client.recv())
         except (OSError, TimeoutError, WebSocketException) as error:
             raise Unavailable(f"the page does not answer {method}", retry_after=RETRY_AFTER) from error
+        if "error" in reply:  # as of one that crashed, or closed meanwhile
+            raise Unavailable(f"the page does not answer {method}: {reply['error']['message']}", retry_after=RETRY_AFTER)
 
     async def _ask(self, verb: str, path: str, content: bytes = b"", seconds: float = ANSWER_SECONDS) -> bytes:
         try:

@@ -24,6 +24,8 @@ REPLY_SECONDS = 10.0
 MAX_MESSAGE = 256 << 20
 MAX_UNSENT = 10_000
 RETRY_AFTER = 1.0
+GONE = "Target closed"
+"""What the process that owns the browser answers to all that waits, before it closes the connection to a browser that has ended."""
 
 
 class Refused(Exception):
@@ -92,7 +94,8 @@ class Connection:
         if reply is None or reply.done():
             return
         if "error" in message:
-            reply.set_exception(Refused(str(message["error"].get("message", ""))))
+            said = str(message["error"].get("message", ""))
+            reply.set_exception(_lost() if said == GONE else Refused(said))
         else:
             reply.set_result(message.get("result", {}))
 

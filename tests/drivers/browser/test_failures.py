@@ -20,6 +20,7 @@ Call log:
         ("Page.goto: Page crashed", 409, "crashed"),
         ("Page.evaluate: Target crashed ", 409, "crashed"),
         ("Locator.click: Target page, context or browser has been closed", 409, "closed"),
+        ("Page.goto: Protocol error (Page.navigate): Target closed", 409, "closed"),
         ("Page.evaluate: Execution context was destroyed, most likely because of a navigation", 409, "navigated"),
         ("Frame.goto: Frame was detached", 409, "navigated"),
         ("Page.goto: net::ERR_NAME_NOT_RESOLVED at http://nowhere.invalid/", 409, "network"),

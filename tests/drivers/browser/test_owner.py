@@ -72,3 +72,13 @@ async def test_without_the_process_the_browser_is_unavailable() -> None:
     with pytest.raises(Unavailable, match="the browser is not there yet") as failed:
         await Owner("/nowhere/cdp.sock").tabs()
     assert failed.value.retry_after
+
+
+async def test_a_page_that_closes_while_it_is_asked_does_not_answer(shared: Process) -> None:
+    owner = Owner(shared.socket)
+    page = await owner.open("about:blank")
+    with shared.connect(f"/devtools/page/{page}") as client:
+        await asyncio.to_thread(client.send, "Runtime.evaluate", expression="for (;;);")
+        asking = asyncio.create_task(owner.answers(page, 60))
+        await owner.close(page)
+        assert not await asking
