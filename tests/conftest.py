@@ -20,7 +20,7 @@ import pytest
 import sandbox_server
 from sandbox_server.drivers import process as drivers_process
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.shells import tmux
+from sandbox_server.drivers.shells import tmux_connection
 
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _DAEMON = """
@@ -43,7 +43,7 @@ hypothesis.settings.load_profile("repeatable")
 
 # The product waits for the end of what it kills for a second and lets it end by itself later; here the loop would be gone by then, and
 # what it left open would fail whichever test collects it.
-drivers_process.KILL_GRACE = tmux.CLOSE_SECONDS = 30.0
+drivers_process.KILL_GRACE = tmux_connection.CLOSE_SECONDS = 30.0
 
 
 @pytest.hookimpl(trylast=True)

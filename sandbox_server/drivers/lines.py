@@ -56,7 +56,7 @@ class Lines:
     async def receive(self) -> Line | None:
         """Wait for one object; None once the process has hung up, or sent what is none."""
         assert self._reader
-        with suppress(ValueError, ConnectionError):  # too long, no JSON, no Unicode
+        with suppress(ValueError, ConnectionError, RecursionError):  # too long, no JSON, no Unicode, too deep
             received = json.loads(await self._reader.readline() or b"null")
             return received if isinstance(received, dict) else None
         return None

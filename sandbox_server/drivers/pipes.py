@@ -76,25 +76,27 @@ class PipeReader(_End):
             return
         waiting: int = struct.unpack("i", fcntl.ioctl(self._ours, termios.FIONREAD, b"\0" * 4))[0]
         goal = self._taken + waiting
-        while self._taken < goal or self._busy:
+        while not self.closed and (self._busy or self._taken < goal):
             if self._busy:
                 await asyncio.wait([self._busy])
-            else:
-                self._take()
+            elif not self._take():
+                return  # what was written is gone: a process can open the pipe to read from it, too
 
-    def _take(self) -> None:
+    def _take(self) -> bool:
+        """Take what there is; tells whether there was anything."""
         try:
             chunk = os.read(self._ours, CHUNK)
         except BlockingIOError:
-            return
+            return False
         if not chunk:
             self.close()
-            return
+            return False
         self._taken += len(chunk)
         if busy := self._sink(chunk):
             self._busy = busy
             self._loop.remove_reader(self._ours)
             busy.add_done_callback(self._go_on)
+        return True
 
     def _go_on(self, _: asyncio.Future[None]) -> None:
         self._busy = None

@@ -1,11 +1,13 @@
 import asyncio
 import os
+import struct
 from collections.abc import Callable
 
 import anyio
 import pytest
 
 from sandbox_server.core.errors import ResourceExhausted, TooLarge
+from sandbox_server.drivers import pipes
 from sandbox_server.drivers.pipes import Capture, PipeReader, PipeWriter
 
 pytestmark = pytest.mark.anyio
@@ -50,6 +52,27 @@ async def test_settling_does_not_wait_for_one_who_keeps_the_pipe_open() -> None:
         os.write(reader.theirs, b"x")
         await reader.settle()
         assert capture.bytes() == b"x"
+
+
+async def test_settling_does_not_wait_for_what_somebody_else_has_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = Capture(100)
+    with PipeReader(capture.take) as reader, anyio.fail_after(30):
+        os.write(reader.theirs, b"left")
+        monkeypatch.setattr("fcntl.ioctl", lambda *_: struct.pack("i", 8))  # as if four bytes were read just after the question
+        await reader.settle()
+    assert capture.bytes() == b"left"
+
+
+async def test_settling_ends_where_the_reader_is_closed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    monkeypatch.setattr(pipes, "CHUNK", 1)
+    with PipeReader(lambda _: busy) as reader, anyio.fail_after(30):
+        os.write(reader.theirs, b"two")
+        async with anyio.create_task_group() as group:
+            group.start_soon(reader.settle)
+            await anyio.wait_all_tasks_blocked()
+            reader.close()
+            busy.set_result(None)
 
 
 async def test_a_capture_keeps_the_beginning_and_says_that_there_was_more() -> None:

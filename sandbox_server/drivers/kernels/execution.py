@@ -12,8 +12,12 @@ from sandbox_server.drivers.kernels.relayed import RelayEnded
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.process import Exit
 
+MAY_RUN_ON = "what this put out from then on is lost; it may run on, and what it knows is there for the next execution"
 INTERRUPT_GRACE = 3.0
 """Seconds that code has to end once it was interrupted; then its kernel is ended."""
+
+_SIGNALS = {number.value: number.name for number in signals.Signals}
+"""Names of signals; most of the real-time ones have none."""
 
 type Status = Literal["running", "ok", "error", "timeout"]
 
@@ -71,13 +75,14 @@ class Execution:
             self._end(await running, late=late)
         except KernelEnded as death:
             self._die(death.exit, late=late)
-        except RelayEnded as failure:
-            self.notes.append("what this put out from then on is lost; it may run on, and what it knows is there for the next execution")
-            self.fail(type(failure).__name__, failure.message)
         except Failure as failure:
-            self.fail(type(failure).__name__, failure.message)
+            if isinstance(failure, RelayEnded):
+                self.notes.append(MAY_RUN_ON)
+            self._give_up(failure, late=late)
         finally:
             running.cancel()
+            if not self.ended:  # whatever happened, nobody may wait for it any more
+                self._become("error")
 
     def fail(self, name: str, text: str) -> None:
         """End with an error that is not of the code's own."""
@@ -114,13 +119,19 @@ class Execution:
         self._become("ok" if reply.get("status") == "ok" else "error")
 
     def _die(self, observed: Exit, *, late: bool) -> None:
-        how = f"by {signals.Signals(observed.signal).name}" if observed.signal else f"with exit code {observed.code}"
+        how = f"by {_SIGNALS.get(observed.signal, f'signal {observed.signal}')}" if observed.signal else f"with exit code {observed.code}"
         if late:
             self._become("timeout")
             return
         self.exit_code = observed.code
         self.notes.append("the kernel ended while it ran this; the next execution gets a new one, without its variables")
         self.fail("KernelEnded", f"the kernel ended {how}" if not observed.lost else "how the kernel ended was not observed")
+
+    def _give_up(self, failure: Failure, *, late: bool) -> None:
+        if late:
+            self._become("timeout")
+        else:
+            self.fail(type(failure).__name__, failure.message)
 
     def _become(self, status: Status) -> None:
         self.status = status

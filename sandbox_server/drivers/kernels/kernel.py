@@ -5,7 +5,7 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sandbox_server.core.errors import Failure, InvalidArgument
+from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgument
 from sandbox_server.drivers.kernels.relayed import OnBegin, OnOutput, Relayed
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.pipes import PipeReader
@@ -13,6 +13,8 @@ from sandbox_server.drivers.process import Exit, Process, put_down
 
 TAIL_BYTES = 4096
 QUIET_ROOM = 1 << 16
+QUIET_SECONDS = 60.0
+"""How long a kernel may take for what is no caller's code; it takes long where code still runs whose relay ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +77,24 @@ class Kernel:
         return await self._unless_it_ends(asked)
 
     async def name(self, session: str, kernel_name: str) -> None:
-        """Say whose it is, to who looks at its processes, and let JupyterLab list it."""
+        """Say whose it is, to who looks at its processes, and let JupyterLab list it. Raises DeadlineExceeded."""
         await self._quietly(f"__import__('tandem_kernel').name({session!r})")
         await self._relay.prepare("show", kernel=self._key, file=self._file, name=kernel_name)
 
     async def enter(self, directory: str) -> None:
-        """Change its working directory; raises InvalidArgument where it cannot go there."""
+        """Change its working directory; raises InvalidArgument where it cannot go there, DeadlineExceeded where it does not answer."""
         reply = await self._quietly(f"__import__('os').chdir({directory!r})")
         if reply.get("status") != "ok":
             raise InvalidArgument(f"cannot enter {directory!r}: {str(reply.get('evalue'))[:500]}", cwd=directory)
 
     async def _quietly(self, code: str) -> Line:
-        await self.connect()
-        asked = self._relay.ask("execute", kernel=self._key, code=code, room=QUIET_ROOM, count=0, silent=True)
-        return await self._unless_it_ends(asked)
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self.connect()
+                asked = self._relay.ask("execute", kernel=self._key, code=code, room=QUIET_ROOM, count=0, silent=True)
+                return await self._unless_it_ends(asked)
+        except TimeoutError:
+            raise DeadlineExceeded(f"the kernel did not answer within {QUIET_SECONDS:g} s", hint="delete the session") from None
 
     async def interrupt(self) -> None:
         """Raise KeyboardInterrupt in what it runs, and interrupt its own processes."""

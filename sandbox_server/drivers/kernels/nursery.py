@@ -49,11 +49,13 @@ class Nursery:
         if self._template:
             await put_down(self._template)
 
-    async def start(self, role: Sequence[str], instead: Sequence[str], **options: Any) -> Process:
-        """Start a process in a role of the template's, or the program `instead` where none can be forked.
+    async def start(self, role: Sequence[str], instead: Sequence[str], *, forked: bool = True, **options: Any) -> Process:
+        """Start a process in a role of the template's, or the program `instead` where none can be, or shall be, forked.
 
         `options` are those of `Processes.start`, which tells what is raised.
         """
+        if not forked:
+            return await self._processes.start(instead, **options)
         for _ in range(TRIES):
             if time.monotonic() < self._rests_until:
                 break

@@ -41,12 +41,19 @@ RUNNING_SCORE = 700
 """What a kernel offers the out-of-memory killer while it runs code, and for good what that code starts: those that idle stay longer."""
 STRAGGLING_SECONDS = 2.0
 """How long after the reply outputs may still come, before they count as lost."""
+OVERDUE_SECONDS = 0.5
+"""How long after the kernel is idle again its reply may still come, before it is asked for."""
+OF_EVERY_CODE = ("status", "execute_input")
+"""What a kernel publishes of whichever code it runs, others' too; of the rest of what it puts out nobody can tell."""
 NOTHING_FITS = 256
 """Bytes of room below which nothing more is passed on."""
 
 
 class Run:
     """One execution: passes its outputs on, and is over once the kernel has replied and is idle again."""
+
+    number = ""
+    """Of the request that it was asked for with."""
 
     def __init__(self, answer: Send, room: int, count: int) -> None:
         self.idle = asyncio.Event()
@@ -112,6 +119,10 @@ async def knock(ask: Callable[[], "asyncio.Future[Message]"], heard: asyncio.Eve
         patience = min(2 * patience, MOST_KNOCK_SECONDS)
 
 
+class NoReplyError(Exception):
+    """The kernel has run the code and is there, but what became of it was not said, or got lost."""
+
+
 class Link:
     """The conversation with one kernel."""
 
@@ -124,7 +135,7 @@ class Link:
         self._client.load_connection_file()
         self._client.start_channels(stdin=False, hb=False, control=False)
         self.copies = Copies(pid)
-        self._answered = False
+        self._answered = self._closed = False
         self._badness = f"/proc/{pid}/oom_score_adj"
         self._current: Run | None = None
         self._replies: dict[str, asyncio.Future[Message]] = {}
@@ -135,16 +146,19 @@ class Link:
         """Wait until the kernel has answered once, and its outputs arrive here."""
         if self._answered:
             return
-        await knock(lambda: self._ask("kernel_info_request", {}), self._heard)
+        await knock(self._greet, self._heard)
         self._answered = True
 
     async def execute(self, code: str, run: Run, *, silent: bool) -> Message:
-        """Run code and give the kernel's reply."""
+        """Run code and give the kernel's reply; raises NoReplyError."""
         self._current, before = run, self._offer(RUNNING_SCORE)
         self.copies.begin()
         try:
             content = {"code": code, "silent": silent, "store_history": not silent, "user_expressions": {}, "allow_stdin": False}
-            reply = await self._ask("execute_request", {**content, "stop_on_error": True})
+            reply = await self._run({**content, "stop_on_error": True}, run)
+            while reply.get("status") == "aborted":  # it has not begun: code of somebody else's failed, for which this had waited
+                await asyncio.sleep(KNOCK_SECONDS)
+                reply = await self._run({**content, "stop_on_error": True}, run)
             run.show_page(reply)
             with suppress(TimeoutError):
                 async with asyncio.timeout(STRAGGLING_SECONDS):
@@ -155,10 +169,14 @@ class Link:
             self._offer(before)
 
     def close(self) -> None:
-        """Hang up."""
+        """Hang up; who still waits for a reply is told."""
+        self._closed = True
         for task in self._tasks:
             task.cancel()
         self._client.stop_channels()
+        for reply in list(self._replies.values()):
+            if not reply.done():
+                reply.set_exception(ConnectionError("the kernel was closed"))
 
     def _offer(self, score: int) -> int:
         """Set the kernel's badness (proc_pid_oom_score_adj(5)); gives what it was."""
@@ -169,13 +187,37 @@ class Link:
             file.write(str(score))
         return before
 
-    def _ask(self, kind: str, content: Message) -> "asyncio.Future[Message]":
+    async def _run(self, content: Message, run: Run) -> Message:
+        """Ask for an execution and wait for the reply.
+
+        A kernel that is idle again has sent it, and replies in the order in which it was asked. So where the reply to a later request
+        comes first, the one to this will not come: it could not be encoded, or an interrupt came when the code was over already.
+        """
+        message = self._client.session.msg("execute_request", content)
+        run.idle.clear()
+        run.number = message["header"]["msg_id"]
+        reply, idle = self._ask(message), asyncio.ensure_future(run.idle.wait())
+        either: list[asyncio.Future[Any]] = [reply, idle]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        idle.cancel()
+        if not (await asyncio.wait([reply], timeout=OVERDUE_SECONDS))[0]:
+            await asyncio.wait([reply, self._greet()], return_when=asyncio.FIRST_COMPLETED)
+        if not reply.done():
+            raise NoReplyError("it has run the code and did not say how that ended")
+        return reply.result()
+
+    def _greet(self) -> "asyncio.Future[Message]":
+        """Ask for what costs a kernel nothing."""
+        return self._ask(self._client.session.msg("kernel_info_request", {}))
+
+    def _ask(self, message: Message) -> "asyncio.Future[Message]":
         """Send a request; gives what will be the reply.
 
         Not by the client's own methods: they send behind the back of the asynchronous socket, which then may not notice that a reply has
         come meanwhile, as zmq_getsockopt(3) says of ZMQ_FD.
         """
-        message = self._client.session.msg(kind, content)
+        if self._closed:
+            raise ConnectionError("the kernel was closed")
         number = message["header"]["msg_id"]
         reply = self._replies[number] = asyncio.get_running_loop().create_future()
         reply.add_done_callback(lambda _: self._replies.pop(number, None))
@@ -185,17 +227,19 @@ class Link:
     async def _follow_replies(self) -> None:
         channel = self._client.shell_channel.socket
         while True:
-            message = self._read(await channel.recv_multipart())
-            reply = self._replies.get(message["parent_header"].get("msg_id", "")) if message else None
-            if message and reply and not reply.done():
-                reply.set_result(message["content"])
+            frames = await channel.recv_multipart()
+            with suppress(Exception):  # code can have the kernel send whatever it likes, which must not end who listens
+                self._settle(self._read(frames))
 
-    def _read(self, frames: list[bytes]) -> Message | None:
-        """Read a message; None where it is none, or another one's."""
-        with suppress(ValueError, TypeError, KeyError, IndexError):
-            _, parts = self._client.session.feed_identities(frames)
-            return dict(self._client.session.deserialize(parts))
-        return None
+    def _settle(self, message: Message) -> None:
+        reply = self._replies.get(message["parent_header"].get("msg_id"))
+        if reply and not reply.done():
+            reply.set_result(dict(message["content"]))
+
+    def _read(self, frames: list[bytes]) -> Message:
+        """Read a message; raises whatever it raises where it is none."""
+        _, parts = self._client.session.feed_identities(frames)
+        return dict(self._client.session.deserialize(parts))
 
     async def _follow_output(self) -> None:
         channel = self._client.iopub_channel.socket
@@ -206,10 +250,13 @@ class Link:
             if run and run.full and not frames[0].endswith(b".status"):  # unread: an endless loop writes faster than it can be parsed
                 run.drop(len(frames[-1]))
                 await asyncio.sleep(0)  # what is there already is received without a pause, and the reply must come through
-                continue
-            message = self._read(frames)
-            if run and message and (message["msg_type"] != "status" or message["parent_header"].get("msg_type") == "execute_request"):
-                run.take(message["msg_type"], message["content"])
+            elif run:
+                with suppress(Exception):  # as with replies
+                    self._publish(self._read(frames), run)
+
+    def _publish(self, message: Message, run: Run) -> None:
+        if message["msg_type"] not in OF_EVERY_CODE or message["parent_header"].get("msg_id") == run.number:
+            run.take(message["msg_type"], message["content"])
 
 
 class Relay:

@@ -13,10 +13,13 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.kernels.nursery import OOM_SCORE, Nursery
 from sandbox_server.drivers.lines import Line, Lines
-from sandbox_server.drivers.process import put_down
+from sandbox_server.drivers.process import Process, put_down
 
 SCRIPT = str(Path(__file__).with_name("relay.py"))
 RETRY_AFTER = 1.0
+ANSWER_SECONDS = 60.0
+"""How long a relay may take for what waits for no kernel; one that takes longer hangs, and is ended."""
+WAITS_FOR_NONE = frozenset({"open", "show", "sweep", "close"})
 TRIES = 3
 """For what may be asked twice, where the relay ended before it answered."""
 
@@ -36,17 +39,20 @@ class _Conversation:
     """One relay's life; what was asked of it ends with it."""
 
     lines: Lines
+    process: Process
     number: int
     questions: dict[int, _Question] = field(default_factory=dict)
     over: bool = False
 
     async def listen(self) -> None:
-        while line := await self.lines.receive():
-            self._hear(line)
-        self.over = True
-        for question in self.questions.values():
-            if not question.answer.done():
-                question.answer.set_exception(_gone())
+        try:
+            while line := await self.lines.receive():
+                self._hear(line)
+        finally:
+            self.over = True
+            for question in self.questions.values():
+                if not question.answer.done():
+                    question.answer.set_exception(_gone())
 
     def _hear(self, line: Line) -> None:
         number, event = line.get("id"), line.get("event")
@@ -83,11 +89,13 @@ class Relayed:
         self._starting = asyncio.Lock()
         self._tasks = Tasks()
         self._opened = AsyncExitStack()
+        self._closed = False
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._closed = True
         await self._tasks.close()
         await self._opened.aclose()
 
@@ -108,15 +116,20 @@ class Relayed:
     async def ask(self, op: str, on_output: OnOutput | None = None, on_begin: OnBegin | None = None, **fields: object) -> Line:
         """Ask and give the answer; `on_output` hears what comes before it, `on_begin` of the code's begin.
 
-        Raises Unavailable where the relay cannot do it, and RelayEnded where that ended before it answered; the next one who asks starts
-        another.
+        Raises Unavailable where the relay cannot do it, and RelayEnded where that ended before it answered, or hung; the next one who asks
+        starts another.
         """
         conversation, number = await self._running(), next(self._numbers)
         question = conversation.questions[number] = _Question(asyncio.get_running_loop().create_future(), on_output, on_begin)
         try:
-            await conversation.lines.send({"id": number, "op": op, **fields})
-            return await question.answer
+            async with asyncio.timeout(ANSWER_SECONDS if op in WAITS_FOR_NONE else None):
+                await conversation.lines.send({"id": number, "op": op, **fields})
+                return await question.answer
         except ConnectionError:
+            raise _gone() from None
+        except TimeoutError:
+            conversation.over = True
+            await put_down(conversation.process)
             raise _gone() from None
         finally:
             question.answer.cancel()
@@ -124,6 +137,8 @@ class Relayed:
 
     async def _running(self) -> _Conversation:
         async with self._starting:
+            if self._closed:
+                raise Unavailable("there are no kernels any more")
             if self._conversation is None or self._conversation.over:
                 self._conversation = await self._start()
             return self._conversation
@@ -131,10 +146,12 @@ class Relayed:
     async def _start(self) -> _Conversation:
         await self._opened.aclose()
         lines = await self._opened.enter_async_context(Lines())
-        process = await self._nursery.start(self._role, self._instead, cwd="/", stdin=lines.theirs, oom_score=OOM_SCORE)
+        forked = self._conversation is None  # one that has ended may have had too little of what it got of the template
+        options = {"cwd": "/", "stdin": lines.theirs, "oom_score": OOM_SCORE}
+        process = await self._nursery.start(self._role, self._instead, forked=forked, **options)
         self._opened.push_async_callback(put_down, process)
         lines.release()
-        conversation = _Conversation(lines, next(self._numbers))
+        conversation = _Conversation(lines, process, next(self._numbers))
         self._tasks.start(conversation.listen(), name="the kernels' relay")
         return conversation
 

@@ -5,13 +5,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
+from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
+from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
 from sandbox_server.drivers.kernels.kernels import Kernels
 
+RETRY_AFTER = 1.0
 KEPT_EXECUTIONS = 2
 """Executions whose output can still be followed."""
 
@@ -109,6 +110,12 @@ class Session:
             raise Conflict(f"session {self.id!r} has run other code for {timeout:g} s", session_id=self.id, hint="interrupt it") from None
 
     async def _ready(self, directory: str | None, note: Callable[[str], None] | None = None) -> Kernel:
+        try:
+            return await self._prepare(directory, note)
+        except KernelEnded:
+            raise Unavailable("the kernel ended before the code began", session_id=self.id, retry_after=RETRY_AFTER) from None
+
+    async def _prepare(self, directory: str | None, note: Callable[[str], None] | None) -> Kernel:
         if self.closed:
             raise NotFound("Session not found", session_id=self.id)
         if self._kernel is None or self._kernel.exit:

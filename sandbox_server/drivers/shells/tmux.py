@@ -7,28 +7,22 @@ is a process of the agent like any other, started on first use; when this proces
 import asyncio
 import logging
 import socket
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL
 from types import TracebackType
-from typing import Protocol, Self, cast
+from typing import Protocol, Self
 
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.process import LOST, Exit, Process, Processes
+from sandbox_server.drivers.process import LOST, Exit, Processes
 from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, Screen, ScreenState, trimmed
-from sandbox_server.drivers.shells.tmux_control import ControlError, ControlParser, ControlReply, Notice, Output, keys, quote
+from sandbox_server.drivers.shells.tmux_connection import RETRY_AFTER, Connection, Told, in_time, together
+from sandbox_server.drivers.shells.tmux_control import ControlReply, Notice, Output, keys, quote
 
 CONFIGURATION = str(Path(__file__).parent / "setup" / "tmux.conf")
 SESSION = "tandem"
-ANSWER_SECONDS = 10.0
-"""How long tmux may take to answer; more means that it hangs."""
-CLOSE_SECONDS = 1.0
-"""How long a control client may take to end."""
-RETRY_AFTER = 1.0
 
 _log = logging.getLogger(__name__)
 _OPENED = "#{window_id} #{pane_id} #{pane_pid}"
@@ -83,7 +77,7 @@ class Pane:
 
         Raises Unavailable, at once or when it is awaited.
         """
-        return _together([self._tmux.tell(command) for command in keys(self.id, data)])
+        return self._tmux.tell(keys(self.id, data))
 
     async def resize(self, columns: int, rows: int) -> None:
         """Make the terminal this large, whoever looks at it."""
@@ -122,7 +116,7 @@ class Tmux:
     def __init__(self, processes: Processes, directory: str) -> None:
         self._processes = processes
         self._socket = f"{directory}/tmux.sock"
-        self._connection: _Connection | None = None
+        self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
         self._panes: dict[str, tuple[Pane, PaneListener]] = {}
         self._tasks = Tasks()
@@ -194,16 +188,17 @@ class Tmux:
         `answered` is called in order with output and notices. Raises Unavailable when tmux refuses it, is gone or does not answer.
         """
         connection = await self._connected()
-        reply = await _in_time(connection, connection.ask(command, answered))
+        reply = await in_time(connection, connection.ask(command, answered))
         if reply.failed:
             raise TmuxRefused(f"tmux refused: {b' '.join(reply.lines).decode('utf-8', 'replace')}")
         return list(reply.lines)
 
-    def tell(self, command: str) -> Awaitable[ControlReply]:
-        """Run one tmux command on the open connection; raises Unavailable when there is none."""
-        if self._connection is None or self._connection.closed:
+    def tell(self, commands: Sequence[str]) -> Awaitable[object]:
+        """Run tmux commands on the open connection; raises Unavailable when there is none, and when it is awaited as `ask` does."""
+        connection = self._connection
+        if connection is None or connection.closed:
             raise Unavailable("the terminals are being connected again", retry_after=RETRY_AFTER)
-        return self._connection.ask(command, lambda _: None)
+        return Told(connection, together([connection.ask(command, lambda _: None) for command in commands]))
 
     async def picture(self, pane: str, taken: Callable[[Screen], None]) -> Screen:
         """See `Pane.capture`; the questions go out in one piece so that nothing changes between them."""
@@ -224,18 +219,18 @@ class Tmux:
             connection.ask(f"capture-pane -p -e -N -q -a -t {pane}", parts.append),
             connection.ask(f"capture-pane -p -P -C -q -t {pane}", last),
         ]
-        await _in_time(connection, _together(questions))
+        await in_time(connection, together(questions))
         if not screens:
             raise Unavailable("the terminal is gone")
         return screens[0]
 
-    async def _connected(self) -> "_Connection":
+    async def _connected(self) -> Connection:
         async with self._connecting:
             if self._connection is None or self._connection.closed:
                 self._connection = await self._connect()
             return self._connection
 
-    async def _connect(self) -> "_Connection":
+    async def _connect(self) -> Connection:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         argv = ["tmux", "-u", "-S", self._socket, "-f", CONFIGURATION, "-C", "new-session", "-A", "-s", SESSION, "-n", "keeper", "true"]
@@ -246,7 +241,7 @@ class Tmux:
             except BaseException:
                 ours.close()
                 raise
-        made = await asyncio.get_running_loop().create_connection(lambda: _Connection(process, self._hear, self._lost), sock=ours)
+        made = await asyncio.get_running_loop().create_connection(lambda: Connection(process, self._hear, self._lost), sock=ours)
         return made[1]
 
     def _hear(self, event: Output | Notice) -> None:
@@ -301,100 +296,3 @@ class Tmux:
     def _gone(self, pane: Pane, listener: PaneListener) -> None:
         self.forget(pane)
         listener.ended(LOST)
-
-
-def _together(answers: Sequence[Awaitable[ControlReply]]) -> Awaitable[list[ControlReply]]:
-    together = asyncio.gather(*answers)
-    together.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be waiting for it
-    return together
-
-
-async def _in_time[T](connection: "_Connection", answer: Awaitable[T]) -> T:
-    try:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            return await answer
-    except TimeoutError:
-        await connection.abandon()
-        raise Unavailable(f"tmux did not answer within {ANSWER_SECONDS:g} s", retry_after=RETRY_AFTER) from None
-
-
-class _Connection(asyncio.Protocol):
-    """One control client."""
-
-    def __init__(self, process: Process, hear: Callable[[Output | Notice], None], lost: Callable[[], None]) -> None:
-        self.closed = False
-        self._process = process
-        self._hear = hear
-        self._lost = lost
-        self._parser = ControlParser()
-        self._waiting: deque[tuple[asyncio.Future[ControlReply], Callable[[ControlReply], None]]] = deque()
-        self._transport: asyncio.WriteTransport | None = None
-
-    def ask(self, command: str, answered: Callable[[ControlReply], None]) -> asyncio.Future[ControlReply]:
-        future: asyncio.Future[ControlReply] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be waiting for it
-        if self.closed or self._transport is None:
-            future.set_exception(Unavailable("tmux is gone", retry_after=RETRY_AFTER))
-            return future
-        self._waiting.append((future, answered))
-        self._transport.write(command.encode("utf-8", "surrogateescape") + b"\n")
-        return future
-
-    def close(self) -> None:
-        if self._transport:
-            self._transport.close()
-
-    def forsake(self) -> None:
-        """Close at once, and have nobody hear of it."""
-        self.closed = True
-        self._hear, self._lost = lambda _: None, lambda: None
-        if self._transport:
-            self._transport.abort()
-
-    async def finish(self) -> None:
-        """Close when everything was said, and wait until the client is gone."""
-        self.close()
-        try:
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self._process.wait()
-        except TimeoutError:
-            await self.abandon()
-
-    async def abandon(self) -> None:
-        """End a client that hangs: tmux would hold the terminals up for it."""
-        self.close()
-        await self._process.kill(SIGKILL)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self._process.wait()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's is none by name
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            events = self._parser.feed(data)
-            for event in events:
-                if isinstance(event, ControlReply):
-                    self._answer(event)
-                else:
-                    self._hear(event)
-        except ControlError:
-            _log.exception("tmux is not understood; connecting again")
-            self.close()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self.closed = True
-        for future, _ in self._waiting:
-            if not future.done():
-                future.set_exception(Unavailable("tmux is gone", retry_after=RETRY_AFTER))
-        self._waiting.clear()
-        self._lost()
-
-    def _answer(self, reply: ControlReply) -> None:
-        if not self._waiting:
-            raise ControlError("a reply to no question")
-        future, answered = self._waiting.popleft()
-        answered(reply)
-        if not future.done():
-            future.set_result(reply)

@@ -9,6 +9,7 @@ from sandbox_server.drivers.kernels.kernel import Bounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.outputs import stream_text
 from sandbox_server.drivers.process import Processes
+from tests.drivers.kernels.test_kernel import REPLY_THAT_CANNOT_BE_SENT
 from tests.drivers.kernels.test_relayed import KILL_THE_RELAY
 from tests.drivers.kernels.waiting import until
 
@@ -72,6 +73,26 @@ async def test_code_that_takes_too_long_is_interrupted(kernels: Kernels, monkeyp
 
     assert (done.status, done.exit_code, done.notes) == ("timeout", None, [])
     assert (stream_text(done.shown, "stdout"), done.shown[-1].ename) == ("on\n", "KeyboardInterrupt")
+
+
+async def test_a_reply_that_is_lost_ends_the_execution(kernels: Kernels) -> None:
+    done = await ran(kernels, REPLY_THAT_CANNOT_BE_SENT)
+
+    assert (done.status, done.exit_code, done.shown[-1].ename) == ("error", None, "Unavailable")
+
+
+async def test_an_interrupt_that_loses_the_reply_loses_no_kernel(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "INTERRUPT_GRACE", 30.0)
+    code = f"try:\n    while True: pass\nexcept KeyboardInterrupt:\n    {REPLY_THAT_CANNOT_BE_SENT}"
+    done = await ran(kernels, code, timeout=2)
+
+    assert (done.status, done.exit_code, done.notes) == ("timeout", None, [])
+
+
+async def test_a_kernel_that_a_nameless_signal_ends_is_told_of(kernels: Kernels) -> None:
+    done = await ran(kernels, "import os; os.kill(os.getpid(), 40)")
+
+    assert (done.status, done.exit_code, done.shown[-1].evalue) == ("error", None, "the kernel ended by signal 40")
 
 
 async def test_code_that_ignores_that_loses_its_kernel(kernels: Kernels) -> None:

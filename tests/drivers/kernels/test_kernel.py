@@ -1,9 +1,11 @@
+import signal
 from pathlib import Path
 
 import anyio
 import pytest
 
-from sandbox_server.core.errors import InvalidArgument
+from sandbox_server.core.errors import DeadlineExceeded, InvalidArgument, Unavailable
+from sandbox_server.drivers.kernels import kernel as module
 from sandbox_server.drivers.kernels.kernel import TAIL_BYTES, Bounds, Kernel, KernelEnded, Tail
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.lines import Line
@@ -49,6 +51,74 @@ async def test_a_kernel_that_dies_is_an_error_at_once(kernels: Kernels) -> None:
     with anyio.fail_after(30), pytest.raises(KernelEnded):
         await kernel.execute("1", BOUNDS, lambda _: None)
     await kernel.close()
+
+
+REPLY_THAT_CANNOT_BE_SENT = "get_ipython().payload_manager.write_payload({'source': 'x', 'what': object()})"
+
+
+async def test_a_reply_that_is_lost_is_not_waited_for(kernels: Kernels) -> None:
+    kernel = await kernels.take("python3")
+    with anyio.fail_after(60), pytest.raises(Unavailable, match="did not say how that ended"):
+        await kernel.execute(REPLY_THAT_CANNOT_BE_SENT, BOUNDS, lambda _: None)
+    assert await results(kernel, "1") == ["1"]
+    await kernel.close()
+
+
+NO_MESSAGES = """
+kernel, parent = get_ipython().kernel, get_ipython().kernel.get_parent()
+back = kernel.shell_channel_thread.manager.get_subshell_to_shell_channel_socket(None)
+for content in (b"[]", b"null", b"{", b"[" * 1000000):
+    kernel.session.send(kernel.iopub_socket, "stream", content, parent=parent)
+    odd = {**parent["header"], "msg_id": []}
+    kernel.session.send(back, "execute_reply", content, parent={"header": odd}, ident=kernel._shell_parent_ident.get())
+"""
+
+
+async def test_what_is_no_message_ends_nobody_s_listening(kernels: Kernels) -> None:
+    kernel = await kernels.take("python3")
+    with anyio.fail_after(60):
+        assert (await kernel.execute(NO_MESSAGES, BOUNDS, lambda _: None))["evalue"] is None
+    assert await results(kernel, "print(1)") == ["1\n"]
+    await kernel.close()
+
+
+OF_ANOTHER = """
+kernel, parent = get_ipython().kernel, get_ipython().kernel.get_parent()
+kernel.session.send(kernel.iopub_socket, "execute_input", {}, parent={"header": {**parent["header"], "msg_id": "another"}})
+"""
+
+
+async def test_the_beginning_of_another_s_code_is_not_that_of_this(kernels: Kernels) -> None:
+    kernel = await kernels.take("python3")
+    begun: list[None] = []
+    with anyio.fail_after(60):
+        await kernel.execute(OF_ANOTHER, BOUNDS, lambda _: None, lambda: begun.append(None))
+    assert len(begun) == 1
+    await kernel.close()
+
+
+ABORT_FOR_A_WHILE = """
+kernel = get_ipython().kernel
+kernel._aborting = True
+kernel.io_loop.call_later(0.3, setattr, kernel, "_aborting", False)
+"""
+
+
+async def test_code_that_is_put_back_because_another_s_failed_runs_all_the_same(kernels: Kernels) -> None:
+    kernel = await kernels.take("python3")
+    await results(kernel, ABORT_FOR_A_WHILE)
+    assert await results(kernel, "print(1)") == ["1\n"]
+    await kernel.close()
+
+
+async def test_a_kernel_that_does_not_answer_is_not_waited_for_for_ever(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = await kernels.take("python3")
+    await kernel._process.kill(signal.SIGSTOP)
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.5)
+    with anyio.fail_after(30), pytest.raises(DeadlineExceeded, match="did not answer"):
+        await kernel.enter("/")
+    await kernel.close()
+    assert kernel.exit
 
 
 async def test_a_kernel_outlives_its_relay(kernels: Kernels, processes: Processes) -> None:

@@ -36,6 +36,10 @@ async def test_a_role_is_forked(nursery: Nursery, sockets: Path) -> None:
     assert await code(relay) == 1  # it has no socket to serve on: the program instead would have ended with 9
 
 
+async def test_what_shall_not_be_forked_is_started(nursery: Nursery, sockets: Path) -> None:
+    assert await code(await nursery.start(["kernels/relay", str(sockets)], INSTEAD, forked=False)) == 9
+
+
 async def test_where_the_template_was_killed_another_takes_its_place(nursery: Nursery, processes: Processes, sockets: Path) -> None:
     assert await code(await nursery.start(["kernels/relay", str(sockets)], INSTEAD)) == 1
     with anyio.fail_after(30):

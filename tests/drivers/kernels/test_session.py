@@ -3,12 +3,13 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
+from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds
+from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.session import KEPT_EXECUTIONS, Session
+from sandbox_server.drivers.process import LOST
 
 pytestmark = pytest.mark.anyio
 
@@ -45,6 +46,18 @@ async def test_a_directory_that_cannot_be_entered_is_refused_and_nothing_runs(se
     with pytest.raises(InvalidArgument, match=directory):
         await run(session, "x = 1", directory=directory)
     assert (await run(session, "x")).status == "error"
+
+
+async def test_a_kernel_that_ends_before_the_code_begins_is_unavailable(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ended(self: Kernel, directory: str) -> None:
+        raise KernelEnded(LOST)
+
+    await session.open(None)
+    with monkeypatch.context() as ending:
+        ending.setattr(Kernel, "enter", ended)
+        with pytest.raises(Unavailable, match="before the code began"):
+            await run(session, "1", directory="/usr")
+    assert value(await run(session, "2", directory="/usr")) == "2"
 
 
 async def test_code_waits_for_its_turn_but_not_longer_than_its_timeout(session: Session) -> None:

@@ -192,7 +192,7 @@ async def test_what_tmux_refuses_is_told_in_its_words(tmux: Tmux) -> None:
 
 async def test_nothing_can_be_typed_where_nothing_is_connected(tmux: Tmux) -> None:
     with pytest.raises(Unavailable, match="connected again"):
-        tmux.tell("send-keys -t %1 -H 41")
+        tmux.tell(["send-keys -t %1 -H 41"])
 
 
 async def test_without_a_spawner_there_are_no_terminals(terminals: Path, ear: Ear) -> None:
@@ -277,19 +277,6 @@ async def test_a_terminal_opened_while_the_server_dies_is_not_mistaken_for_an_ol
     pane.type(b"hello")
     await new.hears(b"hello")
     assert new.exits == []
-
-
-@pytest.mark.parametrize("asked", ["picture", "command"])
-async def test_a_server_that_hangs_is_told_and_not_waited_for(tmux: Tmux, ear: Ear, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pane = await tmux.open(sh("exec sleep 600"), ear)
-    pid = await server_pid(tmux)
-    monkeypatch.setattr(driver, "ANSWER_SECONDS", 0.1)
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        with pytest.raises(Unavailable, match="did not answer"):
-            await (pane.capture() if asked == "picture" else pane.resize(80, 24))
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 async def test_a_program_cannot_speak_for_tmux(tmux: Tmux, ear: Ear) -> None:

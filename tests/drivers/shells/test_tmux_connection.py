@@ -1,0 +1,35 @@
+"""A control client whose tmux does not answer; the rest is seen through `tmux`."""
+
+import os
+import signal
+from collections.abc import Awaitable
+
+import anyio
+import pytest
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.shells import tmux_connection
+from sandbox_server.drivers.shells.tmux import Pane, Tmux
+from tests.drivers.shells.ear import Ear
+from tests.drivers.shells.test_tmux import server_pid, sh
+
+pytestmark = pytest.mark.anyio
+
+
+def ask(pane: Pane, what: str) -> Awaitable[object]:
+    if what == "keys":
+        return pane.type(b"x")
+    return pane.capture() if what == "picture" else pane.resize(80, 24)
+
+
+@pytest.mark.parametrize("asked", ["picture", "command", "keys"])
+async def test_a_server_that_hangs_is_told_and_not_waited_for(tmux: Tmux, ear: Ear, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pane = await tmux.open(sh("exec sleep 600"), ear)
+    pid = await server_pid(tmux)
+    monkeypatch.setattr(tmux_connection, "ANSWER_SECONDS", 0.1)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with anyio.fail_after(30), pytest.raises(Unavailable, match="did not answer"):
+            await ask(pane, asked)
+    finally:
+        os.kill(pid, signal.SIGCONT)
