@@ -24,6 +24,8 @@ BEGIN_SECONDS = 10.0
 """How long a shell at its prompt may take to begin a command."""
 STOP_GRACE = 1.0
 """Seconds between one way of stopping a command and the next, harder one."""
+RECALL_SECONDS = 1.0
+"""After how long what a shell wrote down is read again, where it could not be."""
 MAX_COMMANDS = 16
 """Commands of a session that are remembered."""
 WHOLE_COMMANDS = 2
@@ -234,7 +236,7 @@ class Session:
         """Find out what happened while nobody listened (`ShellListener`)."""
         for viewer in list(self.state.viewers):
             viewer.stale()
-        self._tasks.start(self._recall(), name=f"recall of session {self.id}")
+        self._tasks.start(self._catch_up(), name=f"recall of session {self.id}")
 
     async def _give(self, request: ShellCommand, command: Command) -> None:
         async with self._stopping:
@@ -301,6 +303,14 @@ class Session:
             return await self.started.signal(None)
         except Failure:
             return "gone"
+
+    async def _catch_up(self) -> None:
+        """Recall what was missed, and again where the files cannot be read just now: nothing else would end a command that has ended."""
+        while not (self.closed or self.state.over):
+            with suppress(Failure):
+                await self._recall()
+                break
+            await asyncio.sleep(RECALL_SECONDS)
 
     async def _recall(self) -> None:
         """Compare what the shell was given with what it wrote down when it ended."""

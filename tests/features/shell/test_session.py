@@ -8,8 +8,10 @@ import pytest
 
 from sandbox_server.core import Conflict, NotFound, Tasks, Unavailable
 from sandbox_server.drivers.process import LOST
-from sandbox_server.drivers.shells.commands import ShellCommand
+from sandbox_server.drivers.shells.commands import Recall, ShellCommand
+from sandbox_server.drivers.shells.marks import Mark
 from sandbox_server.drivers.shells.shells import Start
+from sandbox_server.features.shell import session as module
 from sandbox_server.features.shell.capture import FOLDED
 from sandbox_server.features.shell.command import Command
 from sandbox_server.features.shell.feature import Shell
@@ -246,6 +248,35 @@ async def test_after_a_lost_connection_a_command_still_gets_its_own_status(sessi
             assert await command.settle() == "completed"
     assert command.exit_code == 5
     assert await ended(session, "echo on") == "on\n"
+
+
+async def test_what_was_missed_is_looked_up_again_where_it_cannot_be_just_now(
+    session: Session, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(server.home / "go", 0o666)
+    (server.home / "go").chmod(0o666)
+    command, recall = await run(session, "read -r line <go; (exit 5)"), session.started.recall
+    attempts: list[None] = []
+    missed: list[Mark] = []
+
+    async def recalled() -> Recall:
+        attempts.append(None)
+        if len(attempts) == 1:
+            raise Unavailable("no files just now")
+        return await recall()
+
+    async with asyncio.timeout(30):
+        with monkeypatch.context() as deaf:
+            deaf.setattr(session.state, "marked", missed.append)
+            with open(os.open(server.home / "go", os.O_RDWR), "w") as file:
+                file.write("now\n")
+                file.flush()
+                await asyncio.to_thread(until, lambda: "ready" in [mark.kind for mark in missed])
+        monkeypatch.setattr(session.started, "recall", recalled)
+        monkeypatch.setattr(module, "RECALL_SECONDS", 0.01)
+        session.missed()
+        assert await command.settle() == "completed"
+    assert (command.exit_code, len(attempts)) == (5, 2)
 
 
 async def test_without_a_shell_there_is_nothing_to_use(server: Server, shell: Shell) -> None:
