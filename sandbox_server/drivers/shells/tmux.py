@@ -18,11 +18,13 @@ from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.process import LOST, Exit, Processes
 from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, Screen, ScreenState, trimmed
-from sandbox_server.drivers.shells.tmux_connection import RETRY_AFTER, Connection, Told, in_time, together
+from sandbox_server.drivers.shells.tmux_connection import RETRY_AFTER, Connection, TmuxGone, Told, in_time, together
 from sandbox_server.drivers.shells.tmux_control import ControlReply, Notice, Output, keys, quote
 
 CONFIGURATION = str(Path(__file__).parent / "setup" / "tmux.conf")
 SESSION = "tandem"
+TRIES = 3
+"""How often at most something is asked of connections that end before they have answered anything."""
 
 _log = logging.getLogger(__name__)
 _OPENED = "#{window_id} #{pane_id} #{pane_pid}"
@@ -187,11 +189,22 @@ class Tmux:
 
         `answered` is called in order with output and notices. Raises Unavailable when tmux refuses it, is gone or does not answer.
         """
-        connection = await self._connected()
-        reply = await in_time(connection, connection.ask(command, answered))
+        reply = await self._reply(command, answered)
         if reply.failed:
             raise TmuxRefused(f"tmux refused: {b' '.join(reply.lines).decode('utf-8', 'replace')}")
         return list(reply.lines)
+
+    async def _reply(self, command: str, answered: Callable[[ControlReply], None]) -> ControlReply:
+        """Ask, and again where the connection was new: whoever finds a server that is just ending, ends with it."""
+        for _ in range(TRIES - 1):
+            connection = await self._connected()
+            try:
+                return await in_time(connection, connection.ask(command, answered))
+            except TmuxGone:
+                if connection.answered:
+                    raise
+        connection = await self._connected()
+        return await in_time(connection, connection.ask(command, answered))
 
     def tell(self, commands: Sequence[str]) -> Awaitable[object]:
         """Run tmux commands on the open connection; raises Unavailable when there is none, and when it is awaited as `ask` does."""

@@ -22,6 +22,10 @@ RETRY_AFTER = 1.0
 _log = logging.getLogger(__name__)
 
 
+class TmuxGone(Unavailable):
+    """The connection ended before there was an answer."""
+
+
 def _perhaps_unheard[F: asyncio.Future[Any]](answer: F) -> F:
     answer.add_done_callback(lambda done: done.cancelled() or done.exception())
     return answer
@@ -32,6 +36,8 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, process: Process, hear: Callable[[Output | Notice], None], lost: Callable[[], None]) -> None:
         self.closed = False
+        self.answered = False
+        """Whether anything that was asked was answered."""
         self._process = process
         self._hear = hear
         self._lost = lost
@@ -43,7 +49,7 @@ class Connection(asyncio.Protocol):
         """Run a command; `answered` is called in order with output and notices. The answer may come never: see `in_time`."""
         future: asyncio.Future[ControlReply] = _perhaps_unheard(asyncio.get_running_loop().create_future())
         if self.closed or self._transport is None:
-            future.set_exception(Unavailable("tmux is gone", retry_after=RETRY_AFTER))
+            future.set_exception(TmuxGone("tmux is gone", retry_after=RETRY_AFTER))
             return future
         self._waiting.append((future, answered))
         self._transport.write(command.encode("utf-8", "surrogateescape") + b"\n")
@@ -100,13 +106,14 @@ class Connection(asyncio.Protocol):
         self.closed = True
         for future, _ in self._waiting:
             if not future.done():
-                future.set_exception(Unavailable("tmux is gone", retry_after=RETRY_AFTER))
+                future.set_exception(TmuxGone("tmux is gone", retry_after=RETRY_AFTER))
         self._waiting.clear()
         self._lost()
 
     def _answer(self, reply: ControlReply) -> None:
         if not self._waiting:
             raise ControlError("a reply to no question")
+        self.answered = True
         future, answered = self._waiting.popleft()
         answered(reply)
         if not future.done():

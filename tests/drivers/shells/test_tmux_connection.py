@@ -10,6 +10,7 @@ import pytest
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.shells import tmux_connection
 from sandbox_server.drivers.shells.tmux import Pane, Tmux
+from sandbox_server.drivers.shells.tmux_connection import Connection
 from tests.drivers.shells.ear import Ear
 from tests.drivers.shells.test_tmux import server_pid, sh
 
@@ -33,3 +34,20 @@ async def test_a_server_that_hangs_is_told_and_not_waited_for(tmux: Tmux, ear: E
             await ask(pane, asked)
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+async def test_who_ends_before_anything_was_answered_is_followed_by_another(tmux: Tmux, ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, made = tmux._connect, list[Connection]()
+
+    async def connected() -> Connection:
+        made.append(await connect())
+        if len(made) == 1:  # as one that found a server which is just ending
+            await made[0]._process.kill(signal.SIGKILL)
+            await made[0]._process.wait()
+        return made[-1]
+
+    monkeypatch.setattr(tmux, "_connect", connected)
+    with anyio.fail_after(60):
+        await tmux.open(sh("echo on; exec sleep 600"), ear)
+        await ear.hears(b"on")
+    assert made[1:] == [tmux._connection]
