@@ -1,6 +1,7 @@
 """The tabs that a person sees, as Chromium tells of them: what to open again after it died."""
 
 import asyncio
+import re
 import secrets
 from contextlib import suppress
 from typing import Any
@@ -10,6 +11,8 @@ from sandbox_server.drivers.json_file import JsonFile
 MAX_TABS = 50
 """Tabs opened again; a page that opened thousands is what killed the browser."""
 _UNSHOWN = ("devtools://", "chrome://policy", "http://sandbox-proxy.invalid", "chrome-extension://", "chrome-untrusted://")
+_BARS = re.compile(r"chrome://[^/]*\.top-chrome/")
+"""Parts of the browser's own bars; while their window closes Chromium calls them pages."""
 _LOST_WITH_THE_PROCESS = ("blob:", "filesystem:")
 
 
@@ -92,4 +95,5 @@ class Tabs:
             return []
 
     def _is_tab(self, info: dict[str, Any]) -> bool:
-        return info["type"] == "page" and info.get("browserContextId") == self.context and not info["url"].startswith(_UNSHOWN)
+        own = info["url"].startswith(_UNSHOWN) or _BARS.match(info["url"])
+        return info["type"] == "page" and info.get("browserContextId") == self.context and not own

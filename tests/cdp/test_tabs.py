@@ -45,6 +45,7 @@ def test_a_change_that_is_not_of_address_is_no_change(tabs: Tabs) -> None:
         info("9", "https://a.example/sw.js", kind="service_worker"),
         info("9", "devtools://devtools/bundled/inspector.html"),
         info("9", "chrome-extension://abc/background.html"),
+        info("9", "chrome://omnibox-popup.top-chrome/omnibox_popup_aim.html"),
     ],
 )
 def test_what_a_person_does_not_see_as_a_tab_is_none(tabs: Tabs, other: dict[str, Any]) -> None:

@@ -168,7 +168,7 @@ def test_chrome_devtools_mcp_drives_it(browsing: Sandbox) -> None:
 
 
 def test_browser_use_drives_it(start_sandbox: Start) -> None:
-    """In a container of its own: it waits for ever for a page that closes while it looks at all pages there are."""
+    """In a container of its own: it looks at all pages that there are, those of other tests too."""
     browsing = start_sandbox()
     bash(browsing, "mkdir -p /tmp/site && echo '<title>Hello</title><button>Press me</button>' > /tmp/site/index.html")
     bash(browsing, "cd /tmp/site && exec setsid python3 -m http.server 8765 --bind 127.0.0.1 > /dev/null 2>&1 < /dev/null & disown")
