@@ -14,10 +14,11 @@ from PIL import Image
 from sandbox_server.stream.pixels import Area, Frame, halve, to_yuv
 from sandbox_server.stream.wire import BadMessage
 
-QUALITY = 23
-"""x264's constant rate factor, where the link has room."""
-SMALL_PIXELS = 640 * 480
-"""Films up to this are compressed with more care: it takes twice the time for four fifths of the bits."""
+QUALITY = 18
+"""x264's constant rate factor, where the link has room. Structural similarity of the benchmark's film at 23, 20, 18 and 17: 0.972, 0.979,
+0.983 and 0.985, at 1.0, 1.5, 2.2 and 2.6 Mbit/s."""
+SMALL_PIXELS = 1280 * 720
+"""Films up to this are compressed with more care: it takes half as long again, for two thirds of the bits and a better picture."""
 RECONFIGURE = 0.1
 """A rate that differs by less than this part is left as it is."""
 BUFFER_SECONDS = 0.1

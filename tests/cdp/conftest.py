@@ -137,6 +137,11 @@ class Session:
         """The value of an expression in the page."""
         return self.result("Runtime.evaluate", session, expression=expression, returnByValue=True, awaitPromise=True)["result"].get("value")
 
+    def seen(self, expression: str, session: str | None = None) -> Any:
+        """The value of an expression in a page that may be on its way elsewhere; None while it answers with an error for that."""
+        reply = self.command("Runtime.evaluate", session, expression=expression, returnByValue=True)
+        return reply.get("result", {}).get("result", {}).get("value")
+
     def attach(self, target: str) -> str:
         """Attach to a target and return the session."""
         return str(self.result("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import until
+
 Owner = Any
 PHONE = {
     "Emulation.setDeviceMetricsOverride": {"width": 360, "height": 640, "deviceScaleFactor": 2, "mobile": True},
@@ -26,14 +28,13 @@ def seen_in_new_page(owner: Owner) -> str:
     with owner.connect() as client:
         target = client.result("Target.createTarget", url=f"{PAGE}<script>seen = {SEEN}</script>")["targetId"]
         session = client.attach(target)
-        seen = client.evaluate(
-            "new Promise(done => { const look = () => window.seen ? done(seen) : setTimeout(look, 10); look() })", session
-        )
+        until(lambda: client.seen("window.seen", session))
+        seen = client.evaluate("seen", session)
         client.result("Target.closeTarget", targetId=target)
     return str(seen)
 
 
-def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: Owner, until: Callable[..., None]) -> None:
+def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: Owner) -> None:
     with shared.connect() as client:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
@@ -46,7 +47,7 @@ def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: Owner, u
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_they_hold_after_a_restart(make_owner: Callable[..., Owner], until: Callable[..., None]) -> None:
+def test_they_hold_after_a_restart(make_owner: Callable[..., Owner]) -> None:
     owner = make_owner()
     owner.start()
     until(owner.answers, within=30)

@@ -53,7 +53,7 @@ def text_of(sandbox: Sandbox, url: str) -> str:
         shown: list[str] = []
 
         def shows() -> bool:
-            shown[:] = [str(client.evaluate("document.readyState == 'complete' ? document.body.innerText : ''", session))]
+            shown[:] = [str(client.seen("document.readyState == 'complete' ? document.body.innerText : ''", session) or "")]
             return bool(shown[0].strip())
 
         until(shows, PATIENCE)
@@ -126,7 +126,7 @@ def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sand
     with devtools(browsing) as client:
         target = client.result("Target.createTarget", url="file:///tmp/form.html")["targetId"]
         session = client.attach(target)
-        until(lambda: client.evaluate("document.querySelectorAll('input').length", session) == 1, PATIENCE)
+        until(lambda: client.seen("document.querySelectorAll('input').length", session) == 1, PATIENCE)
         field = client.result("Runtime.evaluate", session, expression="document.querySelector('input')")["result"]["objectId"]
         refused = client.command("DOM.setFileInputFiles", session, objectId=field, files=["/run/sandbox-desktop/authority"])
         assert "may not name" in refused["error"]["message"]
@@ -168,7 +168,7 @@ def test_chrome_devtools_mcp_drives_it(browsing: Sandbox) -> None:
 
 
 def test_browser_use_drives_it(start_sandbox: Start) -> None:
-    """In a container of its own: it waits for ever for a page that closes while it looks at all pages there are."""
+    """In a container of its own: it looks at all pages that there are, those of other tests too."""
     browsing = start_sandbox()
     bash(browsing, "mkdir -p /tmp/site && echo '<title>Hello</title><button>Press me</button>' > /tmp/site/index.html")
     bash(browsing, "cd /tmp/site && exec setsid python3 -m http.server 8765 --bind 127.0.0.1 > /dev/null 2>&1 < /dev/null & disown")
