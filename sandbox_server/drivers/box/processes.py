@@ -13,6 +13,8 @@ STOP_SECONDS = 2.0
 _STOP_POLL_SECONDS = 0.0005
 _SETTLE_ROUNDS = 3
 _SETTLE_SECONDS = 0.002
+_MOST_SETTLE_SECONDS = 0.5
+_CHILD_CHANGED = 1 << (signal.SIGCHLD - 1)
 _MAX_COMMAND = 200
 _STOPPED = "T"
 _ENDED = ("Z", "X")
@@ -20,7 +22,10 @@ _ENDED = ("Z", "X")
 
 @dataclass(frozen=True)
 class Inmate:
-    """One process of the box: `pid` and `parent` as the container sees them, `inner` as the box does."""
+    """One process of the box: `pid` and `parent` as the container sees them, `inner` as the box does.
+
+    `unaware`: it has yet to hear that a child was stopped, goes on or has ended.
+    """
 
     pid: int
     parent: int
@@ -28,6 +33,7 @@ class Inmate:
     uid: int
     state: str
     name: str
+    unaware: bool
 
 
 def inmates() -> Iterator[Inmate]:
@@ -51,7 +57,9 @@ def _read(pid: int) -> Inmate | None:
     numbers = status.get("NSpid", [])  # in this namespace, then in those below it
     if len(numbers) < 2 or status["State"][0] in _ENDED:
         return None
-    return Inmate(pid, int(status["PPid"][0]), int(numbers[1]), int(status["Uid"][0]), status["State"][0], " ".join(status["Name"]))
+    parent, uid, state = int(status["PPid"][0]), int(status["Uid"][0]), status["State"][0]
+    unaware = bool(int(status["ShdPnd"][0], 16) & _CHILD_CHANGED)
+    return Inmate(pid, parent, int(numbers[1]), uid, state, " ".join(status["Name"]), unaware)
 
 
 def command_line(pid: int) -> str:
@@ -103,9 +111,18 @@ def thaw(but: set[int]) -> None:
         seen |= level
     for level in reversed(levels):
         _signal(level, signal.SIGCONT)
-    for _ in range(_SETTLE_ROUNDS):
+    _settle(but)
+
+
+def _settle(but: set[int]) -> None:
+    """Continue what stops itself, until everybody has heard of it; who never listens is not waited for long."""
+    deadline, quiet = time.monotonic() + _MOST_SETTLE_SECONDS, 0
+    while quiet < _SETTLE_ROUNDS and time.monotonic() < deadline:
         time.sleep(_SETTLE_SECONDS)
-        _signal({one.pid for one in inmates() if one.state == _STOPPED and one.pid not in but}, signal.SIGCONT)
+        found = [one for one in inmates() if one.pid not in but]
+        stopped = {one.pid for one in found if one.state == _STOPPED}
+        _signal(stopped, signal.SIGCONT)
+        quiet = 0 if stopped or any(one.unaware for one in found) else quiet + 1
 
 
 def _signal(pids: Iterable[int], number: int) -> None:
