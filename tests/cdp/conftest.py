@@ -81,6 +81,8 @@ class Session:
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
         self.events: list[dict[str, Any]] = []
+        self.patience = 60.0
+        """Seconds that each message may take."""
         self._last = 0
 
     def __enter__(self) -> Self:
@@ -113,9 +115,9 @@ class Session:
         result: dict[str, Any] = reply["result"]
         return result
 
-    def receive(self, timeout: float = 60.0) -> dict[str, Any]:
+    def receive(self) -> dict[str, Any]:
         """The next message."""
-        message: dict[str, Any] = json.loads(self.socket.recv(timeout))
+        message: dict[str, Any] = json.loads(self.socket.recv(self.patience))
         return message
 
     def event(self, method: str) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox, until
 from tests.image.test_browser import devtools
 
-PATIENCE = 30.0
+PATIENCE = 60.0
+TRY_SECONDS = 15.0
+"""A page that lost its renderer just when it was opened answers nothing: Chromium waits for somebody to load it again."""
 KEPT = "data:text/html,<title>Kept</title>"
 
 # How each is found by root of the container, the oldest first.
@@ -39,6 +41,7 @@ def works(sandbox: Sandbox) -> bool:
     """Whether a new client can open a page and have it run something, and the screen be seen."""
     try:
         with devtools(sandbox) as client:
+            client.patience = TRY_SECONDS
             target = client.result("Target.createTarget", url="about:blank")["targetId"]
             answer = client.evaluate("6 * 7", client.attach(target))
             client.result("Target.closeTarget", targetId=target)

@@ -5,6 +5,7 @@ import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.browser.owner import Owner
+from tests.conftest import until
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +79,8 @@ async def test_a_page_that_closes_while_it_is_asked_does_not_answer(shared: Proc
     owner = Owner(shared.socket)
     page = await owner.open("about:blank")
     with shared.connect(f"/devtools/page/{page}") as client:
-        await asyncio.to_thread(client.send, "Runtime.evaluate", expression="for (;;);")
+        await asyncio.to_thread(client.send, "Runtime.evaluate", expression="document.title = 'busy'; for (;;);")
+        await asyncio.to_thread(until, lambda: "busy" in [one["title"] for one in shared.get("/json/list")])
         asking = asyncio.create_task(owner.answers(page, 60))
         await owner.close(page)
         assert not await asking
