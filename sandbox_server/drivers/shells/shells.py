@@ -24,7 +24,8 @@ WORD = b" __t\r"
 """What is typed to have the shell take its next command."""
 _HEARD = b"\x1e"
 """What is typed to let a shell go that is about to exit."""
-_DISCARD_LINE = b"\x05\x15"
+_DISCARD_LINE = b" \x05\x15"
+"""Keys that leave the line empty; on one that is empty they do not ring the bell."""
 _SIGNAL_SECONDS = 5.0
 
 # The terminal's foreground process group and the shell's own are in /proc/PID/stat, after a name that may hold anything.
@@ -106,18 +107,20 @@ class Shell:
             raise Unavailable("the shell is not open yet")
         return self.pane
 
-    async def run(self, command: ShellCommand, *, discard_line: bool) -> None:
-        """Have the shell, which is at its prompt, run a command; `discard_line` drops what somebody has typed there.
+    async def run(self, command: ShellCommand) -> None:
+        """Have the shell, which is at its prompt, run a command, and drop what is on the line there.
+
+        Somebody may have typed that, or the terminal: it answers whatever asks it, and what asked may have ended (`printf '\\e[c'`).
 
         That it started is told by a `start` mark. Unavailable says that it may or may not have started: `recall` knows.
         """
         await self._file.write(command)
-        await self._opened.type(_DISCARD_LINE + WORD if discard_line else WORD)
+        await self._opened.type(_DISCARD_LINE + WORD)
 
     async def run_again(self, command: ShellCommand) -> None:
         """Run a command whose file the shell could not read: somebody has deleted it."""
         await self._file.create(command.encode())
-        await self._opened.type(WORD)
+        await self._opened.type(_DISCARD_LINE + WORD)
 
     async def withdraw(self) -> None:
         """Take back a command that did not start."""

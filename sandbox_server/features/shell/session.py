@@ -200,7 +200,6 @@ class Session:
         """
         if self.state.over:
             raise Conflict(f"the shell of session {self.id!r} has ended", hint="the next exec opens it again", session_id=self.id)
-        self.state.typed = True
         return self.started.type(data)
 
     async def resize(self, columns: int, rows: int) -> None:
@@ -247,7 +246,7 @@ class Session:
         command.ps1 = self.state.ps1
         try:
             with suppress(Unavailable):  # the connection broke: whether it was typed shows when it is back
-                await self.started.run(request, discard_line=self.state.typed)
+                await self.started.run(request)
             await self._begun(command, strict=request.strict)
             if command.unread:
                 command.unread = False

@@ -42,8 +42,6 @@ class ShellState:
         """Whether a line runs that was typed at the terminal."""
         self.ready = False
         """Whether the prompt is shown and keys are read."""
-        self.typed = False
-        """Whether keys were typed since the last line was entered."""
         self.over: Exit | None = None
         """How the shell ended, when it has."""
         self.ps1 = ""
@@ -79,7 +77,7 @@ class ShellState:
             case "line":
                 if command is None:
                     self._tell_line()
-                self.ready, self.typed, self.foreign = False, False, command is None
+                self.ready, self.foreign = False, command is None
             case "start" if command and mine:
                 command.begin()
             case "nowhere" if command and mine:

@@ -38,7 +38,7 @@ async def ready(shells: Shells, ear: Ear, directory: str = "/") -> Shell:
 
 async def run(shell: Shell, ear: Ear, text: str, directory: str = "") -> Mark:
     """Run a command at the prompt and give its end."""
-    await shell.run(ShellCommand("t1", text, directory), discard_line=False)
+    await shell.run(ShellCommand("t1", text, directory))
     end = await ear.mark("end", "t1")
     await ear.mark("ready")
     return end
@@ -54,7 +54,7 @@ def gate(home: Path) -> Path:
 
 async def test_a_command_is_told_from_its_start_to_the_next_prompt(shells: Shells, ear: Ear, home: Path) -> None:
     shell = await ready(shells, ear)
-    await shell.run(ShellCommand("t7", "echo one; (exit 3)", str(home)), discard_line=False)
+    await shell.run(ShellCommand("t7", "echo one; (exit 3)", str(home)))
     start = await ear.mark("start")
     end = await ear.mark("end")
     prompt = await ear.mark("prompt")
@@ -97,11 +97,11 @@ async def test_a_link_to_where_a_shell_starts_is_followed(shells: Shells, ear: E
     assert (await ear.mark("prompt")).directory == str(home / "real")
 
 
-async def test_what_was_typed_at_the_prompt_can_be_dropped(shells: Shells, ear: Ear) -> None:
+async def test_what_was_typed_at_the_prompt_is_dropped(shells: Shells, ear: Ear) -> None:
     shell = await ready(shells, ear)
     shell.type(b"echo half a li")
     await ear.hears(b"half a li")
-    await shell.run(ShellCommand("t1", "echo whole"), discard_line=True)
+    await shell.run(ShellCommand("t1", "echo whole"))
     assert (await ear.mark("end", "t1")).status == 0
     assert b"whole\r\n" in ear.heard
 
@@ -118,7 +118,7 @@ async def test_a_command_that_is_withdrawn_is_not_run(shells: Shells, ear: Ear, 
     shell = await ready(shells, ear)
     shell.type(f"read -r line <{fifo}\r".encode())
     await ear.mark("line")
-    await shell.run(ShellCommand("t1", "echo do''ne"), discard_line=False)
+    await shell.run(ShellCommand("t1", "echo do''ne"))
     await shell.withdraw()
     fifo.write_text("go\n")
     await ear.mark("unread")
@@ -130,7 +130,7 @@ async def test_a_command_whose_file_was_deleted_can_be_given_again(shells: Shell
     shell = await ready(shells, ear)
     (terminals / f"{shell.key.name}.command").unlink()
     command = ShellCommand("t1", "(exit 5)")
-    await shell.run(command, discard_line=False)
+    await shell.run(command)
     await ear.mark("unread")
     await ear.mark("ready")
     await shell.run_again(command)
@@ -148,7 +148,7 @@ async def test_what_was_given_and_how_it_ended_can_be_recalled(shells: Shells, e
 async def test_who_has_the_terminal_is_told(shells: Shells, ear: Ear, until: Callable[..., None]) -> None:
     shell = await ready(shells, ear)
     assert await shell.signal(None) == "shell"
-    await shell.run(ShellCommand("t1", "sleep 600"), discard_line=False)
+    await shell.run(ShellCommand("t1", "sleep 600"))
     await ear.mark("start")
     async with asyncio.timeout(SECONDS):
         while await shell.signal(None) == "shell":  # the shell is about to start it
@@ -159,7 +159,7 @@ async def test_who_has_the_terminal_is_told(shells: Shells, ear: Ear, until: Cal
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 async def test_a_signal_reaches_what_runs_and_not_the_shell(shells: Shells, ear: Ear, number: signal.Signals) -> None:
     shell = await ready(shells, ear)
-    await shell.run(ShellCommand("t1", "sh -c 'echo up; sleep 600; true'"), discard_line=False)
+    await shell.run(ShellCommand("t1", "sh -c 'echo up; sleep 600; true'"))
     await ear.mark("start")
     await ear.hears(b"\nup\r\n")
     assert await shell.signal(number) == "group"
@@ -180,7 +180,7 @@ async def test_a_shell_that_exits_is_heard_to_its_last_byte(shells: Shells, ear:
     for _ in range(5):
         ear = Ear()
         shell = await ready(shells, ear)
-        await shell.run(ShellCommand("t1", f"seq {size}; echo last words; exit 3"), discard_line=False)
+        await shell.run(ShellCommand("t1", f"seq {size}; echo last words; exit 3"))
         assert await ear.end() == Exit(3, None)
         assert b"\r\nlast words\r\n" in ear.heard
         await shell.close()
@@ -203,7 +203,7 @@ async def test_a_shell_is_opened_again_in_a_terminal_of_the_same_size(shells: Sh
     shell = await ready(shells, ear)
     await shell.resize(61, 17)
     for _ in range(5):  # what an ended shell leaves behind does not touch the next one
-        await shell.run(ShellCommand("t1", "seq 3000; exit 3"), discard_line=False)
+        await shell.run(ShellCommand("t1", "seq 3000; exit 3"))
         await ear.end()
         ear = Ear()
         again = await shells.reopen(shell, ear, Start("/usr"))
@@ -239,7 +239,7 @@ async def test_a_shell_goes_on_and_is_taken_over_with_its_command(
     shells: Shells, processes: Processes, files: Files, ear: Ear, terminals: Path, home: Path
 ) -> None:
     shell = await ready(shells, ear, str(home))
-    await shell.run(ShellCommand("t1", "read -r line; (exit 9)"), discard_line=False)
+    await shell.run(ShellCommand("t1", "read -r line; (exit 9)"))
     await ear.mark("start")
     shell.leave()
     later = Ear()
@@ -295,7 +295,7 @@ async def test_a_picture_does_not_begin_a_mark_that_is_taken_out_of_what_follows
     shell = await ready(shells, ear)
     fifo = gate(home)
     half = f'printf "up\\e]7133;%s;" "$__tandem_nonce"; read -r line <{fifo}; printf "ready\\a"'
-    await shell.run(ShellCommand("t1", half), discard_line=False)
+    await shell.run(ShellCommand("t1", half))
     await ear.hears(b"\nup")
     taken: list[Screen] = []
     picture = await shell.capture(taken.append)

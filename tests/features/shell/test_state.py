@@ -115,14 +115,6 @@ async def test_the_line_of_a_command_is_not_a_persons(state: ShellState, command
     assert not state.foreign
 
 
-async def test_keys_that_were_typed_are_on_the_line_until_it_is_entered(state: ShellState) -> None:
-    state.typed = True
-    say(state, "ready")
-    shown_again = state.typed
-    say(state, "line")
-    assert (shown_again, state.typed) == (True, False)
-
-
 async def test_a_command_that_is_being_stopped_ends_as_that_says_and_without_a_code(state: ShellState, command: Command) -> None:
     say(state, "start", "token")
     command.stopping = "hard_timeout"

@@ -125,6 +125,13 @@ async def test_stty_without_echo_leaves_the_session_in_order(run: Runner) -> Non
     assert (await run("echo visible")).output == "visible\n"
 
 
+@pytest.mark.parametrize("asked", [r"\e[c", r"\e[6n", r"\e[>q", r"\e]10;?\a", r"\e[?2026$p"], ids=range(5))
+async def test_what_a_terminal_answers_to_output_is_not_taken_for_what_was_typed(run: Runner, asked: str) -> None:
+    for _ in range(3):
+        assert (await run(f"printf '{asked}'")).exit_code == 0
+    assert (await run("echo after")).output == "after\n"
+
+
 async def test_binary_output_does_no_harm(run: Runner) -> None:
     noise = await run("head -c 200000 /dev/urandom")
     after = await run("echo after")
@@ -340,8 +347,8 @@ async def test_so_it_is_where_the_shell_misses_it_before_the_server_knows_that_i
     missed = asyncio.Event()
     typed, marked = shells.Shell.run, ShellState.marked
 
-    async def slowly(self: shells.Shell, command: Any, *, discard_line: bool) -> None:
-        await typed(self, command, discard_line=discard_line)
+    async def slowly(self: shells.Shell, command: Any) -> None:
+        await typed(self, command)
         await missed.wait()
 
     def noted(self: ShellState, mark: Any) -> None:
