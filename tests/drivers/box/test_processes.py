@@ -3,18 +3,6 @@ from pathlib import Path
 
 from tests.boxes import BoxDaemons, Until
 
-LATE = """
-import os, signal, time
-signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
-os.fork() or time.sleep(600)
-open("/home/gem/up", "w").close()
-while True:
-    time.sleep(0.1)
-    if (told := signal.sigtimedwait([signal.SIGCHLD], 0)) and told.si_code == 5:
-        os.kill(os.getpid(), signal.SIGSTOP)
-        open("/home/gem/on", "w").close()
-"""
-"""Hears only some time later that its child was stopped (CLD_STOPPED), and stops itself then, as script(1) does."""
 COUNT = "i=0; while :; do i=$((i+1)); echo $i > /home/gem/count; done"
 
 
@@ -59,15 +47,6 @@ def test_an_interactive_shell_does_not_take_it_for_a_suspended_job(box: BoxDaemo
             box.ask("thaw")
         until(lambda: "ended" in box.out("cat /home/gem/typescript"))
     assert "Stopped" not in box.out("cat /home/gem/typescript")
-
-
-def test_who_stops_itself_late_goes_on(box: BoxDaemons, until: Until) -> None:
-    sock, _ = box.start_process(f"exec python3 -c '{LATE}'")
-    with sock:
-        until(lambda: box.out("ls /home/gem").split() == ["up"])
-        box.ask("freeze")
-        box.ask("thaw")
-        until(lambda: "on" in box.out("ls /home/gem").split())
 
 
 def test_what_was_stopped_before_stays_stopped(box: BoxDaemons, until: Until) -> None:
