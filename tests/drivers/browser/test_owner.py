@@ -1,11 +1,13 @@
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.asyncio.server import ServerConnection, unix_serve
 
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.browser.owner import Owner
-from tests.conftest import until
 
 pytestmark = pytest.mark.anyio
 
@@ -75,12 +77,12 @@ async def test_without_the_process_the_browser_is_unavailable() -> None:
     assert failed.value.retry_after
 
 
-async def test_a_page_that_closes_while_it_is_asked_does_not_answer(shared: Process) -> None:
-    owner = Owner(shared.socket)
-    page = await owner.open("about:blank")
-    with shared.connect(f"/devtools/page/{page}") as client:
-        await asyncio.to_thread(client.send, "Runtime.evaluate", expression="document.title = 'busy'; for (;;);")
-        await asyncio.to_thread(until, lambda: "busy" in [one["title"] for one in shared.get("/json/list")])
-        asking = asyncio.create_task(owner.answers(page, 60))
-        await owner.close(page)
-        assert not await asking
+async def test_a_page_that_closes_while_it_is_asked_does_not_answer(tmp_path: Path) -> None:
+    socket = str(tmp_path / "cdp.sock")
+
+    async def close(client: ServerConnection) -> None:
+        asked = json.loads(await client.recv())
+        await client.send(json.dumps({"id": asked["id"], "error": {"code": -32000, "message": "Target closed"}}))
+
+    async with unix_serve(close, socket):
+        assert not await Owner(socket).answers("page", 60)
