@@ -100,8 +100,8 @@ def test_what_waits_in_a_page_that_closes_is_answered(shared: Owner, ann: Sessio
     with shared.connect(f"/devtools/page/{tab}") as page:
         asked = [wait_in_vain(client, session) for client, session in ((ann, hers), (page, None))]
         bob.result("Target.closeTarget", targetId=tab)
-        assert ann.reply(asked[0])["error"] == {"code": -32001, "message": "Session with given id not found."}
-        assert page.reply(asked[1])["error"] == {"code": -32000, "message": "Target closed"}
+        assert ann.reply(asked[0])["error"]["code"] in (-32001, -32000)  # Chromium may be quick enough to say itself that its page goes
+        assert page.reply(asked[1])["error"]["code"] == -32000
         assert page.until_closed() == (1001, "the page was closed")
     until(lambda: "error" in ann.command("Target.attachToTarget", targetId=tab, flatten=True))
 

@@ -176,6 +176,10 @@ def test_browser_use_drives_it(start_sandbox: Start) -> None:
     drive_with_browser_use(f"ws://{browsing.name}:8080/devtools/browser/any", browsing.headers, "http://127.0.0.1:8765/")
 
 
+ANSWERED = (-32001, -32000)
+"""No such session any more, or closed: Chromium may be quick enough to say itself that its page goes."""
+
+
 def test_what_waits_in_a_page_that_closes_or_a_browser_that_ends_is_answered(browsing: Sandbox) -> None:
     never = {"expression": "new Promise(() => {})", "awaitPromise": True}
     with devtools(browsing) as client, devtools(browsing) as other:
@@ -185,12 +189,12 @@ def test_what_waits_in_a_page_that_closes_or_a_browser_that_ends_is_answered(bro
         assert client.evaluate("6 * 7", session) == 42
         assert client.evaluate("6 * 7", last) == 42  # so the browser has read the others
         close(other, first)
-        assert client.reply(waiting)["error"] == {"code": -32001, "message": "Session with given id not found."}
+        assert client.reply(waiting)["error"]["code"] in ANSWERED
         close(other, second)
-        assert client.reply(longer)["error"]["code"] == -32001
+        assert client.reply(longer)["error"]["code"] in ANSWERED
         final = client.send("Runtime.evaluate", client.attach(client.pages()[0]["targetId"]), **never)
         post(browsing, "/v1/browser/restart")
-        assert client.reply(final)["error"] == {"code": -32000, "message": "Target closed"}
+        assert client.reply(final)["error"]["code"] in ANSWERED
         client.until_closed()
 
 
