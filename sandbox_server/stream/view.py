@@ -179,6 +179,10 @@ class View:
         )
         return sent or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else sent)
 
+    def _open_for(self, now: float) -> float:
+        """The time by which motion is told: that in which nothing could be sent is left out."""
+        return now - self._closed
+
     def _look_at_films(self, frame: Frame, areas: list[Area], now: float) -> dict[Place, bool]:
         """The films where it was drawn, and whether they show another picture."""
         drawn = self._motion.touched(areas)
@@ -190,7 +194,7 @@ class View:
         touched = {place: self._playing.has_moved(place.number, frame) for place in due}
         for place, has_moved in touched.items():
             if has_moved:
-                place.moved(now - self._closed)
+                place.moved(self._open_for(now))
         return touched
 
     def _move_lossy(self, moved: list[Area], now: float) -> None:
@@ -208,7 +212,7 @@ class View:
 
     def _change(self, frame: Frame, area: Area, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
         changes = self._shadow.changes(frame, area, skip=self._motion.skip)
-        self._motion.note(_all(changes), now - self._closed)
+        self._motion.note(_all(changes), self._open_for(now))
         if changes.pictures.pixels < MIN_LOSSY_PIXELS:
             exact += self._send(frame, _all(changes))
         else:
@@ -216,12 +220,12 @@ class View:
             pictures += self._approximate(frame, changes.pictures, now)
 
     def _begun(self, frame: Frame, now: float) -> tuple[NextPicture, ...]:
-        begun = self._motion.begin(now - self._closed, self.films) if self.films else []
+        begun = self._motion.begin(self._open_for(now), self.films) if self.films else []
         return tuple(self._playing.begin(place.number, place.area, frame, now) for place in begun)
 
     def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
         """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas, and to be repaid."""
-        ended = self._motion.end(now - self._closed if self.films else math.inf)
+        ended = self._motion.end(self._open_for(now) if self.films else math.inf)
         for place in ended:
             areas.append(place.area)
             self._lossy.add([place.area])

@@ -15,7 +15,7 @@ LOSSY_PACKETS, LOSSY_SECONDS = 300, 60.0
 SHARE = 0.25
 """Of the rate that the link is known to take, which may be spent."""
 MOST_RATE = 128 * 1024
-"""Bytes a second that may be spent at most, and where no rate is known: what is delivered at once after a loss looks like a high rate."""
+"""Bytes a second that may be spent at most, and where no rate is known."""
 
 
 class Repeats:
