@@ -33,13 +33,12 @@ from sandbox_server.cdp.wire import (
     read_command,
 )
 from sandbox_server.core.results import Caller
+from sandbox_server.drivers.browser.failures import GONE
 
 MAX_PENDING = 10_000
 """Commands of one client that Chromium has not answered."""
 NO_SESSION = "Session with given id not found."
 """Chromium's own words (content/browser/devtools/devtools_session.cc), which clients look for."""
-GONE = "Target closed"
-"""What clients call it themselves when their connection ends."""
 
 
 @dataclass(eq=False)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from sandbox_server.core.errors import Conflict, Failure, InvalidArgument
 
 MAX_MESSAGE = 500
+GONE = "Target closed"
+"""What the process that owns the browser answers to all that waits for a page or browser that ended; clients call it that themselves."""
 
 _PREFIX = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
 _SELECTOR = re.compile(
@@ -43,7 +45,7 @@ def failure_of(message: str, doing: str) -> Failure:
     first = text.split("\nCall log:")[0].strip()[:MAX_MESSAGE]
     if "crashed" in first:
         return Conflict(f"the page crashed during {doing}", hint="Navigate or reload it.", reason="crashed")
-    if "has been closed" in first or "Connection closed" in first or "Target closed" in first:
+    if "has been closed" in first or "Connection closed" in first or GONE in first:
         return Conflict(f"the tab was closed during {doing}", reason="closed")
     if "context was destroyed" in first or "Frame was detached" in first or "frame got detached" in first:
         return Conflict(f"the page went elsewhere during {doing}", reason="navigated")

@@ -11,6 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.browser.failures import GONE
 
 type Object = dict[str, Any]
 type OnEvent = Callable[[str | None, str, Object], None]
@@ -24,8 +25,6 @@ REPLY_SECONDS = 10.0
 MAX_MESSAGE = 256 << 20
 MAX_UNSENT = 10_000
 RETRY_AFTER = 1.0
-GONE = "Target closed"
-"""What the process that owns the browser answers to all that waits, before it closes the connection to a browser that has ended."""
 
 
 class Refused(Exception):
