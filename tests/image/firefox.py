@@ -70,7 +70,8 @@ def firefox(folder: Path, secure: str) -> Iterator[Firefox]:
     (folder / "user.js").write_text(f'user_pref("dom.securecontext.allowlist", "{secure}");\nuser_pref("app.update.enabled", false);\n')
     told = folder / "told"
     command = ["firefox-esr", "--headless", "--no-remote", "--profile", str(folder), "--remote-debugging-port=0", "about:blank"]
-    with told.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=os.environ | {"HOME": str(folder)}) as process:
+    home = os.environ | {"HOME": str(folder)}
+    with told.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=home) as process:
         try:
             until(lambda: _LISTENS.search(told.read_text()), PATIENCE_SECONDS, told.read_text)
             found = _LISTENS.search(told.read_text())
