@@ -1,6 +1,7 @@
 // The page around the stream: how it goes, and what may be drawn over it.
 
 import { keep } from "./clipboard.js";
+import { join } from "./frame.js";
 import { speaks } from "./speaker.js";
 import "./tandem-view.js";
 
@@ -22,6 +23,7 @@ const asked = new URL(location.href).searchParams;
 if (["1", "true", "yes", "on"].includes(asked.get("view_only")?.toLowerCase() ?? "")) view.setAttribute("watch", "");
 if (asked.get("transport") === "websocket") view.setAttribute("websocket", "");
 
+join(view);
 find("[data-shows=sound]").hidden = !speaks();
 view.lacks.then((why) => {
   find("#lacks").hidden = !why;
