@@ -3,8 +3,9 @@
 Each tile is warmed by each change and cools with time: at 30 changes a second it is hot within a third of a second, at 10 within one and
 a half; a caret that blinks or a hand that types never makes it so.
 
-What is like text has to change more often than anybody reads, and not to have scrolled of late: a page that scrolls further between two looks
-than is found again, as it does over a slow link, is no film. Its time goes on while nothing can be sent, so that few looks never make it one.
+What is like text has to change more often than anybody reads, and not to have scrolled of late: a page that scrolls further between two
+looks than is found again, as it does over a slow link, is no film. Its time goes on while nothing can be sent, so that few looks never
+make it one.
 """
 
 import ctypes

@@ -11,7 +11,8 @@ BAND_ROWS = 128
 def nearest_first(areas: Sequence[Area], pointer: tuple[int, int], waited: Mapping[Area, int] | None = None) -> list[Area]:
     """The areas in bands, those first that are nearest to the pointer.
 
-    What `waited` so many times before counts as half as far for each of them: what keeps changing near the pointer holds up nothing for long.
+    What `waited` so many times before counts as half as far for each of them, so what keeps changing near the pointer holds up nothing for
+    long.
     """
     waited = waited or {}
 

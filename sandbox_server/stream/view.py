@@ -223,7 +223,7 @@ class View:
         exact: list[bytes],
         pictures: list[tuple[Area, bytearray]],
     ) -> None:
-        """Change about so many bytes of what was drawn, and of what waits since an earlier look; the rest waits. What moves is told of all."""
+        """Change about so many bytes of what was drawn and of what waits since an earlier look; the rest waits. All is told to `Motion`."""
         for area in drawn:
             self._motion.note(self._shadow.changes(frame, area, skip=self._motion.skip), now, self._closed)
         waited, self._later = self._later, {}

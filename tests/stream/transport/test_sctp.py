@@ -291,7 +291,7 @@ async def test_what_was_sent_anew_is_lost_again_only_if_something_came_that_was_
     assert numbers(association).count(0) == 2
     await association.send(0, bytes(1000))
     anew, later = association._sent_queue[0], association._sent_queue[-1]
-    later._sent_time = anew._sent_time + 1
+    later._sent_time = (anew._sent_time or 0.0) + 1
     await association._handle_data(packet(association, sack(first - 1, (2, len(association._sent_queue)))))
     assert numbers(association).count(0) == 3
     await association.stop()
