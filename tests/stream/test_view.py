@@ -241,8 +241,28 @@ def test_what_keeps_moving_becomes_a_film_and_is_exact_when_it_stands_still() ->
         plan = view.plan(framed(image), now := max(now, view.due_at))
         ended += plan.ended
         apply(plan, canvas)
+        assert not plan.pictures, "what is exact soon is not sent nearly before"
     assert ended == (0,)
     assert Image.frombytes("RGB", size, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes() == image.tobytes()
+
+
+def test_a_film_that_paused_goes_on_and_what_was_sent_exactly_meanwhile_is_not_seen() -> None:
+    size, view, now = (640, 480), View(films=True), 1.0
+    plan, image = Plan(), page(size)
+    while not plan.films:
+        image.paste(photograph((256, 192), int(now * 30)), (64, 64))
+        view.drawn([(64, 64, 256, 192)])
+        plan = view.plan(framed(image), now := now + 1 / 30)
+        assert now < 3
+    view.plan(framed(image), now)
+    paused = view.plan(framed(image), now + 0.3, 24_000)
+    assert paused.exact
+    assert not paused.ended
+    image.paste(photograph((256, 192), 99), (64, 64))
+    view.drawn([(64, 64, 256, 192)])
+    plan = view.plan(framed(image), now + 0.35, 24_000)
+    assert plan.films
+    assert not plan.exact
 
 
 @pytest.mark.parametrize(("closed", "begins"), [(0.48, True), (0.0, False)], ids=["slow link", "slow picture"])
