@@ -21,7 +21,7 @@ QUALITY = 80
 TRACK_CLOCK = 90_000
 """Ticks a second of a track's timestamps (RFC 6184, section 8.1)."""
 LEVELS = (3, 1)
-"""Of zstd, of which the smaller is sent: what is like a photograph takes a tenth less with the second, which looks for fewer repetitions."""
+"""Of zstd; the smaller is sent: what is like a photograph takes a tenth less with the second, which looks for fewer repetitions."""
 SOON_BYTES = 2048
 """What is smaller is compressed at once: to hand it to a thread takes longer."""
 

@@ -38,8 +38,8 @@ STILL_SECONDS = 0.4
 STILL_CHANGES = 2
 """With fewer changes than this in that time, five a second as above, a film ends."""
 REST_SECONDS, REST_PERIODS = 0.2, 4
-"""After so long, and so many of its own pictures, without a change, it is begun to be sent exactly, unseen: so it is exact within a second of
-its last picture, and a film that only paused goes on."""
+"""After so long, and so many of its own pictures, without a change, it is begun to be sent exactly, unseen: so it is exact within a second
+of its last picture, and a film that only paused goes on."""
 KNOWN_CHANGES = 6
 """As many say how often it shows another picture."""
 
