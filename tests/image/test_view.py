@@ -282,6 +282,23 @@ def test_somebody_who_was_let_in_by_a_link_is_disconnected_at_once(browser: Brow
         assert guest.goto(f"{sandbox.base_url}/v1/control").status == 401  # type: ignore[union-attr] # it is no address of the same page
 
 
+FRAMED = """() => new Promise((done) => {
+    const frame = Object.assign(document.createElement("iframe"), { src: "/stream/" });
+    addEventListener("message", ({ origin, source, data: { tandem, state, frames } }) => {
+        if (origin !== location.origin || source !== frame.contentWindow) return;
+        if (state === "connected") source.postMessage({ tandem: "set", name: "statistics", on: true }, origin);
+        const shown = !frame.contentDocument.querySelector("tandem-view").shadowRoot.querySelector("pre").hidden;
+        if (tandem === "statistics" && shown) done(Number.isInteger(frames));
+    });
+    document.body.append(frame);
+})"""
+
+
+def test_a_page_that_frames_the_desktop_is_told_what_happens_and_says_how_it_is_shown(browser: Browser, sandbox: Sandbox) -> None:
+    with opened(browser, sandbox) as page:
+        assert page.evaluate(FRAMED)
+
+
 def test_without_the_stream_the_desktop_is_seen_through_vnc(browser: Browser, sandbox: Sandbox) -> None:
     go(sandbox, FIELD)
     with opened(browser, sandbox, "&picture=vnc") as page:
