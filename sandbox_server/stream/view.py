@@ -4,16 +4,19 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sandbox_server.stream.motion import MAX_FILMS, Motion, Place
-from sandbox_server.stream.nearest import nearest_first
-from sandbox_server.stream.pixels import TILE, Area, Changes, Frame, Rect, Rects, Shadow, around, cut
+from sandbox_server.stream.nearest import nearest_first, outermost
+from sandbox_server.stream.pixels import TILE, Area, Changes, Frame, Rect, Rects, Shadow, around, cut, meet
 from sandbox_server.stream.playing import NextPicture, Playing
 
 REPAY_SECONDS = 0.3
 """How long a picture has to be still before it is sent exactly: a scroll or a fade has ended by then."""
 REPAY_PIXELS = 256 * 256
 """Most that is repaid at once, so that what changes meanwhile does not wait for long."""
+REST_SHARE = 2
+"""A film that rests is sent exactly with a pixel for so many bytes of the room that there is: more at once would overrun a queue."""
 MIN_LOSSY_PIXELS = 64 * 64
 """Fewer pixels than this that are like a photograph are sent exactly at once: it costs 10 kB."""
 EXACT_SHRINKS, PICTURE_SHRINKS = 4, 20
@@ -73,6 +76,7 @@ class View:
         self._motion = Motion(0, 0)
         self._playing = Playing()
         self._drawn = Areas()
+        self._later: dict[Area, int] = {}
         self._lossy = Areas()
         self._lossy_since = 0.0
         self._frame = 0
@@ -113,19 +117,19 @@ class View:
         self._motion = Motion(*self.size)
         self._unsure.clear()
         self._frame = 0
+        self._later.clear()
         self._drawn.areas = [(0, 0, *self.size)]
 
     @property
     def is_behind(self) -> bool:
         """Whether the viewer may lack something of the latest frame."""
-        return bool(self._drawn.areas) or not self._shadow.width
+        return bool(self._drawn.areas or self._later) or not self._shadow.width
 
     @property
     def due_at(self) -> float | None:
-        """When there is something to do although nothing is drawn: to repay what is like the screen, to end a film, or its next picture."""
+        """When there is something to do although nothing is drawn: to repay what is like the screen, what a film needs."""
         repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
-        ends = None if self._motion.ends_at is None else self._motion.ends_at + self._closed
-        return min((due for due in (repay, ends, self._playing.due_at) if due is not None), default=None)
+        return min((due for due in (repay, self._motion.due_at(self._closed), self._playing.due_at) if due is not None), default=None)
 
     def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0), closed: float = 0.0) -> Plan:
         """What the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now.
@@ -146,27 +150,27 @@ class View:
 
     def _planned(self, frame: Frame, now: float, room: int | None, pointer: tuple[int, int]) -> Plan:
         size = self._fit(frame)
-        areas = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
-        touched = self._look_at_films(frame, areas, now)
-        ended = self._end_films(now, areas)
-        touched = {place: has_moved for place, has_moved in touched.items() if place.number not in ended}
+        drawn = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
+        dropped = self._drop_films(now, drawn)
+        touched = self._look_at_films(frame, drawn, now)
         films = tuple(self._playing.next(place.number, frame, now) for place, has_moved in touched.items() if has_moved)
-        self._looked += areas
-        areas = self._motion.beside(areas)
-        moved = [self._shadow.moves(frame, area) for area in areas]
-        self._move_lossy([area for area, moves in zip(areas, moved, strict=True) if moves], now)
-        kept = [self._shadow.kept(frame, area, skip=self._motion.skip) for area, moves in zip(areas, moved, strict=True) if not moves]
+        self._looked += [*drawn, *self._later]
+        drawn = self._motion.beside(outermost(drawn))
+        moved = [self._shadow.moves(frame, area) for area in drawn]
+        self._note_moves([area for area, moves in zip(drawn, moved, strict=True) if moves], b"".join(moved), now)
+        kept = [self._shadow.kept(frame, area, skip=self._motion.skip) for area, moves in zip(drawn, moved, strict=True) if not moves]
         exact = [piece for place in touched for piece in self._exact_over(frame, place)]
         pictures: list[tuple[Area, bytearray]] = []
-        later: list[Area] = []
-        for area in areas if room is None else nearest_first(areas, pointer):
-            if room is None or _weight(exact, pictures) < room:
+        if room is None:
+            for area in drawn:
                 self._change(frame, area, now, exact, pictures)
-            else:
-                later.append(area)
-        self._drawn.add(later)
-        films = tuple(film for film in films + self._begun(frame, now) if self._playing.is_of(film))
+        else:
+            self._change_within(room, frame, drawn, pointer, now, exact, pictures)
+        exact += self._rest(frame, now, None if room is None else room - _weight(exact, pictures))
+        ended = dropped + self._end_films(now)  # of which the viewer has all exactly
+        films += self._begun(frame, now)
         superseded = self._playing.end_others({place.number for place in self._motion.places})
+        films = tuple(film for film in films if self._playing.is_of(film))
         sent = Plan(
             size=size,
             moves=b"".join(moved),
@@ -179,10 +183,6 @@ class View:
         )
         return sent or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else sent)
 
-    def _open_for(self, now: float) -> float:
-        """The time by which motion is told: that in which nothing could be sent is left out."""
-        return now - self._closed
-
     def _look_at_films(self, frame: Frame, areas: list[Area], now: float) -> dict[Place, bool]:
         """The films where it was drawn, and whether they show another picture."""
         drawn = self._motion.touched(areas)
@@ -194,11 +194,13 @@ class View:
         touched = {place: self._playing.has_moved(place.number, frame) for place in due}
         for place, has_moved in touched.items():
             if has_moved:
-                place.moved(self._open_for(now))
+                place.moved(now, self._closed)
         return touched
 
-    def _move_lossy(self, moved: list[Area], now: float) -> None:
+    def _note_moves(self, moved: list[Area], moves: bytes, now: float) -> None:
         """What the viewer has something like may be anywhere within the areas now, and is not still."""
+        if moved:
+            self._motion.scrolled(moves, now)
         if moved and self._lossy.areas:
             self._lossy.add(moved)
             self._lossy_since = now
@@ -210,9 +212,34 @@ class View:
         for area in over:
             yield from self._send(frame, _all(self._shadow.changes(frame, area, lossless=True)))
 
+    def _change_within(
+        self,
+        room: int,
+        frame: Frame,
+        drawn: list[Area],
+        pointer: tuple[int, int],
+        now: float,
+        exact: list[bytes],
+        pictures: list[tuple[Area, bytearray]],
+    ) -> None:
+        """Change about so many bytes of what was drawn and of what waits since an earlier look; the rest waits. All is told to `Motion`."""
+        for area in drawn:
+            self._motion.note(self._shadow.changes(frame, area, skip=self._motion.skip), now, self._closed)
+        waited, self._later = self._later, {}
+        for area in nearest_first(outermost([*drawn, *self._motion.beside([*waited])]), pointer, waited):
+            if _weight(exact, pictures) < room:
+                self._send_changes(frame, self._shadow.changes(frame, area, skip=self._motion.skip), now, exact, pictures)
+            else:
+                self._later[area] = 1 + max((times for other, times in waited.items() if meet(area, other)), default=0)
+        if len(self._later) > MAX_AREAS:
+            self._later = {around([*self._later]): max(self._later.values())}
+
     def _change(self, frame: Frame, area: Area, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
         changes = self._shadow.changes(frame, area, skip=self._motion.skip)
-        self._motion.note(_all(changes), self._open_for(now))
+        self._motion.note(changes, now, self._closed)
+        self._send_changes(frame, changes, now, exact, pictures)
+
+    def _send_changes(self, frame: Frame, changes: Changes, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
         if changes.pictures.pixels < MIN_LOSSY_PIXELS:
             exact += self._send(frame, _all(changes))
         else:
@@ -220,33 +247,49 @@ class View:
             pictures += self._approximate(frame, changes.pictures, now)
 
     def _begun(self, frame: Frame, now: float) -> tuple[NextPicture, ...]:
-        begun = self._motion.begin(self._open_for(now), self.films) if self.films else []
+        begun = self._motion.begin(now, self.films, self._closed) if self.films else []
         return tuple(self._playing.begin(place.number, place.area, frame, now) for place in begun)
 
-    def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
-        """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas, and to be repaid."""
-        ended = self._motion.end(self._open_for(now) if self.films else math.inf)
+    def _drop_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
+        """End all films where the viewer shows none any more; what is under them is then part of the areas, and to be repaid."""
+        if self.films or not self._motion.places:
+            return ()
+        areas += (dropped := [place.area for place in self._motion.places])
+        self._lossy.add(dropped)
+        self._lossy_since = now
+        ended = self._end_films(math.inf)
+        self._drawn.clear()  # it is looked at now
+        return ended
+
+    def _rest(self, frame: Frame, now: float, room: int | None) -> list[bytes]:
+        """Something of what the films that rest show, exactly: it is not seen before they end, nor if they go on."""
+        exact: list[bytes] = []
+        for place in self._motion.resting(now, self._closed):
+            exact += self._exactly(frame, place.left, REPAY_PIXELS if room is None else min(REPAY_PIXELS, room // REST_SHARE))
+        return exact
+
+    def _end_films(self, now: float) -> tuple[int, ...]:
+        ended = self._motion.end(now)
         for place in ended:
-            areas.append(place.area)
-            self._lossy.add([place.area])
-            self._lossy_since = now
             self._playing.end(place.number)
+            self._drawn.add([place.area])  # what was drawn there since, and waited for the film's next picture
         return tuple(place.number for place in ended)
 
     def _repay(self, frame: Frame) -> Plan:
         """Some of what the viewer has something like, exactly."""
+        return Plan(exact=tuple(self._exactly(frame, self._lossy.areas, REPAY_PIXELS, skip=self._motion.skip)))
+
+    def _exactly(self, frame: Frame, areas: list[Area], pixels: int, *, skip: Any = None) -> list[bytes]:
+        """About so many pixels of the areas, exactly; the rest of them is left there."""
         exact: list[bytes] = []
-        left = REPAY_PIXELS
-        while self._lossy.areas and left > 0:
-            area = self._lossy.areas.pop()
-            now, later = _cut_off(area, left)
+        while areas and pixels > 0:
+            now, later = _cut_off(areas.pop(), pixels)
             if later:
-                self._lossy.areas.append(later)
+                areas.append(later)
             self._looked.append(now)
-            changes = self._shadow.changes(frame, now, lossless=True, skip=self._motion.skip)
-            exact += self._send(frame, _all(changes))
-            left -= now[2] * now[3]
-        return Plan(exact=tuple(exact))
+            exact += self._send(frame, _all(self._shadow.changes(frame, now, lossless=True, skip=skip)))
+            pixels -= now[2] * now[3]
+        return exact
 
     def _fit(self, frame: Frame) -> tuple[int, int] | None:
         if (self._shadow.width, self._shadow.height) == (frame.width, frame.height):
@@ -255,6 +298,7 @@ class View:
         self._motion = Motion(frame.width, frame.height)
         self._playing.clear()
         self._lossy.clear()
+        self._later.clear()
         self._drawn.areas = [(0, 0, frame.width, frame.height)]
         return frame.width, frame.height
 

@@ -48,7 +48,8 @@ class Person:
 @contextmanager
 def opened(sandbox: "Sandbox", session: str = "") -> Iterator[Person]:
     url = f"{sandbox.base_url.replace('http', 'ws')}/v1/shell/ws" + (f"?session_id={session}" if session else "")
-    with connect(url, additional_headers=sandbox.headers, proxy=None) as connection:
+    # Without a limit of unread messages: with one, a client that does not read what it is told waits ten seconds for the end.
+    with connect(url, additional_headers=sandbox.headers, proxy=None, max_queue=None) as connection:
         yield Person(connection)
 
 
@@ -107,6 +108,7 @@ def test_the_size_is_the_one_that_was_asked_for_last(sandbox: "Sandbox") -> None
     with opened(sandbox) as one:
         one.sees("$")
         one.send("resize", {"cols": 97, "rows": 41})
+        until(lambda: exec_command(sandbox, one.session, "stty size")["output"] == "41 97\n")
         with opened(sandbox, one.session) as other:
             told = other.receive("resize")["data"]
             other.send("resize", {"cols": 60, "rows": 20})

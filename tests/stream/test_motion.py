@@ -1,10 +1,20 @@
 """What really moves is told from what types, blinks or scrolls past, and a film ends when it stands still."""
 
-from sandbox_server.stream.motion import MAX_FILMS, STILL_SECONDS, Motion
-from sandbox_server.stream.pixels import Area, rects_of
+import pytest
+
+from sandbox_server.stream.motion import MAX_FILMS, REST_SECONDS, STILL_SECONDS, Motion, Place
+from sandbox_server.stream.pixels import Area, Changes, Move, rects_of
 
 SIZE = (1280, 1024)
 FILM = (64, 96, 640, 352)
+
+
+def photographs(areas: list[Area]) -> Changes:
+    return Changes(rects_of([]), rects_of(areas))
+
+
+def texts(areas: list[Area]) -> Changes:
+    return Changes(rects_of(areas), rects_of([]))
 
 
 def run(motion: Motion, areas: list[Area], *, rate: float, seconds: float, start: float = 1.0) -> float:
@@ -13,7 +23,7 @@ def run(motion: Motion, areas: list[Area], *, rate: float, seconds: float, start
     while now < start + seconds:
         for place in motion.touched(areas):
             place.moved(now)
-        motion.note(rects_of(areas), now)
+        motion.note(photographs(areas), now)
         motion.begin(now)
         now += 1 / rate
     return now
@@ -28,10 +38,39 @@ def test_what_changes_30_times_a_second_becomes_a_film_and_what_types_does_not()
     assert typed.places == []
 
 
+def test_text_becomes_a_film_only_where_it_changes_more_often_than_anybody_reads() -> None:
+    for rate, is_film in ((8, False), (30, True)):
+        motion = Motion(*SIZE)
+        for step in range(rate * 3):
+            motion.note(texts([FILM]), 1.0 + step / rate, step * 0.9 / rate)  # most of the time nothing can be sent
+        assert bool(motion.begin(4.0)) == is_film
+
+
+def test_where_it_scrolled_of_late_text_is_no_film_however_much_it_changes() -> None:
+    motion, up = Motion(*SIZE), bytes(Move(64, 136, 64, 96, 640, 312))
+    motion.scrolled(up, 1.0)
+    for step in range(80):
+        motion.note(texts([FILM]), 1.0 + step / 30)
+    assert motion.begin(3.7) == []
+    for step in range(60):
+        motion.note(texts([FILM]), 4.0 + step / 30)
+    assert [place.area for place in motion.begin(6.0)] == [FILM]
+
+
+def test_what_comes_into_sight_of_a_photograph_that_scrolls_is_no_film_and_what_then_plays_is_one() -> None:
+    motion, up, below = Motion(*SIZE), bytes(Move(64, 192, 64, 96, 640, 256)), (64, 352, 640, 96)
+    for step in range(40):
+        motion.scrolled(up, 1.0 + step / 20)
+        motion.note(photographs([below]), 1.0 + step / 20)
+    assert motion.begin(3.0) == []
+    run(motion, [FILM], rate=30, seconds=1.1, start=3.0)
+    assert [place.area for place in motion.places] == [FILM]
+
+
 def test_who_shows_one_film_is_shown_the_largest() -> None:
     motion, small = Motion(*SIZE), (800, 96, 192, 128)
     for step in range(30):
-        motion.note(rects_of([small, FILM]), 1.0 + step / 60)
+        motion.note(photographs([small, FILM]), 1.0 + step / 60)
     assert [place.area for place in motion.begin(1.5, 1)] == [FILM]
     assert motion.begin(1.5, 1) == []
     assert [place.area for place in motion.begin(1.5, 2)] == [small]
@@ -48,12 +87,31 @@ def test_the_tiles_of_a_film_are_left_out_until_it_ends() -> None:
     motion = Motion(*SIZE)
     now = run(motion, [FILM], rate=30, seconds=0.5)
     assert sum(motion.skip) == 640 // 32 * 352 // 32
-    assert motion.ends_at is not None
-    assert motion.end(motion.ends_at - 0.01) == []
-    [ended] = motion.end(now + STILL_SECONDS)
-    assert ended.area == FILM
+    due = motion.due_at()
+    assert due is not None
+    assert motion.due_at(0.5) == due + 0.5
+    assert motion.resting(due - 0.01) == motion.resting(due + 0.4, 0.5) == []
+    [rests] = motion.resting(due)
+    assert motion.end(now + STILL_SECONDS) == []
+    rests.left.clear()
+    assert motion.due_at() == motion.due_at(0.5) == rests.ends_at
+    assert motion.end(rests.ends_at - 0.01) == []
+    assert motion.end(now + STILL_SECONDS) == [rests]
+    assert rests.area == FILM
     assert sum(motion.skip) == 0
-    assert motion.ends_at is None
+    assert motion.due_at() is None
+
+
+def test_a_film_with_few_pictures_a_second_rests_later_and_one_that_goes_on_is_to_be_sent_exactly_anew() -> None:
+    often, seldom = Place(0, FILM), Place(1, FILM)
+    for step in range(10):
+        often.moved(step / 30)
+        seldom.moved(step / 12)
+    assert often.rests_at - often.changed[-1] == pytest.approx(REST_SECONDS)
+    assert REST_SECONDS < seldom.rests_at - seldom.changed[-1] <= STILL_SECONDS
+    often.left.clear()
+    often.moved(1.0)
+    assert often.left == [FILM]
 
 
 def test_what_lies_within_a_film_as_a_whole_is_told_from_what_does_not() -> None:

@@ -58,6 +58,16 @@ def test_where_there_is_little_room_what_is_near_the_pointer_comes_first_and_the
     assert shown(canvas) == image.tobytes()
 
 
+def test_what_keeps_changing_near_the_pointer_does_not_hold_up_the_rest() -> None:
+    view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
+    for number in range(12):
+        image.paste(page((400, 120), seed=number), (0, 170))
+        view.drawn([(0, 170, 400, 120)])
+        apply(view.plan(framed(image), number / 10, 600, (50, 290)), canvas)
+    above = (0, 0, 400, BAND_ROWS)
+    assert Image.frombytes("RGB", SIZE, shown(canvas)).crop(above).tobytes() == image.crop(above).tobytes()
+
+
 def test_only_where_it_was_drawn_is_looked() -> None:
     view = View()
     view.plan(framed(page(SIZE)), 0.0)
@@ -189,76 +199,6 @@ def test_many_areas_become_the_one_around_them() -> None:
     areas.add([(number * 10, number, 5, 5) for number in range(MAX_AREAS + 1)])
     assert areas.clear() == [(0, 0, MAX_AREAS * 10 + 5, MAX_AREAS + 5)]
     assert around([(4, 4, 2, 2), (0, 5, 1, 9)]) == (0, 4, 6, 10)
-
-
-def test_what_keeps_moving_becomes_a_film_and_is_exact_when_it_stands_still() -> None:
-    size = (640, 480)
-    view, canvas, now = View(films=True), Canvas(*size), 1.0
-    begun = False
-    while not begun:
-        image = page(size)
-        image.paste(photograph((256, 192), int(now * 30)), (64, 64))
-        view.drawn([(64, 64, 256, 192)])
-        plan = view.plan(framed(image), now)
-        apply(plan, canvas)
-        begun = bool(plan.films)
-        now += 1 / 30
-        assert now < 3
-    assert [writer.area for _, writer in plan.films] == [(64, 64, 256, 192)]
-    view.drawn([(64, 64, 256, 192)])
-    assert not view.plan(framed(image), now).films, "it is the same picture"
-    image.paste(photograph((256, 192), 99), (64, 64))
-    view.drawn([(64, 64, 256, 192)])
-    moved = view.plan(framed(image), now)
-    assert moved.films
-    assert not moved.exact
-    ended: tuple[int, ...] = ()
-    while view.due_at is not None:
-        plan = view.plan(framed(image), now := max(now, view.due_at))
-        ended += plan.ended
-        apply(plan, canvas)
-    assert ended == (0,)
-    assert Image.frombytes("RGB", size, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes() == image.tobytes()
-
-
-@pytest.mark.parametrize(("closed", "begins"), [(0.48, True), (0.0, False)], ids=["slow link", "slow picture"])
-def test_what_moves_with_each_frame_that_a_slow_link_takes_becomes_a_film_and_stays_one(closed: float, begins: bool) -> None:
-    view, image, begun = View(films=True), page((640, 480)), False
-    for number in range(40):
-        image.paste(photograph((256, 192), number), (64, 64))
-        view.drawn([(64, 64, 256, 192)])
-        plan = view.plan(framed(image), 1.0 + number / 2, closed=number * closed)
-        begun |= bool(plan.films)
-        assert not plan.ended
-        assert bool(plan.films) == begun
-    assert begun == begins
-
-
-def test_who_can_show_its_film_no_more_is_sent_what_is_there() -> None:
-    size, where, now = (640, 480), (64, 64, 256, 192), 1.0
-    view, canvas = View(films=True), Canvas(*size)
-    plan, image = Plan(), page(size)
-    while not plan.films:
-        image.paste(photograph((256, 192), int(now * 30)), (64, 64))
-        view.drawn([where])
-        plan = view.plan(framed(image), now := now + 1 / 30)
-        apply(plan, canvas)
-        assert now < 3
-    view.films = 0
-    image.paste(page((256, 192), seed=3), (64, 64))
-    view.drawn([where])
-    plan = view.plan(framed(image), now + 1 / 30)
-    apply(plan, canvas)
-    assert plan.ended == (0,)
-    assert not plan.films
-    assert Image.frombytes("RGB", size, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes() == image.tobytes()
-
-
-def test_who_shows_no_films_is_sent_none() -> None:
-    view = View(films=False)
-    for number in range(40):
-        view.drawn([(64, 64, 256, 192)])
-        assert not view.plan(framed(photograph((640, 480), number)), number / 30).films
 
 
 class Playing:

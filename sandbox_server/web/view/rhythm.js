@@ -13,6 +13,8 @@ const MOST_HELD_MS = 120;
 /** Pictures in a row that all waited for longer than needed: then those that follow wait for less. */
 const SPARE_PICTURES = 90;
 const SPARE_MS = 6;
+/** What is seen later than so many gaps after the one before is late. */
+const LATE = 1.5;
 const USUAL_REFRESH_MS = 1000 / 60;
 const SMOOTHING = 1 / 16;
 /** Gaps that are no more than this share of the mean longer or shorter are of a rhythm, and so many of all have to be. */
@@ -27,6 +29,9 @@ export class Rhythm {
   #refreshed = 0;
   #least = Infinity;
   #count = 0;
+  #shown = -Infinity;
+  /** How many were late. */
+  late = 0;
 
   /** Milliseconds from one picture to the next; 0 where that is not known, or there is no rhythm. */
   get gap() {
@@ -70,6 +75,9 @@ export class Rhythm {
    * @param {number} arrived when the picture that is shown now did
    */
   shown(now, arrived) {
+    const took = now - this.#shown;
+    if (took > LATE * this.gap && took < 5 * LONGEST_GAP_MS && this.gap) this.late++;
+    this.#shown = now;
     this.#due = (Math.abs(now - this.#due) > this.#refresh / 2 + 1 ? now : this.#due) + this.gap;
     this.#least = Math.min(this.#least, now - arrived);
     if (++this.#count < SPARE_PICTURES) return;
