@@ -32,7 +32,7 @@ class Buffers(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_uint32) for name in ("maxlength", "tlength", "prebuf", "minreq", "fragsize"))
 
 
-def sweep() -> array[int]:
+def sweep() -> "array[int]":
     """One period, as 16 bits."""
     times = (number / RATE for number in range(round(RATE * PERIOD)))
     return array("h", (round(LOUD * sin(2 * pi * (LOWEST * at + RISE * at * at / 2))) for at in times))
