@@ -8,15 +8,18 @@ sent anew as soon as no more acks can tell of it, and small messages are sent tw
 counts as lost once more when others come three times, as aiortc has it; but after that only when something came that was sent after it (as
 in RFC 8985): acks of what was on its way before say nothing of it.
 
-Its parser trusts the peer: a parameter of no length would hold it up forever, a few ranges in an ack for seconds, and parts of messages
-that never become whole would fill the memory. So packets are looked at before it gets them, and what it keeps is counted after.
+What came is acknowledged with the next packet that is sent, with the second that came, or after a while (RFC 9260, section 6.2), but at once where the
+peer asks for that, or something is missing: a viewer's acks of frames would cost a packet each otherwise, as many as a typed character does.
+
+Packets are looked at before aiortc's parser gets them (`guard`), and what it keeps is counted after: parts of messages that never become whole would fill
+the memory.
 """
 
 import asyncio
 import math
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
@@ -24,6 +27,7 @@ from aiortc.rtcsctptransport import (
     SCTP_DATA_LAST_FRAG,
     SCTP_RTO_ALPHA,
     SCTP_RTO_BETA,
+    USERDATA_MAX_LENGTH,
     WEBRTC_BINARY,
     Chunk,
     DataChunk,
@@ -35,6 +39,7 @@ from aiortc.utils import uint32_add, uint32_gt, uint32_gte
 from OpenSSL.SSL import Error as TlsError
 
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.stream.transport.guard import STREAMS, is_sound
 from sandbox_server.stream.transport.repeats import Repeats
 
 FIRST_RTO = 0.3
@@ -59,21 +64,24 @@ REPEAT_SECONDS = 0.008
 """Before a message is sent a second time: packets are often lost several in a row."""
 FIRST_WINDOW, LEAST_WINDOW, MOST_WINDOW = 64 * 1024, 24 * 1024, 512 * 1024
 """In bytes; each packet on its way is looked at for each ack, so there is a bound."""
-STREAMS = 2
+ACK_SECONDS = 0.2
+"""So long an ack waits for a packet to go with; peers wait 0.4 s at least before they send anew."""
 MAX_PIECES = 1024
 """Chunks that may be kept because something before them, or of the same message, is missing."""
-MAX_MISSING = 4096
-"""Packets that one ack may tell apart."""
-_HEAD, _PACKET_HEAD, _SACK_HEAD, _INIT_HEAD = 4, 12, 12, 16
-_DATA, _INIT, _INIT_ACK, _SACK, _HEARTBEAT, _HEARTBEAT_ACK, _ABORT, _ERROR, _COOKIE, _COOKIE_ACK = 0, 1, 2, 3, 4, 5, 6, 9, 10, 11
-_FORWARD = 192
-"""What was sent once and lost is not waited for (RFC 3758)."""
-_PLAIN = frozenset({_COOKIE, _COOKIE_ACK})
-_WITH_PARAMETERS = {_INIT: _INIT_HEAD, _INIT_ACK: _INIT_HEAD, _HEARTBEAT: 0, _HEARTBEAT_ACK: 0, _ABORT: 0, _ERROR: 0}
-"""Kinds of chunks that have parameters, and where those begin."""
 _AT_ONCE = 8
 """Flag of a chunk that is to be acknowledged at once (RFC 7053): browsers wait for another one."""
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError, struct.error)
+
+
+class _Acknowledged(Chunk):
+    """What is sent, and an ack before it in the same packet."""
+
+    def __init__(self, ack: SackChunk, chunk: DataChunk) -> None:
+        super().__init__()
+        self._bytes = bytes(ack) + bytes(chunk)
+
+    def __bytes__(self) -> bytes:
+        return self._bytes
 
 
 class Association(RTCSctpTransport):
@@ -96,6 +104,9 @@ class Association(RTCSctpTransport):
         self._inbound_streams_max = self._outbound_streams_count = STREAMS
         self._advertised_rwnd = room
         self._repeats = Repeats()
+        self._unsaid = 0
+        self._at_once = False
+        self._ack_waits: asyncio.TimerHandle | None = None
         self._tasks = Tasks()
         self.heard_at = 0.0
         """When a packet came last, by the monotonic clock."""
@@ -163,6 +174,7 @@ class Association(RTCSctpTransport):
 
     async def stop(self) -> None:
         """End it."""
+        self._wait_no_more()
         await self._tasks.close()
         await super().stop()
 
@@ -251,6 +263,37 @@ class Association(RTCSctpTransport):
         times = [(one._sent_count, one._sent_time or 0.0) for one in new]
         return max((sent for count, sent in times if count == 1 or sent <= soonest), default=0.0)
 
+    async def _receive_data_chunk(self, chunk: DataChunk) -> None:
+        self._unsaid += 1
+        self._at_once = self._at_once or bool(chunk.flags & _AT_ONCE)
+        await super()._receive_data_chunk(chunk)
+
+    async def _send_sack(self) -> None:
+        """Acknowledge what came, now or soon."""
+        if self._unsaid != 1 or self._at_once or self._sack_misordered or self._sack_duplicates:
+            self._wait_no_more()
+            await super()._send_sack()
+        elif self._ack_waits is None:
+            late = super()._send_sack
+            self._ack_waits = asyncio.get_running_loop().call_later(ACK_SECONDS, lambda: self._tasks.start(late(), name="acknowledge"))
+
+    def _wait_no_more(self) -> None:
+        """What came is acknowledged now."""
+        self._unsaid, self._at_once = 0, False
+        if self._ack_waits:
+            self._ack_waits.cancel()
+        self._ack_waits = None
+
+    def _with_ack(self, chunk: DataChunk) -> Chunk:
+        """What is sent, with the ack that waits, if there is one and room for it."""
+        ack = SackChunk()
+        if self._ack_waits is None or len(chunk.user_data) + len(bytes(ack)) > USERDATA_MAX_LENGTH:
+            return chunk
+        self._wait_no_more()
+        self._sack_needed = False
+        ack.cumulative_tsn, ack.advertised_rwnd = self._last_received_tsn, max(0, self._advertised_rwnd)
+        return _Acknowledged(ack, chunk)
+
     async def _receive(self, stream_id: int, pp_id: int, data: bytes) -> None:
         if pp_id == WEBRTC_BINARY:
             self._taken(stream_id, data)
@@ -267,7 +310,7 @@ class Association(RTCSctpTransport):
 
     async def _put(self, chunk: Chunk) -> None:
         with suppress(ConnectionError, TlsError):  # which the other layers have learned of
-            await super()._send_chunk(chunk)
+            await super()._send_chunk(self._with_ack(chunk) if isinstance(chunk, DataChunk) else chunk)
 
     def _t3_expired(self) -> None:
         self._backoff = min(2 * self._backoff, MOST_BACKOFF)
@@ -291,48 +334,3 @@ class Association(RTCSctpTransport):
             self._rttvar += (abs(self._srtt - R) - self._rttvar) * SCTP_RTO_BETA
             self._srtt += (R - self._srtt) * SCTP_RTO_ALPHA
         self._late = max(LEAST_RTO, min(self._srtt + 4 * self._rttvar, MOST_RTO))
-
-
-def is_sound(packet: bytes, *, skips: bool = False) -> bool:
-    """Whether aiortc can be given a packet: chunks of kinds that are used here, with parameters and ranges that come to an end.
-
-    `skips`: whether the peer may say that what is missing will not come.
-    """
-    at = _PACKET_HEAD
-    while at + _HEAD <= len(packet):
-        kind, _, length = struct.unpack_from("!BBH", packet, at)
-        if length < _HEAD or at + length > len(packet) or not _is_sound_chunk(kind, packet[at + _HEAD : at + length], skips):
-            return False
-        at += (length + 3) & ~3
-    return True
-
-
-def _is_sound_chunk(kind: int, body: bytes, skips: bool) -> bool:
-    if kind == _DATA:
-        return len(body) >= 12 and struct.unpack_from("!H", body, 4)[0] < STREAMS
-    if kind == _SACK:
-        return len(body) >= _SACK_HEAD and sum(_ranges(body)) <= MAX_MISSING
-    if kind == _FORWARD:
-        return (
-            skips and len(body) >= 4 and len(body) % 4 == 0 and all(stream < STREAMS for stream, _ in struct.iter_unpack("!HH", body[4:]))
-        )
-    if kind in _WITH_PARAMETERS:
-        return _has_sound_parameters(body[_WITH_PARAMETERS[kind] :])
-    return kind in _PLAIN
-
-
-def _ranges(body: bytes) -> Iterator[int]:
-    count = struct.unpack_from("!H", body, 8)[0]
-    for at in range(_SACK_HEAD, min(len(body) - 3, _SACK_HEAD + 4 * count), 4):
-        first, last = struct.unpack_from("!HH", body, at)
-        yield max(0, last - first) + 1
-
-
-def _has_sound_parameters(body: bytes) -> bool:
-    at = 0
-    while at + _HEAD <= len(body):
-        length = struct.unpack_from("!H", body, at + 2)[0]
-        if length < _HEAD:
-            return False
-        at += (length + 3) & ~3
-    return True

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from OpenSSL.SSL import Error as TlsError
 
-from sandbox_server.stream.transport.sctp import MAX_PIECES, Association, is_sound
+from sandbox_server.stream.transport.guard import is_sound
+from sandbox_server.stream.transport.sctp import MAX_PIECES, Association
 
 pytestmark = pytest.mark.anyio
 
@@ -132,13 +133,6 @@ async def test_what_never_becomes_whole_is_not_kept_without_bound(heard: Heard, 
         await association._handle_data(packet(association, one))
     assert association.ended.is_set()
     assert heard == []
-
-
-@pytest.mark.parametrize("body", [b"", bytes(3), bytes(6), bytes(4) + struct.pack("!HH", 2, 0)], ids=range(4))
-def test_what_is_to_be_skipped_is_told_soundly(body: bytes) -> None:
-    head = bytes(12)
-    assert is_sound(head + chunk(192, bytes(4) + struct.pack("!HH", 1, 7)), skips=True)
-    assert not is_sound(head + chunk(192, body), skips=True)
 
 
 @settings(deadline=None, database=None, max_examples=200)
@@ -338,4 +332,53 @@ async def test_what_is_sent_when_dtls_has_ended_is_lost_in_silence(heard: Heard)
     association._t3_expired()
     await association.send(0, b"late")
     assert wire.sent == []
+    await association.stop()
+
+
+async def test_an_ack_goes_with_what_is_sent_next(heard: Heard) -> None:
+    association = await established(heard)
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    await association._handle_data(packet(association, data(FIRST, b"ack")))
+    assert wire.sent == []
+    await association.send(0, b"a character")
+    assert [(one[12], one[28]) for one in wire.sent] == [(3, 0)]
+    assert struct.unpack_from("!L", wire.sent[0], 16)[0] == FIRST
+    assert is_sound(wire.sent[0])
+    await association.send(0, b"another")
+    assert wire.sent[1][12] == 0
+    await association.stop()
+
+
+async def test_an_ack_that_nothing_is_sent_with_goes_alone_in_a_while(heard: Heard) -> None:
+    association = await established(heard)
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    await association._handle_data(packet(association, data(FIRST, b"ack")))
+    async with asyncio.timeout(30):
+        await wire.until(lambda: bool(wire.sent))
+    assert [one[12] for one in wire.sent] == [3]
+    assert struct.unpack_from("!L", wire.sent[0], 16)[0] == FIRST
+    await association.stop()
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        [data(FIRST, b"one"), data(FIRST + 1, b"two")],
+        [data(FIRST, b"in haste", flags=3 | 8)],
+        [data(FIRST + 1, b"early")],
+        [data(FIRST, b"once"), data(FIRST, b"once")],
+    ],
+    ids=["the second", "asked for", "one is missing", "twice"],
+)
+async def test_what_cannot_wait_is_acknowledged_at_once(heard: Heard, came: list[bytes]) -> None:
+    association = await established(heard)
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    for one in came:
+        await association._handle_data(packet(association, one))
+    assert [one[12] for one in wire.sent] == [3]
+    await association.send(0, b"nothing waits")
+    assert wire.sent[1][12] == 0
     await association.stop()
