@@ -1,7 +1,7 @@
 """Packets of SCTP that aiortc can be given.
 
-Its parser trusts the peer: a parameter of no length would hold it up forever, a few ranges in an ack for seconds. So packets are looked at before it
-gets them.
+Its parser trusts the peer: a parameter of no length would hold it up forever, a few ranges in an ack for seconds. So packets are looked
+at before it gets them.
 """
 
 import struct

@@ -8,11 +8,12 @@ sent anew as soon as no more acks can tell of it, and small messages are sent tw
 counts as lost once more when others come three times, as aiortc has it; but after that only when something came that was sent after it (as
 in RFC 8985): acks of what was on its way before say nothing of it.
 
-What came is acknowledged with the next packet that is sent, with the second that came, or after a while (RFC 9260, section 6.2), but at once where the
-peer asks for that, or something is missing: a viewer's acks of frames would cost a packet each otherwise, as many as a typed character does.
+What came is acknowledged with the next packet that is sent, with the second that came, or after a while (RFC 9260, section 6.2), but at
+once where the peer asks for that, or something is missing: a viewer's acks of frames would cost a packet each otherwise, as many as a
+typed character does.
 
-Packets are looked at before aiortc's parser gets them (`guard`), and what it keeps is counted after: parts of messages that never become whole would fill
-the memory.
+Packets are looked at before aiortc's parser gets them (`guard`), and what it keeps is counted after: parts of messages that never become
+whole would fill the memory.
 """
 
 import asyncio
