@@ -50,7 +50,7 @@ SOON_BYTES = 16 * 1024
 """Where no more than this is on its way, nothing that follows would show soon that it was lost, and it costs little to send it anew."""
 LEAST_SOON = 0.03
 SOON = 2.0
-"""So it is sent anew after so many times there and back."""
+"""So it is sent anew after so many times there and back, or once it is later than these vary."""
 MOST_BACKOFF = 8
 """Each time that nothing was heard for so long, it is waited twice as long the next time, up to so many times."""
 QUEUE_SECONDS = 0.03
@@ -139,7 +139,8 @@ class Association(RTCSctpTransport):
         """After so long without an ack something is sent anew."""
         if self._srtt is None or self._flight_size > SOON_BYTES:
             return min(MOST_RTO, self._late * self._backoff)
-        return min(MOST_RTO, self._backoff * min(self._late, max(LEAST_SOON, SOON * self._srtt)))
+        varied = self._srtt + 4 * (self._rttvar or 0.0)
+        return min(MOST_RTO, self._backoff * min(self._late, max(LEAST_SOON, SOON * self._srtt, varied)))
 
     @_rto.setter
     def _rto(self, seconds: float) -> None:

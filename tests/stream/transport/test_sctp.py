@@ -205,6 +205,16 @@ async def test_the_end_of_a_message_is_acknowledged_at_once_and_missed_soon(hear
     await association.stop()
 
 
+async def test_a_way_whose_times_vary_is_waited_for_longer(heard: Heard) -> None:
+    even, uneven = await established(heard), await established(heard)
+    for seconds in (0.01, 0.05) * 8:
+        even._update_rto(0.03)
+        uneven._update_rto(seconds)
+    assert even._rto < uneven._rto <= 0.12
+    await even.stop()
+    await uneven.stop()
+
+
 async def test_what_is_sent_once_is_not_sent_anew_and_the_peer_is_told(heard: Heard) -> None:
     association = await established(heard)
     association._remote_partial_reliability = True
