@@ -14,11 +14,12 @@ const LEAST_REMEMBERED = 8;
 const LONGEST_GAP_MS = 110;
 /** A picture waits no longer than this, whatever the rhythm. */
 const MOST_HELD_MS = 120;
+const USUAL_REFRESH_MS = 1000 / 60;
 /** Pictures in a row that all waited for longer than needed: then those that follow wait for less, step by step. */
 const SPARE_PICTURES = 300;
 const STEP_PICTURES = 30;
-const SPARE_MS = 6;
-const USUAL_REFRESH_MS = 1000 / 60;
+/** They wait for as long as this even so, and where a rhythm begins. */
+const SPARE_MS = USUAL_REFRESH_MS;
 const SMOOTHING = 1 / 16;
 /** Of how much later than due a picture was shown, those that follow are due later. */
 const FOLLOWED = 1 / 8;
@@ -36,6 +37,8 @@ export class Rhythm {
   #refreshed = 0;
   /** From when the browser says that a refresh was to the earliest that one was heard of. */
   #behind = Infinity;
+  /** Whether there was a rhythm when a picture was shown last. */
+  #began = false;
   #least = Infinity;
   #count = 0;
 
@@ -88,8 +91,10 @@ export class Rhythm {
    * @param {number} arrived when the picture that is shown now did
    */
   shown(now, arrived) {
-    const late = now - this.#due;
-    this.#due = (Math.abs(late) > this.#refresh / 2 + 1 ? now : this.#due + late * FOLLOWED) + this.gap;
+    const [gap, late] = [this.gap, now - this.#due];
+    const begins = gap > 0 && !this.#began;
+    this.#began = gap > 0;
+    this.#due = (begins || Math.abs(late) > this.#refresh / 2 + 1 ? now : this.#due + late * FOLLOWED) + gap + (begins ? SPARE_MS : 0);
     this.#least = Math.min(this.#least, now - arrived);
     if (++this.#count < SPARE_PICTURES) return;
     if (this.#least > this.#refresh + SPARE_MS) {
