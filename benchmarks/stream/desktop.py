@@ -5,47 +5,57 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from benchmarks.stream.stage import AUTHORITY, Stage
+from benchmarks.stream.talk import Talk
 from benchmarks.stream.ways import Way
 
 SOURCE = "/bench/source.py"
 API = "http://127.0.0.1:8080"
+SOURCE_SECONDS = 30.0
+"""So long may it take until a scene is drawn."""
 
 
-@dataclass
 class Desktop:
     """The product's own display."""
 
-    stage: Stage
-
-    def _words(self, *words: str) -> list[str]:
-        env = ["--env", f"XAUTHORITY={AUTHORITY}", "--env", "PYTHONDONTWRITEBYTECODE=1", "--user", "control"]
-        return [self.stage.engine, "exec", *env, f"{self.stage.name}-product", "/opt/venv/bin/python", SOURCE, *words]
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._source: Talk | None = None
+        self._moves = False
 
     @contextmanager
-    def scene(self, kind: str, seconds: float = 3600) -> Iterator["subprocess.Popen[str]"]:
-        """A scene, for as long as the context."""
-        source = subprocess.Popen(self._words(kind, str(seconds)), stdout=subprocess.PIPE, text=True)
-        assert source.stdout
-        assert source.stdout.readline() == "ready\n"
-        try:
-            yield source
-        finally:
-            self.stage.inside("pkill", "-f", SOURCE, check=False)
-            source.wait()
+    def scene(self, kind: str) -> Iterator[None]:
+        """A scene, for as long as the context, and then what is left of it."""
+        if not self._source:
+            env = ["--interactive", "--env", f"XAUTHORITY={AUTHORITY}", "--env", "PYTHONDONTWRITEBYTECODE=1", "--user", "control"]
+            self._source = Talk([self.stage.engine, "exec", *env, f"{self.stage.name}-product", "/opt/venv/bin/python", SOURCE])
+        if self._source.ask(kind, SOURCE_SECONDS) != "ready":
+            raise RuntimeError(f"{kind} is not drawn")
+        self._moves = True
+        yield
+        self.stop()
 
-    def stop(self, source: "subprocess.Popen[str]") -> dict[str, float]:
-        """Stop what moves in a scene, which stays to be seen, and say how it went."""
-        self.stage.inside("pkill", "-USR1", "-f", SOURCE)
-        assert source.stdout
-        report: dict[str, float] = json.loads(source.stdout.readline())
+    def stop(self) -> dict[str, float]:
+        """Stop what moves in a scene, which stays to be seen, and say how it went, unless that was done before."""
+        if not self._moves:
+            return {}
+        assert self._source
+        self._moves = False
+        report: dict[str, float] = json.loads(self._source.ask("stop", SOURCE_SECONDS))
         return report
 
     def grab(self) -> bytes:
         """What is on the screen: rows of blue, green, red and an unused byte."""
-        return subprocess.run(self._words("grab", "0"), capture_output=True, check=True).stdout
+        assert self._source
+        return self._source.read(int(self._source.ask("grab", SOURCE_SECONDS)), SOURCE_SECONDS)
+
+    def close(self) -> None:
+        """Draw nothing any more, until there is another scene."""
+        if self._source:
+            self._source.end()
+            self.stage.inside("pkill", "-KILL", "-f", SOURCE, check=False)
+        self._source, self._moves = None, False
 
     def ticket(self) -> str:
         """A ticket for a viewer's page."""

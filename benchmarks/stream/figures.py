@@ -3,6 +3,7 @@
 import os
 import statistics
 import sys
+import time
 from collections import defaultdict
 from typing import Any
 
@@ -50,16 +51,35 @@ class Figures:
 
     def __init__(self) -> None:
         self._found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self._since: list[tuple[str, str, float]] = []
+        self._begun = time.monotonic()
+        self._loads: list[float] = []
 
     def add(self, metric: str, way: str, value: float) -> None:
         """Note a figure, and say it."""
-        self._found[metric][way].append(value)
-        sys.stderr.write(f"{way:14} {metric:34} {value:12.3f}   load {os.getloadavg()[0]:.1f}\n")
+        self._since.append((metric, way, value))
+        self.say(f"{way:14} {metric:40} {value:12.3f}")
+
+    def say(self, text: str) -> None:
+        """Say how far the run is, with the seconds that it has taken and the machine's load."""
+        sys.stderr.write(f"{time.monotonic() - self._begun:7.1f} s  {text}   load {os.getloadavg()[0]:.1f}\n")
+
+    def taken(self) -> dict[str, Any]:
+        """What was noted since this was asked before."""
+        since, self._since = self._since, []
+        return {"figures": since, "load": os.getloadavg()[0]}
+
+    def put(self, taken: dict[str, Any]) -> None:
+        """Count what was noted, in this run or one before."""
+        for metric, way, value in taken["figures"]:
+            self._found[metric][way].append(value)
+        self._loads.append(taken["load"])
 
     def result(self) -> dict[str, Any]:
-        """Medians of all rounds. `beside` is what is neither ours nor a peer's: our own over the WebSocket alone, and no stream at all."""
+        """Medians of all rounds, and the least and most load. `beside` is neither ours nor a peer: our WebSocket, and no stream."""
         found = {metric: {way: statistics.median(values) for way, values in ways.items()} for metric, ways in sorted(self._found.items())}
-        return {metric: _row(metric, ways, found) for metric, ways in found.items()}
+        rows: dict[str, Any] = {metric: _row(metric, ways, found) for metric, ways in found.items()}
+        return rows | {"load": [min(self._loads, default=0.0), max(self._loads, default=0.0)]}
 
 
 def _row(metric: str, ways: dict[str, float], found: dict[str, dict[str, float]]) -> dict[str, Any]:

@@ -22,21 +22,24 @@ class Link:
     @contextmanager
     def up(self, delay: float, rate: float, loss: float) -> Iterator[None]:
         """A link of that kind, for as long as the context."""
-        halves = [self._half("server", SERVER, "client", delay, rate, loss), self._half("client", CLIENT, "server", delay, 0, 0.0)]
+        halves = []
         try:
+            halves.append(self._half("server", SERVER, "client", delay, rate, loss))
+            halves.append(self._half("client", CLIENT, "server", delay, 0, 0.0))
             yield
         finally:
             for half in halves:
                 half.terminate()
                 half.wait()
             for side in ("server", "client"):
-                self.stage.run("exec", f"{self.stage.name}-{side}", "pkill", "-f", "/bench/net.py")
+                self.stage.kill(side, "/bench/net.py")
 
     def _half(self, side: str, address: str, other: str, *shape: float) -> "subprocess.Popen[str]":
         program = ["python3", "/bench/net.py", address, f"{self.stage.name}-{other}", *map(str, shape)]
         half = subprocess.Popen([self.stage.engine, "exec", f"{self.stage.name}-{side}", *program], stdout=subprocess.PIPE, text=True)
         assert half.stdout
-        assert half.stdout.readline() == "ready\n", "the link does not work: it needs /dev/net/tun"
+        if half.stdout.readline() != "ready\n":
+            raise RuntimeError("the link does not work: it needs /dev/net/tun")
         return half
 
     def bytes(self) -> int:
@@ -54,6 +57,7 @@ class Link:
         try:
             yield taken
         finally:
-            self.stage.run("exec", f"{name}-server", "pkill", "-f", "/bench/flow.py")
+            for side in ("server", "client"):
+                self.stage.kill(side, "/bench/flow.py")
             send.wait()
             taken.wait()

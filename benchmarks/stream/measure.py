@@ -10,13 +10,30 @@ from benchmarks.stream.figures import Figures
 from benchmarks.stream.link import Link
 from benchmarks.stream.stage import SETTLE_SECONDS
 from benchmarks.stream.viewer import Viewer
-from benchmarks.stream.ways import GATEWAY, OURS, WAYS, Way
+from benchmarks.stream.ways import GATEWAY, OURS, POOR, WAYS, Way
 
 RATES = {"film": 30.0, "scroll": 20.0}
 TYPE_RATE = 8
 TAKE_SECONDS = 30.0
 STILL_SECONDS = 1.0
 """After what moved has stopped, the picture is looked at again."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long is looked, in seconds, at what moves, at work such as typing, at what is still, and at the server alone; how many clicks."""
+
+    moving: float
+    working: float
+    still: float
+    alone: float
+    clicks: int
+    beside_tcp: bool
+    """Whether a film beside a TCP flow is looked at."""
+
+
+QUICK_LENGTHS = Lengths(6.0, 4.0, 3.0, 5.0, 20, beside_tcp=False)
+FULL_LENGTHS = Lengths(20.0, 8.0, 6.0, 10.0, 40, beside_tcp=True)
 
 
 @dataclass
@@ -28,8 +45,7 @@ class Measure:
     link: Link
     viewer: Viewer
     figures: Figures
-    seconds: float
-    clicks: int
+    lengths: Lengths
 
     @property
     def way(self) -> Way:
@@ -40,23 +56,26 @@ class Measure:
         """Note a figure."""
         self.figures.add(metric, self.name, value)
 
-    def alone(self, seconds: float) -> None:
+    def alone(self) -> None:
         """What it costs to be ready while nobody watches: a film plays meanwhile."""
         with self.desktop.scene("film"):
             time.sleep(SETTLE_SECONDS)
             used, begun = self.desktop.seconds(self.way), time.monotonic()
-            time.sleep(seconds)
+            time.sleep(self.lengths.alone)
             self.add("cores, nobody watching", (self.desktop.seconds(self.way) - used) / (time.monotonic() - begun))
 
     def over(self, link: str) -> None:
         """Everything over a link."""
         if not self._opened(link):
             return
+        if link == POOR:
+            self.beside_film(link)
+            return
         for kind, rate in RATES.items():
             self.moving(kind, rate, link)
         if link == "normal":
             self.at_work()
-        if link == "5 Mbit/s" and self.name in (*OURS, "tigervnc"):
+        if link == "5 Mbit/s" and self.lengths.beside_tcp and self.name in (*OURS, "tigervnc"):
             self.beside_tcp(link)
         if link != "5 Mbit/s":
             self.click(link)
@@ -92,19 +111,19 @@ class Measure:
 
     def moving(self, kind: str, rate: float, link: str) -> None:
         """A film or a page that scrolls: how it is seen, what it takes, and how it looks once it stands."""
-        with self.desktop.scene(kind) as source:
+        with self.desktop.scene(kind):
             time.sleep(SETTLE_SECONDS)
             sent, used, begun = self.link.bytes(), self.desktop.seconds(self.way), time.monotonic()
-            seen = self.viewer.do("follow", seconds=self.seconds, rate=rate, pictures=kind)
+            seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=rate, pictures=kind)
             took = time.monotonic() - begun
             sent, used = self.link.bytes() - sent, self.desktop.seconds(self.way) - used
-            drawn = self.desktop.stop(source)
+            drawn = self.desktop.stop()
             self._still(kind, link)
         likeness = "ssim" if kind == "film" else "rgb ssim"
         self.add(f"{kind} late, {link}", seen["late"])
         self.add(f"{kind} fps, {link}", seen["fps"])
         self.add(f"{kind} kbit/s, {link}", sent * 8 / took / 1000)
-        self.add(f"{kind} kB a picture, {link}", sent / took / max(seen["fps"], 1 / self.seconds) / 1000)
+        self.add(f"{kind} kB a picture, {link}", sent / took / max(seen["fps"], 1 / self.lengths.moving) / 1000)
         self.add(f"{kind} cores, {link}", used / took)
         if "ssim" in seen:
             self.add(f"{kind} {likeness}, {link}", seen["ssim"])
@@ -124,13 +143,13 @@ class Measure:
     def at_work(self) -> None:
         """Typing, slides, and a still screen: what they take, and how they look then."""
         for kind in ("type", "slides", "still"):
-            with self.desktop.scene(kind) as source:
+            with self.desktop.scene(kind):
                 time.sleep(SETTLE_SECONDS)
                 sent, begun = self.link.bytes(), time.monotonic()
-                time.sleep(self.seconds)
+                time.sleep(self.lengths.still if kind == "still" else self.lengths.working)
                 rate = (self.link.bytes() - sent) / (time.monotonic() - begun)
                 if kind != "still":
-                    self.desktop.stop(source)
+                    self.desktop.stop()
                     self._still(kind, "normal")
             self.add(f"{kind} kbit/s", rate * 8 / 1000)
             if kind == "type":
@@ -138,9 +157,8 @@ class Measure:
 
     def click(self, link: str) -> None:
         """From a click until what it changes is seen."""
-        with self.desktop.scene("click", self.clicks * 2 + 10):
-            time.sleep(SETTLE_SECONDS)
-            clicked = self.viewer.do("click", times=self.clicks)
+        with self.desktop.scene("click"):
+            clicked = self.viewer.do("click", times=self.lengths.clicks)
         if clicked["ms"]:
             self.add(f"click ms, {link}", statistics.median(clicked["ms"]))
             self.add(f"click p95 ms, {link}", sorted(clicked["ms"])[int(len(clicked["ms"]) * 0.95)])
@@ -148,19 +166,29 @@ class Measure:
 
     def beside_tcp(self, link: str) -> None:
         """A film beside a TCP flow that wants all there is: how late it is then, and what each of them gets."""
+        seconds = self.lengths.moving + SETTLE_SECONDS
         with self.desktop.scene("film"):
             time.sleep(SETTLE_SECONDS)
-            with self.link.flow(self.seconds + SETTLE_SECONDS) as flow:
+            with self.link.flow(seconds) as flow:
                 time.sleep(SETTLE_SECONDS)
                 sent, begun = self.link.bytes(), time.monotonic()
-                seen = self.viewer.do("follow", seconds=self.seconds, rate=RATES["film"])
+                seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["film"])
                 both = (self.link.bytes() - sent) * 8 / (time.monotonic() - begun) / 1000
                 assert flow.stdout
-                taken = int(flow.stdout.readline()) * 8 / (self.seconds + SETTLE_SECONDS) / 1000
+                taken = int(flow.stdout.readline()) * 8 / seconds / 1000
         self.add(f"film late beside TCP, {link}", seen["late"])
         self.add(f"film fps beside TCP, {link}", seen["fps"])
         self.add(f"TCP kbit/s beside film, {link}", taken)
         self.add(f"kbit/s of both, {link}", both)
+
+    def beside_film(self, link: str) -> None:
+        """A page that scrolls beside a film: how many pictures of it are seen, and how sharp the page's text is in them."""
+        with self.desktop.scene("beside"):
+            time.sleep(3 * SETTLE_SECONDS)
+            seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["film"], pictures="beside")
+        self.add(f"page beside film fps, {link}", seen["fps"])
+        if "ssim" in seen:
+            self.add(f"page beside film rgb ssim, {link}", seen["ssim"])
 
     def pictures(self, times: int) -> None:
         """A page that scrolls beside a film, as it is seen at so many moments."""
@@ -168,7 +196,7 @@ class Measure:
             return
         with self.desktop.scene("beside"):
             time.sleep(3 * SETTLE_SECONDS)
-            seen = self.viewer.do("follow", seconds=self.seconds, rate=RATES["film"])
+            seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["film"])
             for _ in range(times):
                 self.viewer.do("picture", name=f"{self.name}: {seen['fps']:.1f} of 30 pictures a second are seen")
                 time.sleep(STILL_SECONDS)

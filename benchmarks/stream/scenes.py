@@ -65,10 +65,14 @@ def page() -> Image.Image:
     return image
 
 
-def scrolled(number: int) -> Image.Image:
+def top(number: int) -> int:
+    """The page's first row in sight once it has scrolled so many steps."""
+    return number * SCROLL_STEP % (PAGE_HEIGHT - PAGE[3])
+
+
+def scrolled(number: int, width: int = PAGE[2]) -> Image.Image:
     """What is in sight of the page once it has scrolled so many steps."""
-    top = number * SCROLL_STEP % (PAGE_HEIGHT - PAGE[3])
-    return page().crop((0, top, PAGE[2], top + PAGE[3]))
+    return page().crop((0, top(number), width, top(number) + PAGE[3]))
 
 
 @cache

@@ -1,20 +1,27 @@
-"""Draws a scene on the desktop that is watched, over everything else: `source.py still|click|film|scroll|beside|type|slides SECONDS`.
+"""Draws scenes on the desktop that is watched, over everything else: `source.py KIND SECONDS`, or by lines on its standard input.
 
-Runs in the container of the product. Pictures are in the X server before they are shown, so that showing one costs next to nothing. On
-SIGUSR1 what moves stops, and stays. `source.py grab 0` writes what is on the screen.
+Runs in the container of the product. Pictures are in the X server before they are shown, so that showing one costs next to nothing.
+Each line names the next scene, still, click, film, scroll, beside, type or slides, which is answered with `ready`. `stop` stops what moves,
+which stays to be seen, and is answered with how it went, in JSON; `grab` with the length of what is on the screen and then that: rows of
+blue, green, red and an unused byte.
 """
 
+import io
 import itertools
 import json
-import signal
+import select
 import sys
-import threading
 import time
 from collections.abc import Callable
+from functools import cache
 
 import scenes
 from Xlib import X
 from Xlib import display as xlib
+
+SLIDES = 6
+Wait = Callable[[float], bool]
+"""Waits for so many seconds at most; whether the scene is over."""
 
 
 class Scene:
@@ -22,14 +29,19 @@ class Scene:
 
     def __init__(self) -> None:
         self.display = xlib.Display("unix/:99")
-        screen = self.display.screen()
-        self.depth = screen.root_depth
-        self.window = screen.root.create_window(
+        self.root = self.display.screen().root
+        self.depth = self.display.screen().root_depth
+        self.window = self.root.create_window(
             0, 0, *scenes.SCREEN, 0, self.depth, background_pixel=0x336699, override_redirect=True, event_mask=X.ButtonPressMask
         )
         self.gc = self.window.create_gc()
         self.window.map()
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is on the window but the mark and the number nought."""
         self.window.configure(stack_mode=X.Above)
+        self.window.clear_area()
         for number, colour in enumerate(scenes.MARK):
             self.fill((number * scenes.CELL, 0, scenes.CELL, scenes.CELL), colour)
         self.number(0)
@@ -59,98 +71,126 @@ class Scene:
         self.window.copy_area(self.gc, pixmap, 0, top, area[2], area[3], area[0], area[1])
 
 
-def run(scene: Scene, draw: Callable[[int], None], rate: float, seconds: float, numbered: bool = True) -> None:
-    """Draw picture after picture at a rate; at the end, or when stopped, say how that went: what is late here is no viewer's fault."""
+def run(scene: Scene, draw: Callable[[int], None], rate: float, wait: Wait, numbered: bool = True) -> dict[str, float]:
+    """Draw picture after picture at a rate, and give how that went: what is late here is no viewer's fault."""
     drawn: list[float] = []
-    stopped = threading.Event()
-    signal.signal(signal.SIGUSR1, lambda *_: stopped.set())
-    ready()
     start = time.monotonic()
-    while not stopped.is_set() and time.monotonic() < start + seconds:
+    while not wait(start + len(drawn) / rate - time.monotonic()):
         draw(len(drawn) + 1)
         if numbered:
             scene.number((len(drawn) + 1) & 0xFFFF)
         scene.display.sync()
         drawn.append(time.monotonic())
-        time.sleep(max(0.0, start + len(drawn) / rate - time.monotonic()))
-    report(drawn, rate)
-    if stopped.is_set():
-        signal.pause()
-
-
-def report(drawn: list[float], rate: float) -> None:
-    """Say how many pictures a second there were, and what share of them was on the screen too late."""
     gaps = [after - before for before, after in itertools.pairwise(drawn)]
-    found = {"fps": len(gaps) / max(sum(gaps), 1e-9), "late": sum(gap > 1.5 / rate for gap in gaps) / max(len(gaps), 1)}
-    sys.stdout.write(json.dumps(found) + "\n")
+    return {"fps": len(gaps) / max(sum(gaps), 1e-9), "late": sum(gap > 1.5 / rate for gap in gaps) / max(len(gaps), 1)}
+
+
+def say(line: str) -> None:
+    """Answer."""
+    sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
-def ready() -> None:
-    """Say that the scene begins."""
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-
-
-def click(scene: Scene, seconds: float) -> None:
+def click(scene: Scene, wait: Wait) -> None:
     """Change the target's colour at each click."""
-    ready()
-    end, lit = time.monotonic() + seconds, False
-    while time.monotonic() < end:
-        if not scene.display.pending_events():
-            time.sleep(0.0005)
-            continue
-        if scene.display.next_event().type == X.ButtonPress:
+    lit = False
+    while not wait(0.0005):
+        if scene.display.pending_events() and scene.display.next_event().type == X.ButtonPress:
             lit = not lit
             scene.fill(scenes.TARGET, (240,) * 3 if lit else (20,) * 3)
             scene.display.sync()
 
 
-def grab() -> None:
-    """Write what is on the screen: rows of blue, green, red and an unused byte."""
-    root = xlib.Display("unix/:99").screen().root
-    sys.stdout.buffer.write(root.get_image(0, 0, *scenes.SCREEN, X.ZPixmap, 0xFFFFFFFF).data)
+@cache
+def film(scene: Scene) -> list[object]:
+    """The film's pictures."""
+    return [scene.pixmap(scenes.film(number)) for number in range(scenes.FILM_FRAMES)]
+
+
+@cache
+def page(scene: Scene) -> object:
+    """The long page."""
+    return scene.pixmap(scenes.page())
+
+
+@cache
+def slides(scene: Scene) -> list[object]:
+    """The slides."""
+    return [scene.pixmap(scenes.slide(number)) for number in range(SLIDES)]
+
+
+def beside(scene: Scene, number: int) -> None:
+    """A picture of the film, and of the page beside it at every other one."""
+    scene.show(film(scene)[number % scenes.FILM_FRAMES], scenes.BESIDE_FILM)
+    if number % 2:
+        scene.show(page(scene), scenes.BESIDE_PAGE, scenes.top(number // 2))
+
+
+def character(scene: Scene, number: int) -> None:
+    """A character beside the one before."""
+    scene.window.draw_text(scene.gc, 200 + number * 8 % 800, 300 + number // 100 * 20, b"etaoin"[number % 6 : number % 6 + 1])
+
+
+DRAWS: dict[str, tuple[Callable[[Scene, int], None], float]] = {
+    "film": (lambda scene, n: scene.show(film(scene)[n % scenes.FILM_FRAMES], scenes.FILM), scenes.FILM_RATE),
+    "scroll": (lambda scene, n: scene.show(page(scene), scenes.PAGE, scenes.top(n)), scenes.SCROLL_RATE),
+    "beside": (beside, scenes.FILM_RATE),
+    "slides": (lambda scene, n: scene.show(slides(scene)[n % SLIDES], scenes.PAGE), scenes.SLIDE_RATE),
+    "type": (character, scenes.TYPE_RATE),
+}
+"""What moves: how its picture of that number is drawn, and how many there are a second."""
+NEEDS: dict[str, tuple[Callable[[Scene], object], ...]] = {"film": (film,), "scroll": (page,), "beside": (film, page), "slides": (slides,)}
+"""What is to be in the X server before."""
+
+
+def play(scene: Scene, kind: str, wait: Wait) -> None:
+    """Draw a scene until it is over."""
+    for make in NEEDS.get(kind, ()):
+        make(scene)
+    scene.clear()
+    say("ready")
+    found: dict[str, float] = {}
+    if kind in DRAWS:
+        draw, rate = DRAWS[kind]
+        found = run(scene, lambda number: draw(scene, number), rate, wait, numbered=kind != "type")
+    elif kind == "click":
+        click(scene, wait)
+    else:
+        while not wait(3600):
+            pass
+    say(json.dumps(found))
+
+
+def serve(scene: Scene) -> None:
+    """Draw what each line names, until there are no more."""
+    lines = io.FileIO(0, closefd=False)
+
+    def wait(seconds: float) -> bool:
+        return bool(select.select([lines], [], [], max(0.0, seconds))[0])
+
+    while kind := lines.readline().decode().strip():
+        if kind == "grab":
+            pixels = scene.root.get_image(0, 0, *scenes.SCREEN, X.ZPixmap, 0xFFFFFFFF).data
+            say(str(len(pixels)))
+            sys.stdout.buffer.write(pixels)
+            sys.stdout.buffer.flush()
+        elif kind != "stop":
+            play(scene, kind, wait)
 
 
 def main() -> None:
-    """Draw the scene that is asked for."""
-    kind, seconds = sys.argv[1], float(sys.argv[2])
-    if kind == "grab":
-        grab()
-        return
+    """Draw the scene that is asked for, or what is asked for on standard input."""
     scene = Scene()
-    if kind == "film":
-        pictures = [scene.pixmap(scenes.film(number)) for number in range(scenes.FILM_FRAMES)]
-        run(scene, lambda n: scene.show(pictures[n % scenes.FILM_FRAMES], scenes.FILM), scenes.FILM_RATE, seconds)
-    elif kind == "scroll":
-        page, room = scene.pixmap(scenes.page()), scenes.PAGE_HEIGHT - scenes.PAGE[3]
-        run(scene, lambda n: scene.show(page, scenes.PAGE, n * scenes.SCROLL_STEP % room), scenes.SCROLL_RATE, seconds)
-    elif kind == "beside":
-        page, room = scene.pixmap(scenes.page()), scenes.PAGE_HEIGHT - scenes.PAGE[3]
-        pictures = [scene.pixmap(scenes.film(number)) for number in range(scenes.FILM_FRAMES)]
+    if len(sys.argv) == 1:
+        serve(scene)
+        return
+    end = time.monotonic() + float(sys.argv[2])
 
-        def both(number: int) -> None:
-            scene.show(pictures[number % scenes.FILM_FRAMES], scenes.BESIDE_FILM)
-            if number % 2:
-                scene.show(page, scenes.BESIDE_PAGE, number * scenes.SCROLL_STEP // 2 % room)
+    def wait(seconds: float) -> bool:
+        time.sleep(max(0.0, min(seconds, end - time.monotonic())))
+        return time.monotonic() >= end
 
-        run(scene, both, scenes.FILM_RATE, seconds)
-    elif kind == "slides":
-        slides = [scene.pixmap(scenes.slide(number)) for number in range(6)]
-        run(scene, lambda n: scene.show(slides[n % 6], scenes.PAGE), scenes.SLIDE_RATE, seconds)
-    elif kind == "type":
-        run(
-            scene,
-            lambda n: scene.window.draw_text(scene.gc, 200 + n * 8 % 800, 300 + n // 100 * 20, b"etaoin"[n % 6 : n % 6 + 1]),
-            scenes.TYPE_RATE,
-            seconds,
-            numbered=False,
-        )
-    elif kind == "click":
-        click(scene, seconds)
-    else:
-        ready()
-        time.sleep(seconds)
+    play(scene, sys.argv[1], wait)
 
 
 main()

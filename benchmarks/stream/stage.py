@@ -1,13 +1,13 @@
 """The containers of a measurement: the product and the peers beside it, and the viewer, with a link between the two sides."""
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.stream.ways import Way
 
@@ -21,11 +21,24 @@ BESIDE_THE_LINK = "ip rule add ipproto udp dport 7800 lookup main priority 100 &
 """What of UDP may pass by the link: the link itself."""
 END = """others() { pgrep -v -x 'tini|sleep|sh'; }
 kill -TERM $(others); for _ in $(seq 30); do others >/dev/null || exit 0; sleep 0.1; done; kill -KILL $(others)"""
-"""Ends all that runs in a container of peers or viewers, but what keeps that up."""
+"""Ends all that runs in a container beside the product, but what keeps that up."""
 MTU = 2000
 """Bytes: packets of 1500 go over the link whole, inside of others."""
 SERVE_SECONDS = 30.0
+COMMAND_SECONDS = 120.0
+ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What ends a run."""
 SETTLE_SECONDS = 2.0
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """What is made here is made whole before a signal ends the run, so that it is found and removed."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclass
@@ -37,9 +50,10 @@ class Stage:
     name: str
     key: str
 
-    def run(self, *words: str, **more: Any) -> str:
+    def run(self, *words: str) -> str:
         """What the engine says to a command."""
-        return str(subprocess.run([self.engine, *words], capture_output=True, text=True, check=True, **more).stdout)
+        found = subprocess.run([self.engine, *words], capture_output=True, text=True, check=True, timeout=COMMAND_SECONDS)
+        return str(found.stdout)
 
     def start(self) -> None:
         """Start them, and wait until the product is ready."""
@@ -62,12 +76,14 @@ class Stage:
         raise RuntimeError("the product is not ready")
 
     def _network(self) -> str:
-        self.run("network", "create", "--opt", f"com.docker.network.driver.mtu={MTU}", self.name)
-        self.run("volume", "create", f"{self.name}-x11")
+        with whole():
+            self.run("network", "create", "--opt", f"com.docker.network.driver.mtu={MTU}", self.name)
+            self.run("volume", "create", f"{self.name}-x11")
         return self.run("network", "inspect", "--format", "{{(index .IPAM.Config 0).Subnet}}", self.name).strip()
 
     def _create(self, what: str, *words: str) -> None:
-        self.run("run", "--detach", "--name", f"{self.name}-{what}", *words)
+        with whole():
+            self.run("run", "--detach", "--name", f"{self.name}-{what}", *words)
 
     def start_peers(self) -> set[str]:
         """Start the containers of other servers and viewers, and say what is in them."""
@@ -80,15 +96,30 @@ class Stage:
         display = ["--volume", f"{self.name}-x11:/tmp/.X11-unix", "--user", DESKTOP_USER, "--env", "DISPLAY=:99", "--env", "HOME=/tmp"]
         self._create("peers", *product, *display, "--env", "XAUTHORITY=/tmp/authority", f"{self.image}:peers", "sleep", "infinity")
         cookie = subprocess.run([self.engine, "exec", f"{self.name}-product", "cat", AUTHORITY], capture_output=True, check=True).stdout
-        words = [self.engine, "exec", "--interactive", f"{self.name}-peers", "sh", "-c", "cat >/tmp/authority"]
-        subprocess.run(words, input=cookie, check=True)
+        self.give("peers", "/tmp/authority", cookie)
         client = ["--network", f"container:{self.name}-client", "--ipc", f"container:{self.name}-client", "--env", "DISPLAY=:91"]
         self._create("viewers", *client, f"{self.image}:peers", "sleep", "infinity")
         return set(self.run("exec", f"{self.name}-peers", "ls", "/peers").split())
 
     def inside(self, *words: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
         """Run a command in the product's container."""
-        return subprocess.run([self.engine, "exec", f"{self.name}-product", *words], capture_output=True, text=True, check=check)
+        argv = [self.engine, "exec", f"{self.name}-product", *words]
+        return subprocess.run(argv, capture_output=True, text=True, check=check, timeout=COMMAND_SECONDS)
+
+    def give(self, what: str, path: str, content: bytes) -> None:
+        """Write a file in a container."""
+        words = [self.engine, "exec", "--interactive", f"{self.name}-{what}", "sh", "-c", f"cat >{path}"]
+        subprocess.run(words, input=content, check=True, timeout=COMMAND_SECONDS)
+
+    def kill(self, what: str, pattern: str) -> None:
+        """End a program in a container, if it runs."""
+        words = [self.engine, "exec", f"{self.name}-{what}", "pkill", "-f", pattern]
+        subprocess.run(words, capture_output=True, check=False, timeout=COMMAND_SECONDS)
+
+    def sweep(self, what: str) -> None:
+        """End all that runs in a container, but what keeps that up."""
+        words = [self.engine, "exec", f"{self.name}-{what}", "sh", "-c", END]
+        subprocess.run(words, capture_output=True, check=False, timeout=COMMAND_SECONDS)
 
     def install_x11vnc(self) -> bool:
         """Install x11vnc beside the product; whether it could be had."""
@@ -134,11 +165,11 @@ class Stage:
     @contextmanager
     def _peer(self, side: str, command: str) -> Iterator[None]:
         words = [self.engine, "exec", f"{self.name}-{side}", "sh", "-c", f"exec {command} >/tmp/{side}.log 2>&1 </dev/null"]
-        peer = subprocess.Popen(words)
+        peer = subprocess.Popen(words, stderr=subprocess.DEVNULL)
         try:
             yield
         finally:
-            subprocess.run([self.engine, "exec", f"{self.name}-{side}", "sh", "-c", END], capture_output=True, check=False)
+            self.sweep(side)
             peer.wait()
 
     def _wait_for(self, port: int) -> None:

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+ORDER = ("websocket", "tigervnc", "x11vnc", "selkies", "selkies-webrtc", "rdp")
+"""Of the columns beside our own."""
 BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 PAPER: dict[str, dict[str, tuple[str, str, str, float]]] = {
     "Click to photon, ms": {
@@ -66,8 +68,8 @@ def row(cells: list[str]) -> str:
 def of_paper(found: dict[str, Any], rows: dict[str, tuple[str, str, str, float]]) -> str:
     """A table of the paper's, with every way of showing beside."""
     present = [found[metric] for metric, *_ in rows.values() if metric in found]
-    beside = sorted({name for row in present for name in row.get("beside", {})})
-    peers = sorted({name for row in present for name in row["peers"]})
+    beside = [name for name in ORDER if any(name in row.get("beside", {}) for row in present)]
+    peers = [name for name in ORDER if any(name in row["peers"] for row in present)]
     text = row(["", "tandem", *beside, *peers, "paper: ASP", "paper: RDP"]) + row(["---"] * (5 + len(beside) + len(peers) - 1))
     for name, (metric, asp, rdp, times) in rows.items():
         one = found.get(metric, {"ours": None, "peers": {}})
@@ -83,14 +85,15 @@ def of_bars(found: dict[str, Any]) -> str:
         if not isinstance(one, dict) or one["bar"] is None or one["ours"] is None:
             continue
         met = one["ours"] >= one["bar"] if "ssim" in metric else one["ours"] <= one["bar"]
-        peers = ", ".join(f"{name} {figure(value)}" for name, value in sorted(one["peers"].items()))
+        peers = ", ".join(f"{name} {figure(value)}" for name, value in sorted(one["peers"].items(), key=lambda peer: ORDER.index(peer[0])))
         text += row([metric, figure(one["ours"]), figure(one["bar"]), "met" if met else "missed", peers])
     return text
 
 
 def written(found: dict[str, Any]) -> str:
     """All tables."""
-    text = f"Load at the end: {found['load']:.1f}. A dash: not measured in that run.\n"
+    least, most = found["load"]
+    text = f"Load {least:.1f} to {most:.1f}. A dash: not measured in that run.\n"
     for name, rows in PAPER.items():
         text += f"\n**{name}**\n\n{of_paper(found, rows)}"
     return f"{text}\n**Bars**\n\n{of_bars(found)}"

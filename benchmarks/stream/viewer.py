@@ -1,44 +1,40 @@
 """The viewer's end, which is told what to do and watch by lines of JSON."""
 
 import json
-import subprocess
-from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.stream.stage import Stage
+from benchmarks.stream.talk import Talk
+
+ANSWER_SECONDS = 60.0
+CLICK_SECONDS = 3.0
+"""What one click takes at most."""
 
 
-@dataclass
 class Viewer:
     """`watch.py`, in the viewer's container."""
 
-    stage: Stage
-    _process: "subprocess.Popen[str]" = field(init=False)
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._talk = self._start()
 
-    def __post_init__(self) -> None:
+    def _start(self) -> Talk:
         env = ["--env", "PYTHONPATH=/opt/venv/lib/python3.13/site-packages", "--env", "PYTHONDONTWRITEBYTECODE=1"]
         words = [self.stage.engine, "exec", "--interactive", *env, f"{self.stage.name}-client", "/usr/bin/python3", "/bench/watch.py"]
-        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return Talk(words)
 
     def do(self, what: str, **more: Any) -> dict[str, Any]:
-        """Tell it what to do, and what came of it. Raises RuntimeError once it has ended."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps({"do": what} | more) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the viewer ended while told to {what}")
-        answer: dict[str, Any] = json.loads(line)
+        """Tell it what to do, and what came of it. Raises RuntimeError if it does not answer in time."""
+        seconds = ANSWER_SECONDS + more.get("seconds", 0.0) + more.get("times", 0) * CLICK_SECONDS
+        answer: dict[str, Any] = json.loads(self._talk.ask(json.dumps({"do": what} | more), seconds))
         return answer
 
     def truth(self, pixels: bytes) -> None:
         """Give it what is on the desktop's screen, to compare with."""
-        words = [self.stage.engine, "exec", "--interactive", f"{self.stage.name}-client", "sh", "-c", "cat >/tmp/truth"]
-        subprocess.run(words, input=pixels, check=True)
+        self.stage.give("client", "/tmp/truth", pixels)
 
-    def end(self) -> None:
-        """Tell it that nothing more is to be done."""
-        assert self._process.stdin
-        self._process.stdin.close()
-        self._process.wait()
+    def again(self) -> None:
+        """Start it anew, with all that it started, after something went wrong."""
+        self._talk.end()
+        self.stage.sweep("client")
+        self._talk = self._start()

@@ -28,10 +28,18 @@ POLL_SECONDS = 0.0007
 OPEN_SECONDS = 40.0
 NEAR = 70
 """How far a colour may be from the mark's: video is not exact."""
-PICTURE_EVERY = 15
+PICTURE_SECONDS = 0.5
+"""So far apart are pictures that are held against the scene's own."""
+BEHIND = 16
+"""So many numbers may the page beside a film be behind the film: how sharp it is, not how late, is what its likeness says."""
+CLICK_AFTER_SECONDS = 2.0
 SMALL = (480, 384)
 MOTION, PRESS, RELEASE = 6, 4, 5
-KINDS = {"film": (scenes.FILM, likeness.of_brightness), "scroll": (scenes.PAGE, likeness.of_colours)}
+KINDS = {
+    "film": (scenes.FILM, likeness.of_brightness),
+    "scroll": (scenes.PAGE, likeness.of_colours),
+    "beside": (scenes.BESIDE_PAGE, likeness.of_colours),
+}
 
 
 class Screen:
@@ -136,7 +144,7 @@ class Watch:
         look = (self.at[1] + scenes.TARGET[1] + 180, self.at[0] + scenes.TARGET[0] + 180, 1)
         chance, taken, missed = random.Random(3), [], 0
         self.screen.point(x, y)
-        time.sleep(1)
+        time.sleep(CLICK_AFTER_SECONDS)
         for _ in range(times):
             before, start = int(self.screen.pixels[look]), time.monotonic()
             self.screen.click()
@@ -155,12 +163,14 @@ class Watch:
         seen: list[tuple[float, int]] = []
         keep: list[tuple[int, Any]] = []
         last, start = self._number(), time.monotonic()
+        kept = start
         while (now := time.monotonic()) < start + seconds:
             number = self._number()
             if number != last:
                 seen.append((now, number))
                 last = number
-                if pictures and len(seen) % PICTURE_EVERY == 0:
+                if pictures and now - kept > PICTURE_SECONDS:
+                    kept = now
                     keep.append((number, self._shown(KINDS[pictures][0]).copy()))
             time.sleep(POLL_SECONDS)
         gaps = [b[0] - a[0] for a, b in itertools.pairwise(seen)]
@@ -171,7 +181,7 @@ class Watch:
             "missed": 1 - len(gaps) / shown if shown else 1.0,
             "longest": max(gaps, default=seconds),
         }
-        return result | ({"ssim": float(np.median([likest(pictures, *kept) for kept in keep]))} if keep else {})
+        return result | ({"ssim": float(np.median([likest(pictures, *one) for one in keep]))} if keep else {})
 
     def keep(self) -> dict[str, Any]:
         """Keep what is seen now, to compare it."""
@@ -225,16 +235,20 @@ def cut(picture: Any, area: tuple[int, int, int, int]) -> Any:
     return picture[y : y + height, x : x + width]
 
 
+def own(kind: str, number: int) -> Any:
+    """The scene's picture of that number."""
+    if kind == "film":
+        return np.asarray(scenes.film(number % scenes.FILM_FRAMES))
+    return np.asarray(scenes.scrolled(number) if kind == "scroll" else scenes.scrolled((number - 1) // 2, scenes.BESIDE_PAGE[2]))
+
+
 def likest(kind: str, number: int, shown: Any) -> float:
     """How like what is shown is to the scene's picture of that number, or to the one before or after.
 
     Not every way of showing draws a picture and its number at once.
     """
-
-    def own(at: int) -> Any:
-        return np.asarray(scenes.film(at % scenes.FILM_FRAMES) if kind == "film" else scenes.scrolled(at))
-
-    return max(float(KINDS[kind][1](shown, own(at))) for at in (number - 1, number, number + 1))
+    near = range(number - BEHIND, number + 2, 2) if kind == "beside" else range(number - 1, number + 2)
+    return max(float(KINDS[kind][1](shown, own(kind, at))) for at in near)
 
 
 def main() -> None:

@@ -2,6 +2,10 @@
 
 Each tile is warmed by each change and cools with time: at 30 changes a second it is hot within a third of a second, at 10 within one and
 a half; a caret that blinks or a hand that types never makes it so.
+
+What is like text has to change more often than anybody reads, and not to have scrolled of late: a page that scrolls further between two
+looks than is found again, as it does over a slow link, is no film. Its time goes on while nothing can be sent, so that few looks never
+make it one.
 """
 
 import ctypes
@@ -9,13 +13,21 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from sandbox_server.stream import pixels
-from sandbox_server.stream.pixels import TILE, Area, Rects, around
+from sandbox_server.stream.pixels import TILE, Area, Changes, around, meet, rects_of, scrolled
 
 WARMS = 32
-"""By one change."""
+"""By one change of what is like a photograph."""
+TEXT_WARMS = 16
+"""By one of all else."""
 COOLS = 160
-"""A second: five changes a second keep a tile as it is."""
+"""A second: five changes a second keep a tile of a photograph as it is, and ten one of text."""
 HOT = 192
+SCROLLED = 255
+"""A tile where something scrolled, and so much"""
+SCROLLED_COOLS = 85
+"""less with each second: for three seconds after it text there is no film,"""
+PICTURE_SCROLLED = 212
+"""and for half a second a photograph, of which a part came into sight."""
 MIN_TILES = (4, 3)
 """What is narrower or lower is sent as cheaply as it is."""
 MIN_SHARE = 0.6
@@ -48,6 +60,22 @@ class Place:
         return self.changed[0] + STILL_SECONDS
 
 
+class _Heat:
+    """How warm tiles are, each up to 255; they cool by so much a second."""
+
+    def __init__(self, tiles: int, cools: int) -> None:
+        self.tiles = (ctypes.c_uint8 * tiles)()
+        self._cools = cools
+        self._cooled = 0.0
+
+    def cool(self, now: float) -> None:
+        """Let them cool until now."""
+        by = int((now - self._cooled) * self._cools)
+        if by > 0:  # what is less than one counts the next time
+            pixels.cool(self.tiles, by)
+            self._cooled += by / self._cools
+
+
 class Motion:
     """What moves on a screen of `width` x `height`, as one viewer is sent it."""
 
@@ -56,30 +84,36 @@ class Motion:
         self._height = height
         self._columns, self._rows = -(-width // TILE), -(-height // TILE)
         tiles = self._columns * self._rows
-        self._heat = (ctypes.c_uint8 * tiles)()
-        self._cooled = 0.0
+        self._pictures, self._texts, self._scrolled = _Heat(tiles, COOLS), _Heat(tiles, COOLS), _Heat(tiles, SCROLLED_COOLS)
         self.places: list[Place] = []
         self.skip = (ctypes.c_uint8 * tiles)()
         """Tiles that films show, for `Shadow.changes`."""
 
     def touched(self, areas: list[Area]) -> list[Place]:
         """The films where the screen was drawn on, which may show another picture now."""
-        return [place for place in self.places if any(_meet(place.area, area) for area in areas)]
+        return [place for place in self.places if any(meet(place.area, area) for area in areas)]
 
     def beside(self, areas: list[Area]) -> list[Area]:
         """The areas that do not lie within a film as a whole."""
         return [area for area in areas if not any(around([area, place.area]) == place.area for place in self.places)]
 
-    def note(self, rects: Rects, now: float) -> None:
-        """Note what changed and did not only move."""
-        pixels.cool(self._heat, int((now - self._cooled) * COOLS))
-        self._cooled = max(self._cooled, now)
-        pixels.warm(self._heat, self._columns, rects, WARMS)
+    def scrolled(self, moves: bytes, now: float) -> None:
+        """Note what moved, as `Shadow.moves` tells it."""
+        self._scrolled.cool(now)
+        pixels.warm(self._scrolled.tiles, self._columns, rects_of(scrolled(moves)), SCROLLED)
+
+    def note(self, changes: Changes, now: float, closed: float = 0.0) -> None:
+        """Note what changed and did not only move; for `closed` seconds until now, in all, nothing was looked at."""
+        for heat, time in ((self._pictures, now - closed), (self._texts, now), (self._scrolled, now)):
+            heat.cool(time)
+        seen, tiles = self._scrolled.tiles, self._columns
+        pixels.warm(self._pictures.tiles, tiles, changes.pictures, WARMS, other=seen, most=PICTURE_SCROLLED)
+        pixels.warm(self._texts.tiles, tiles, changes.exact, TEXT_WARMS, other=seen)
 
     def begin(self, now: float, most: int = MAX_FILMS) -> list[Place]:
         """The films that begin, the largest first, where there are fewer than `most`. One that has grown begins anew, under its number."""
         begun: list[Place] = []
-        found = pixels.hot_tiles(self._heat, self._columns, self._rows, HOT)
+        found = pixels.hot_tiles(self._pictures.tiles, self._texts.tiles, self._columns, self._rows, HOT)
         for tiles, hot in sorted(found, key=lambda one: one[0][2] * one[0][3], reverse=True):
             whole, known, beside = self._with_neighbours(tiles, hot)
             area = self._even(whole)
@@ -95,7 +129,7 @@ class Motion:
     def _with_neighbours(self, tiles: Area, hot: int) -> tuple[Area, int, list[Place]]:
         """The tiles with the films that they touch: around all of them, how many of these tiles move, and those films."""
         x, y, width, height = tiles
-        beside = [place for place in self.places if _meet(self._tiles(place.area), (x - 1, y - 1, width + 2, height + 2))]
+        beside = [place for place in self.places if meet(self._tiles(place.area), (x - 1, y - 1, width + 2, height + 2))]
         parts = [self._tiles(place.area) for place in beside]
         return around([tiles, *parts]), hot + sum(wide * high for _, _, wide, high in parts), beside
 
@@ -122,7 +156,8 @@ class Motion:
         for at in range(row, row + height):
             first = at * self._columns + column
             ctypes.memset(ctypes.addressof(self.skip) + first, value, width)
-            ctypes.memset(ctypes.addressof(self._heat) + first, 0, width)
+            for heat in (self._pictures, self._texts):
+                ctypes.memset(ctypes.addressof(heat.tiles) + first, 0, width)
 
     def _even(self, tiles: Area) -> Area | None:
         """The tiles in pixels; None where they end at an edge of the screen that has no even place, which films need."""
@@ -134,7 +169,3 @@ class Motion:
 def _is_worth(tiles: Area, hot: int) -> bool:
     _, _, width, height = tiles
     return width >= MIN_TILES[0] and height >= MIN_TILES[1] and hot >= width * height * MIN_SHARE
-
-
-def _meet(one: Area, other: Area) -> bool:
-    return all(one[axis] < other[axis] + other[axis + 2] and other[axis] < one[axis] + one[axis + 2] for axis in (0, 1))

@@ -1,16 +1,35 @@
 """What to look at first where not everything can be sent at once: what is near the pointer, where a person looks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from sandbox_server.stream.pixels import Area
+from sandbox_server.stream.pixels import Area, around, meet
 
 BAND_ROWS = 128
 """Areas are cut into bands of so many rows: what is cut is joined less well."""
 
 
-def nearest_first(areas: Sequence[Area], pointer: tuple[int, int]) -> list[Area]:
-    """The areas in bands, those first that are nearest to the pointer."""
-    return sorted((band for area in areas for band in _bands(area)), key=lambda band: _distance(band, pointer))
+def nearest_first(areas: Sequence[Area], pointer: tuple[int, int], waited: Mapping[Area, int] | None = None) -> list[Area]:
+    """The areas in bands, those first that are nearest to the pointer.
+
+    What `waited` so many times before counts as half as far for each of them, so what keeps changing near the pointer holds up nothing for
+    long.
+    """
+    waited = waited or {}
+
+    def rank(band: Area) -> int:
+        times = max((times for area, times in waited.items() if meet(area, band)), default=0)
+        return _distance(band, pointer) >> times
+
+    return sorted((band for area in areas for band in _bands(area)), key=rank)
+
+
+def outermost(areas: Sequence[Area]) -> list[Area]:
+    """The areas that lie within no other, each once."""
+    found: list[Area] = []
+    for area in sorted(set(areas), key=lambda one: -one[2] * one[3]):
+        if not any(around([area, other]) == other for other in found):
+            found.append(area)
+    return found
 
 
 def _bands(area: Area) -> Iterator[Area]:

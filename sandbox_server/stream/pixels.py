@@ -89,9 +89,9 @@ def _native() -> ctypes.CDLL:
     found.move.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
     found.cut.argtypes = found.paste.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     found.paste.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-    found.warm.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
+    found.warm.argtypes = (*[ctypes.c_void_p] * 2, *[ctypes.c_int] * 2, ctypes.c_void_p, *[ctypes.c_int] * 2)
     found.cool.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
-    found.find_hot.argtypes = (*[ctypes.c_void_p] * 3, *[ctypes.c_int] * 3, ctypes.c_void_p, ctypes.c_int)
+    found.find_hot.argtypes = (*[ctypes.c_void_p] * 4, *[ctypes.c_int] * 3, ctypes.c_void_p, ctypes.c_int)
     found.kept_size.restype = ctypes.c_size_t
     found.find_kept.argtypes = (*[ctypes.c_void_p] * 2, *[ctypes.c_int] * 4, *[ctypes.c_void_p] * 3, ctypes.c_int, ctypes.c_void_p)
     found.keep_tiles.argtypes = found.put_tiles.argtypes = (
@@ -148,9 +148,20 @@ def around(areas: list[Area]) -> Area:
     return left, top, right - left, bottom - top
 
 
+def meet(one: Area, other: Area) -> bool:
+    """Whether two areas have a pixel in common."""
+    return all(one[axis] < other[axis] + other[axis + 2] and other[axis] < one[axis] + one[axis + 2] for axis in (0, 1))
+
+
 def rects_of(areas: Sequence[Area]) -> Rects:
     """Rects that are the areas."""
     return Rects((Rect * len(areas))(*[Rect(*area) for area in areas]), 0, len(areas))
+
+
+def scrolled(moves: bytes) -> list[Area]:
+    """Where something scrolled by `Move`s: where it was, where it is, and what is between, for each."""
+    found = (Move * (len(moves) // ctypes.sizeof(Move))).from_buffer_copy(moves)
+    return [around([(m.from_x, m.from_y, m.width, m.height), (m.x, m.y, m.width, m.height)]) for m in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +296,9 @@ class Stood:
         return bool(moved.value)
 
 
-def warm(heat: Any, columns: int, rects: Rects, by: int) -> None:
-    """Warm the tiles that the rects touch."""
-    _native().warm(heat, columns, rects.at(), len(rects), by)
+def warm(heat: Any, columns: int, rects: Rects, by: int, *, other: Any = None, most: int = 0) -> None:
+    """Warm the tiles that the rects touch, but for those that are warmer than `most` in another map."""
+    _native().warm(heat, other, most, columns, rects.at(), len(rects), by)
 
 
 def cool(heat: Any, by: int) -> None:
@@ -295,10 +306,10 @@ def cool(heat: Any, by: int) -> None:
     _native().cool(heat, len(heat), max(0, min(255, by)))
 
 
-def hot_tiles(heat: Any, columns: int, rows: int, hot: int) -> list[tuple[Area, int]]:
-    """Where tiles that touch each other are at least so hot, in tiles, and how many they are."""
+def hot_tiles(heat: Any, other: Any, columns: int, rows: int, hot: int) -> list[tuple[Area, int]]:
+    """Where tiles that touch each other are at least so hot in one of two maps, in tiles, and how many they are."""
     seen, stack, found = (ctypes.c_uint8 * len(heat))(), (ctypes.c_int * len(heat))(), (Rect * _MAX_HOT)()
-    count = _native().find_hot(heat, seen, stack, columns, rows, hot, found, _MAX_HOT)
+    count = _native().find_hot(heat, other, seen, stack, columns, rows, hot, found, _MAX_HOT)
     return [((rect.x, rect.y, rect.width, rect.height), rect.colour) for rect in found[:count]]
 
 

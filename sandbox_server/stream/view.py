@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sandbox_server.stream.motion import MAX_FILMS, Motion, Place
-from sandbox_server.stream.nearest import nearest_first
-from sandbox_server.stream.pixels import TILE, Area, Changes, Frame, Rect, Rects, Shadow, around, cut
+from sandbox_server.stream.nearest import nearest_first, outermost
+from sandbox_server.stream.pixels import TILE, Area, Changes, Frame, Rect, Rects, Shadow, around, cut, meet
 from sandbox_server.stream.playing import NextPicture, Playing
 
 REPAY_SECONDS = 0.3
@@ -73,6 +73,7 @@ class View:
         self._motion = Motion(0, 0)
         self._playing = Playing()
         self._drawn = Areas()
+        self._later: dict[Area, int] = {}
         self._lossy = Areas()
         self._lossy_since = 0.0
         self._frame = 0
@@ -113,12 +114,13 @@ class View:
         self._motion = Motion(*self.size)
         self._unsure.clear()
         self._frame = 0
+        self._later.clear()
         self._drawn.areas = [(0, 0, *self.size)]
 
     @property
     def is_behind(self) -> bool:
         """Whether the viewer may lack something of the latest frame."""
-        return bool(self._drawn.areas) or not self._shadow.width
+        return bool(self._drawn.areas or self._later) or not self._shadow.width
 
     @property
     def due_at(self) -> float | None:
@@ -146,27 +148,26 @@ class View:
 
     def _planned(self, frame: Frame, now: float, room: int | None, pointer: tuple[int, int]) -> Plan:
         size = self._fit(frame)
-        areas = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
-        touched = self._look_at_films(frame, areas, now)
-        ended = self._end_films(now, areas)
+        drawn = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
+        touched = self._look_at_films(frame, drawn, now)
+        ended = self._end_films(now, drawn)
         touched = {place: has_moved for place, has_moved in touched.items() if place.number not in ended}
         films = tuple(self._playing.next(place.number, frame, now) for place, has_moved in touched.items() if has_moved)
-        self._looked += areas
-        areas = self._motion.beside(areas)
-        moved = [self._shadow.moves(frame, area) for area in areas]
-        self._move_lossy([area for area, moves in zip(areas, moved, strict=True) if moves], now)
-        kept = [self._shadow.kept(frame, area, skip=self._motion.skip) for area, moves in zip(areas, moved, strict=True) if not moves]
+        self._looked += [*drawn, *self._later]
+        drawn = self._motion.beside(outermost(drawn))
+        moved = [self._shadow.moves(frame, area) for area in drawn]
+        self._note_moves([area for area, moves in zip(drawn, moved, strict=True) if moves], b"".join(moved), now)
+        kept = [self._shadow.kept(frame, area, skip=self._motion.skip) for area, moves in zip(drawn, moved, strict=True) if not moves]
         exact = [piece for place in touched for piece in self._exact_over(frame, place)]
         pictures: list[tuple[Area, bytearray]] = []
-        later: list[Area] = []
-        for area in areas if room is None else nearest_first(areas, pointer):
-            if room is None or _weight(exact, pictures) < room:
+        if room is None:
+            for area in drawn:
                 self._change(frame, area, now, exact, pictures)
-            else:
-                later.append(area)
-        self._drawn.add(later)
-        films = tuple(film for film in films + self._begun(frame, now) if self._playing.is_of(film))
+        else:
+            self._change_within(room, frame, drawn, pointer, now, exact, pictures)
+        films += self._begun(frame, now)
         superseded = self._playing.end_others({place.number for place in self._motion.places})
+        films = tuple(film for film in films if self._playing.is_of(film))
         sent = Plan(
             size=size,
             moves=b"".join(moved),
@@ -197,8 +198,10 @@ class View:
                 place.moved(self._open_for(now))
         return touched
 
-    def _move_lossy(self, moved: list[Area], now: float) -> None:
+    def _note_moves(self, moved: list[Area], moves: bytes, now: float) -> None:
         """What the viewer has something like may be anywhere within the areas now, and is not still."""
+        if moved:
+            self._motion.scrolled(moves, now)
         if moved and self._lossy.areas:
             self._lossy.add(moved)
             self._lossy_since = now
@@ -210,9 +213,34 @@ class View:
         for area in over:
             yield from self._send(frame, _all(self._shadow.changes(frame, area, lossless=True)))
 
+    def _change_within(
+        self,
+        room: int,
+        frame: Frame,
+        drawn: list[Area],
+        pointer: tuple[int, int],
+        now: float,
+        exact: list[bytes],
+        pictures: list[tuple[Area, bytearray]],
+    ) -> None:
+        """Change about so many bytes of what was drawn and of what waits since an earlier look; the rest waits. All is told to `Motion`."""
+        for area in drawn:
+            self._motion.note(self._shadow.changes(frame, area, skip=self._motion.skip), now, self._closed)
+        waited, self._later = self._later, {}
+        for area in nearest_first(outermost([*drawn, *self._motion.beside([*waited])]), pointer, waited):
+            if _weight(exact, pictures) < room:
+                self._send_changes(frame, self._shadow.changes(frame, area, skip=self._motion.skip), now, exact, pictures)
+            else:
+                self._later[area] = 1 + max((times for other, times in waited.items() if meet(area, other)), default=0)
+        if len(self._later) > MAX_AREAS:
+            self._later = {around([*self._later]): max(self._later.values())}
+
     def _change(self, frame: Frame, area: Area, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
         changes = self._shadow.changes(frame, area, skip=self._motion.skip)
-        self._motion.note(_all(changes), self._open_for(now))
+        self._motion.note(changes, now, self._closed)
+        self._send_changes(frame, changes, now, exact, pictures)
+
+    def _send_changes(self, frame: Frame, changes: Changes, now: float, exact: list[bytes], pictures: list[tuple[Area, bytearray]]) -> None:
         if changes.pictures.pixels < MIN_LOSSY_PIXELS:
             exact += self._send(frame, _all(changes))
         else:
@@ -255,6 +283,7 @@ class View:
         self._motion = Motion(frame.width, frame.height)
         self._playing.clear()
         self._lossy.clear()
+        self._later.clear()
         self._drawn.areas = [(0, 0, frame.width, frame.height)]
         return frame.width, frame.height
 

@@ -97,6 +97,12 @@ class Sandbox:
         done = reply.json()["data"]
         return Completed(done["exit_code"], done["stdout"], done["stderr"])
 
+    def show(self, url: str) -> None:
+        """Load a page, and wait until it is painted: Chromium drops clicks that come before, which no answer tells."""
+        self.request("POST", "/v1/browser/page/navigate", json={"url": url}).raise_for_status()
+        twice = "new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))"
+        self.request("POST", "/v1/browser/page/evaluate", json={"expression": twice}).raise_for_status()
+
     def logs(self) -> str:
         """Everything that it has written."""
         done = engine("logs", self.name)

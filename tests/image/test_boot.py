@@ -181,15 +181,16 @@ def test_started_as_an_ordinary_user_it_works_and_says_what_is_lost(start_sandbo
     assert sandbox.request("GET", "/v1/sandbox").json()["home_dir"] == "/home/gem"
     checks = {check["name"]: check for check in sandbox.request("GET", "/v1/doctor").json()["data"]["checks"]}
     assert checks["separate_users"]["status"] == "lost"
-    assert sandbox.stop() < 60, "it was not killed"
+    sandbox.stop()
+    assert sandbox.inspect("{{.State.ExitCode}}") == "0", "it was not killed"
 
 
 def test_a_few_capabilities_are_enough(start_sandbox: Start) -> None:
     needed = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"]
     sandbox = start_sandbox(args=["--cap-drop=ALL", *(f"--cap-add={name}" for name in needed)])
     assert sandbox.request("GET", "/v1/sandbox").json()["detail"]["system"]["user"] == "gem"
-    assert sandbox.stop() < 60, "it was not killed"
-    assert sandbox.inspect("{{.State.ExitCode}}") == "0"
+    sandbox.stop()
+    assert sandbox.inspect("{{.State.ExitCode}}") == "0", "it was not killed"
 
 
 def test_the_images_own_files_may_be_read_only_and_the_home_a_new_volume(start_sandbox: Start) -> None:

@@ -41,6 +41,7 @@ def test_the_terminal_is_opened_in_its_pane_and_is_there_again_after_a_reload(br
         pane.get_by_role("button", name="Open here").click()
         expect(pane.frame_locator("iframe").locator("#connection")).to_have_text("Connected", timeout=PATIENCE_MS)
         session = pane.frame_locator("iframe").locator("#sessions")
+        expect(session).not_to_have_value("", timeout=PATIENCE_MS)
         before = session.input_value()
         pane.get_by_role("button", name="Enlarge").click()
         page.reload()

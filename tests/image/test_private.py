@@ -188,7 +188,7 @@ def _event(socket: ClientConnection, method: str) -> dict[str, Any]:
 
 
 def test_it_begins_when_a_person_enters_a_password_field_and_ends_with_control(sandbox: "Sandbox", person: Person, bank: str) -> None:
-    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": bank})
+    sandbox.show(bank)
     sandbox.request("POST", "/v1/browser/page/click", json={"selector": "[name=pass]"})
     assert not is_private(sandbox), "the agent enters it"
     sandbox.request("POST", "/v1/browser/page/click", json={"selector": "[name=user]"})

@@ -187,7 +187,7 @@ def test_nothing_that_an_agent_can_get_holds_the_password_that_a_person_typed(sa
     haul = Haul(secret)
     with ExitStack() as stack:
         bank = stack.enter_context(Bank())
-        assert sandbox.request("POST", "/v1/browser/page/navigate", json={"url": bank.url}).status_code == 200
+        sandbox.show(bank.url)
         spy = stack.enter_context(spying(sandbox, haul))
         viewer = stack.enter_context(viewing(sandbox, person.headers))
         type_into(viewer, sandbox, secret)

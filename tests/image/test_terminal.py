@@ -107,6 +107,7 @@ def test_the_size_is_the_one_that_was_asked_for_last(sandbox: "Sandbox") -> None
     with opened(sandbox) as one:
         one.sees("$")
         one.send("resize", {"cols": 97, "rows": 41})
+        until(lambda: exec_command(sandbox, one.session, "stty size")["output"] == "41 97\n")
         with opened(sandbox, one.session) as other:
             told = other.receive("resize")["data"]
             other.send("resize", {"cols": 60, "rows": 20})

@@ -113,8 +113,12 @@ def test_the_agent_has_no_way_to_the_vnc_server(sandbox: "Sandbox") -> None:
 def test_a_viewer_sees_the_size_that_the_screen_is_given(start_sandbox: Callable[..., "Sandbox"]) -> None:
     sandbox = start_sandbox()
     sandbox.request("POST", "/v1/browser/config", json={"resolution": {"width": 1900, "height": 1000}})
+    until(lambda: size(sandbox) == (1900, 1000))  # the VNC server is told by the X server, in its own time
+
+
+def size(sandbox: "Sandbox") -> tuple[int, int]:
     with viewing(sandbox) as viewer:
-        assert (viewer.width, viewer.height) == (1900, 1000)
+        return viewer.width, viewer.height
 
 
 def test_vnc_that_is_left_out_is_said_to_be_so(start_sandbox: Callable[..., "Sandbox"]) -> None:

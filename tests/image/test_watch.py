@@ -37,8 +37,13 @@ def stream(sandbox: "Sandbox", watcher: str, count: int, last_event_id: str = ""
     return found
 
 
+def put(sandbox: "Sandbox", path: str) -> None:
+    """Have a file be there in one change: what makes and then fills it may be seen in between."""
+    assert sandbox.run("sh", "-c", f"echo x >~/made && mv ~/made {path}").code == 0
+
+
 def test_what_the_agent_does_is_polled(client: Client, sandbox: "Sandbox", folder: str, watcher: str) -> None:
-    sandbox.run("sh", "-c", f"echo x >{folder}/a")
+    put(sandbox, f"{folder}/a")
     polled: Any = client.file.watch_poll(watcher, timeout=30)
     [event] = polled["events"]
     assert (event["type"], event["relative_path"], event["size"], event["is_dir"]) == ("create", "a", 2, False)
@@ -48,7 +53,7 @@ def test_what_the_agent_does_is_polled(client: Client, sandbox: "Sandbox", folde
 
 
 def test_a_stream_resumes_after_the_last_event(client: Client, sandbox: "Sandbox", folder: str, watcher: str) -> None:
-    sandbox.run("sh", "-c", f"touch {folder}/a")
+    put(sandbox, f"{folder}/a")
     client.file.watch_poll(watcher, timeout=30)
     sandbox.run("sh", "-c", f"mv {folder}/a {folder}/b")
     started, created, renamed = stream(sandbox, watcher, 3)

@@ -134,7 +134,7 @@ def test_what_a_program_has_open_carries_no_input(session: Sandbox, person: Pers
 def test_who_takes_it_in_the_middle_is_alone_and_what_was_held_is_released_once(session: Sandbox, person: Person) -> None:
     presses = "data:text/html,<title>-</title><script>for (const t of ['mousedown', 'mouseup', 'keydown', 'keyup'])"
     presses += "addEventListener(t, (e) => { document.title += ' ' + t; })</script><body style='height: 900px'>"
-    session.request("POST", "/v1/browser/page/navigate", json={"url": presses}).raise_for_status()
+    session.show(presses)
     drag = {
         "actions": [{"action_type": "MOVE_TO", "x": 400, "y": 500}, {"action_type": "MOUSE_DOWN"}, {"action_type": "WAIT", "duration": 30}]
     }
@@ -171,7 +171,8 @@ def title(sandbox: Sandbox) -> str:
     ],
 )
 def test_a_devtools_method_that_acts_is_refused(session: Sandbox, person: Person, method: str, params: dict[str, Any]) -> None:
-    session.request("POST", "/v1/browser/page/navigate", json={"url": PAGE}).raise_for_status()
+    session.show(PAGE)
+    until(lambda: title(session) == "-", within=30)
     page = next(target for target in session.request("GET", "/cdp/json/list").json() if target["type"] == "page")
     with connect(page["webSocketDebuggerUrl"], additional_headers=session.headers, proxy=None, max_size=None) as socket:
         client = Devtools(socket)
@@ -181,7 +182,7 @@ def test_a_devtools_method_that_acts_is_refused(session: Sandbox, person: Person
 
 
 def test_a_dialog_that_a_person_has_before_them_is_answered_by_nobody_else(session: Sandbox, person: Person) -> None:
-    session.request("POST", "/v1/browser/page/navigate", json={"url": ASKING}).raise_for_status()
+    session.show(ASKING)
     person.control("take")
     click = {"action_type": "CLICK", "x": 400, "y": 500}
     assert person.ask("POST", "/v1/browser/actions", json=click).status_code == 200

@@ -1,10 +1,18 @@
 """What really moves is told from what types, blinks or scrolls past, and a film ends when it stands still."""
 
 from sandbox_server.stream.motion import MAX_FILMS, STILL_SECONDS, Motion
-from sandbox_server.stream.pixels import Area, rects_of
+from sandbox_server.stream.pixels import Area, Changes, Move, rects_of
 
 SIZE = (1280, 1024)
 FILM = (64, 96, 640, 352)
+
+
+def photographs(areas: list[Area]) -> Changes:
+    return Changes(rects_of([]), rects_of(areas))
+
+
+def texts(areas: list[Area]) -> Changes:
+    return Changes(rects_of(areas), rects_of([]))
 
 
 def run(motion: Motion, areas: list[Area], *, rate: float, seconds: float, start: float = 1.0) -> float:
@@ -13,7 +21,7 @@ def run(motion: Motion, areas: list[Area], *, rate: float, seconds: float, start
     while now < start + seconds:
         for place in motion.touched(areas):
             place.moved(now)
-        motion.note(rects_of(areas), now)
+        motion.note(photographs(areas), now)
         motion.begin(now)
         now += 1 / rate
     return now
@@ -28,10 +36,39 @@ def test_what_changes_30_times_a_second_becomes_a_film_and_what_types_does_not()
     assert typed.places == []
 
 
+def test_text_becomes_a_film_only_where_it_changes_more_often_than_anybody_reads() -> None:
+    for rate, is_film in ((8, False), (30, True)):
+        motion = Motion(*SIZE)
+        for step in range(rate * 3):
+            motion.note(texts([FILM]), 1.0 + step / rate, step * 0.9 / rate)  # most of the time nothing can be sent
+        assert bool(motion.begin(4.0)) == is_film
+
+
+def test_where_it_scrolled_of_late_text_is_no_film_however_much_it_changes() -> None:
+    motion, up = Motion(*SIZE), bytes(Move(64, 136, 64, 96, 640, 312))
+    motion.scrolled(up, 1.0)
+    for step in range(80):
+        motion.note(texts([FILM]), 1.0 + step / 30)
+    assert motion.begin(3.7) == []
+    for step in range(60):
+        motion.note(texts([FILM]), 4.0 + step / 30)
+    assert [place.area for place in motion.begin(6.0)] == [FILM]
+
+
+def test_what_comes_into_sight_of_a_photograph_that_scrolls_is_no_film_and_what_then_plays_is_one() -> None:
+    motion, up, below = Motion(*SIZE), bytes(Move(64, 192, 64, 96, 640, 256)), (64, 352, 640, 96)
+    for step in range(40):
+        motion.scrolled(up, 1.0 + step / 20)
+        motion.note(photographs([below]), 1.0 + step / 20)
+    assert motion.begin(3.0) == []
+    run(motion, [FILM], rate=30, seconds=1.1, start=3.0)
+    assert [place.area for place in motion.places] == [FILM]
+
+
 def test_who_shows_one_film_is_shown_the_largest() -> None:
     motion, small = Motion(*SIZE), (800, 96, 192, 128)
     for step in range(30):
-        motion.note(rects_of([small, FILM]), 1.0 + step / 60)
+        motion.note(photographs([small, FILM]), 1.0 + step / 60)
     assert [place.area for place in motion.begin(1.5, 1)] == [FILM]
     assert motion.begin(1.5, 1) == []
     assert [place.area for place in motion.begin(1.5, 2)] == [small]

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox_server.stream.nearest import BAND_ROWS, nearest_first
+from sandbox_server.stream.nearest import BAND_ROWS, nearest_first, outermost
 
 SIDES = st.integers(0, 400)
 AREAS = st.lists(st.tuples(SIDES, SIDES, st.integers(1, 200), st.integers(1, 600)), max_size=5)
@@ -24,3 +24,19 @@ def test_the_band_under_the_pointer_comes_first() -> None:
     assert rest[0][1] == 640  # which is nearer than what is above
     assert [band[0] for band in rest[-2:]] == [900, 900]
     assert nearest_first([(0, 0, 800, 10), (900, 5, 50, 50)], (910, 20))[0] == (900, 5, 50, 50)
+
+
+def test_what_waits_far_from_the_pointer_comes_before_long() -> None:
+    near, far = (100, 640, 50, 50), (0, 0, 200, 100)
+    assert nearest_first([near, far], (100, 700)) == [near, far]
+    assert nearest_first([near, far], (100, 700), {(0, 0, 1280, 128): 10}) == [far, near]
+
+
+@settings(deadline=None, database=None)
+@given(AREAS)
+def test_areas_within_others_are_left_out_and_nothing_else_is(areas: list[tuple[int, int, int, int]]) -> None:
+    found = outermost([*areas, *areas])
+    assert len(found) == len(set(found))
+    for x, y, width, height in areas:
+        holders = [(left, top, wide, high) for left, top, wide, high in found if left <= x and top <= y]
+        assert any(x + width <= left + wide and y + height <= top + high for left, top, wide, high in holders)

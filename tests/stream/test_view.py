@@ -58,6 +58,30 @@ def test_where_there_is_little_room_what_is_near_the_pointer_comes_first_and_the
     assert shown(canvas) == image.tobytes()
 
 
+def test_what_keeps_changing_near_the_pointer_does_not_hold_up_the_rest() -> None:
+    view, canvas, image = View(), Canvas(*SIZE), page(SIZE)
+    for number in range(12):
+        image.paste(page((400, 120), seed=number), (0, 170))
+        view.drawn([(0, 170, 400, 120)])
+        apply(view.plan(framed(image), number / 10, 600, (50, 290)), canvas)
+    above = (0, 0, 400, BAND_ROWS)
+    assert Image.frombytes("RGB", SIZE, shown(canvas)).crop(above).tobytes() == image.crop(above).tobytes()
+
+
+def test_a_page_that_scrolls_over_a_slow_link_is_no_film_and_exact() -> None:
+    size = (640, 480)
+    view, canvas = View(films=True), Canvas(*size)
+    for number in range(30):
+        image = page(size, scrolled=number * 200 % 800)
+        view.drawn([(0, 0, *size)])
+        plan = view.plan(framed(image), 1.0 + number / 4, 24_000, closed=number * 0.24)
+        assert not plan.films
+        apply(plan, canvas)
+    while view.is_behind:
+        apply(view.plan(framed(image), 9.0, 24_000), canvas)
+    assert Image.frombytes("RGB", size, bytes(canvas.pixels), "raw", "BGRX", 0, 1).tobytes() == image.tobytes()
+
+
 def test_only_where_it_was_drawn_is_looked() -> None:
     view = View()
     view.plan(framed(page(SIZE)), 0.0)
@@ -232,6 +256,19 @@ def test_what_moves_with_each_frame_that_a_slow_link_takes_becomes_a_film_and_st
         assert not plan.ended
         assert bool(plan.films) == begun
     assert begun == begins
+
+
+def test_films_that_become_one_show_no_more_pictures_of_their_own() -> None:
+    size, view, ended = (640, 480), View(films=True), False
+    image = page(size)
+    for number in range(60):
+        image.paste(photograph((160 if number < 20 else 352, 192), number), (64, 64))
+        image.paste(photograph((128, 192), 60 + number), (288, 64))
+        view.drawn([(64, 64, 352, 192)])
+        plan = view.plan(framed(image), 1.0 + number / 30)
+        assert not set(plan.ended) & {film for film, _ in plan.films}
+        ended |= bool(plan.ended)
+    assert ended
 
 
 def test_who_can_show_its_film_no_more_is_sent_what_is_there() -> None:

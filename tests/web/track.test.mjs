@@ -114,6 +114,11 @@ test("H.264 is found in an offer, and answered in the order of the offer", () =>
   assert.equal(answer.match(/candidate:1 1 udp 1 desktop.example 8443 typ host/g)?.length, 2);
 });
 
+test("a server that knows its address is tried there, too", () => {
+  const answer = answerTo(OFFER, `${ANSWER} 10.0.0.1`);
+  assert.match(answer, /\r\na=candidate:1 1 udp 1 desktop.example 8443 typ host\r\na=candidate:2 1 udp 2 10.0.0.1 8443 typ host\r\na=end-of-candidates\r\n/);
+});
+
 test("a browser without H.264 has its channels all the same", () => {
   const without = OFFER.replaceAll("H264", "AV1");
   assert.equal(videoOf(without), undefined);

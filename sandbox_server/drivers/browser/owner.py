@@ -103,13 +103,18 @@ class Owner:
         await self._ask("PUT", "/browser/secret", orjson.dumps({"origin": origin, "selector": selector, "secret": secret}))
 
     async def reset(self, page: str) -> None:
-        """Show a blank page in a tab; so comes back one that crashed or hangs. Raises Conflict where it does not.
+        """Show a blank page in a tab; so comes back one that crashed or hangs.
 
+        Raises Conflict where it does not, or is closed, and Unavailable where the browser itself is not there.
         The blank page is a document that shares its process with no other: the old one's may never answer again.
         """
-        await self._command(page, "Page.navigate", ANSWER_SECONDS, url=BLANK)
-        if not await self.answers(page, ANSWER_SECONDS):
-            raise Conflict("the page does not come back", hint="Close its tab.", reason="not_responding")
+        with suppress(Unavailable):
+            await self._command(page, "Page.navigate", ANSWER_SECONDS, url=BLANK)
+            if await self.answers(page, ANSWER_SECONDS):
+                return
+        if all(tab.page != page for tab in await self.tabs()):
+            raise Conflict("the tab was closed", reason="closed")
+        raise Conflict("the page does not come back", hint="Close its tab.", reason="not_responding")
 
     async def answers(self, page: str, within: float) -> bool:
         """Whether a page runs a script within so many seconds; one that is stuck in a script, or crashed, does not."""

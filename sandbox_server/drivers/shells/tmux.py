@@ -196,15 +196,15 @@ class Tmux:
 
     async def _reply(self, command: str, answered: Callable[[ControlReply], None]) -> ControlReply:
         """Ask, and again where the connection was new: whoever finds a server that is just ending, ends with it."""
-        for _ in range(TRIES - 1):
+        tries = 0
+        while True:
+            tries += 1
             connection = await self._connected()
             try:
                 return await in_time(connection, connection.ask(command, answered))
             except TmuxGone:
-                if connection.answered:
+                if connection.answered or tries == TRIES:
                     raise
-        connection = await self._connected()
-        return await in_time(connection, connection.ask(command, answered))
 
     def tell(self, commands: Sequence[str]) -> Awaitable[object]:
         """Run tmux commands on the open connection; raises Unavailable when there is none, and when it is awaited as `ask` does."""

@@ -6,13 +6,13 @@ typedef struct {
   int left, top, right, bottom, count;
 } Cluster;
 
-/* Warm the tiles of some rects. */
-void warm(uint8_t *heat, int columns, const Rect *rects, int count, int by) {
+/* Warm the tiles of some rects, but for those that are warmer than `most` in another map, if there is one. */
+void warm(uint8_t *heat, const uint8_t *other, int most, int columns, const Rect *rects, int count, int by) {
   for (int i = 0; i < count; i++)
     for (int row = rects[i].y / TILE; row <= (rects[i].y + rects[i].height - 1) / TILE; row++)
       for (int column = rects[i].x / TILE; column <= (rects[i].x + rects[i].width - 1) / TILE; column++) {
-        uint8_t *tile = &heat[row * columns + column];
-        *tile = *tile + by > 255 ? 255 : *tile + by;
+        int at = row * columns + column;
+        if (!other || other[at] <= most) heat[at] = heat[at] + by > 255 ? 255 : heat[at] + by;
       }
 }
 
@@ -21,8 +21,10 @@ void cool(uint8_t *heat, int tiles, int by) {
   for (int i = 0; i < tiles; i++) heat[i] = heat[i] > by ? heat[i] - by : 0;
 }
 
+static int is_hot(const uint8_t *const heats[2], int at, int hot) { return heats[0][at] >= hot || heats[1][at] >= hot; }
+
 /* Collect the hot tiles that one touches, itself among them, and mark them as seen. `stack` has room for all tiles. */
-static Cluster flood(const uint8_t *heat, uint8_t *seen, int *stack, int columns, int rows, int start, int hot) {
+static Cluster flood(const uint8_t *const heats[2], uint8_t *seen, int *stack, int columns, int rows, int start, int hot) {
   Cluster found = {columns, rows, 0, 0, 0};
   int depth = 0;
   stack[depth++] = start;
@@ -36,7 +38,7 @@ static Cluster flood(const uint8_t *heat, uint8_t *seen, int *stack, int columns
     if (row + 1 > found.bottom) found.bottom = row + 1;
     found.count++;
     for (int i = 0; i < 4; i++)
-      if (beside[i] >= 0 && !seen[beside[i]] && heat[beside[i]] >= hot) {
+      if (beside[i] >= 0 && !seen[beside[i]] && is_hot(heats, beside[i], hot)) {
         seen[beside[i]] = 1;
         stack[depth++] = beside[i];
       }
@@ -44,15 +46,16 @@ static Cluster flood(const uint8_t *heat, uint8_t *seen, int *stack, int columns
   return found;
 }
 
-/* Find where tiles are at least so hot: at most `most` rects, in tiles, into `out`, with the number of hot tiles as their
+/* Find where tiles are at least so hot in one of two maps: at most `most` rects, in tiles, into `out`, with the number of hot tiles as their
  * `colour`; how many is returned. `seen` and `stack` have room for all
  * tiles. */
-int find_hot(const uint8_t *heat, uint8_t *seen, int *stack, int columns, int rows, int hot, Rect *out, int most) {
+int find_hot(const uint8_t *heat, const uint8_t *other, uint8_t *seen, int *stack, int columns, int rows, int hot, Rect *out, int most) {
+  const uint8_t *const heats[2] = {heat, other};
   int made = 0;
   for (int i = 0; i < columns * rows; i++) seen[i] = 0;
   for (int i = 0; i < columns * rows && made < most; i++) {
-    if (seen[i] || heat[i] < hot) continue;
-    Cluster c = flood(heat, seen, stack, columns, rows, i, hot);
+    if (seen[i] || !is_hot(heats, i, hot)) continue;
+    Cluster c = flood(heats, seen, stack, columns, rows, i, hot);
     out[made++] = (Rect){c.left, c.top, c.right - c.left, c.bottom - c.top, c.count, 0};
   }
   return made;

@@ -11,6 +11,9 @@
 #define MIN_ROWS 32
 /* Of the rows that changed, so many in a hundred have to be explained by the move: below that it is chance. */
 #define MIN_SHARE 30
+/* So many rows that agree are no chance, even where they are few of those that changed: a page that has scrolled by most of its height. */
+#define MANY_ROWS 64
+#define MANY_SHARE 6
 /* A run of moved rows has to be this high to be worth a message of its own. */
 #define MIN_RUN 8
 #define SLOTS 8192
@@ -46,7 +49,9 @@ static int equal(const Pictures *p, int x, int width, int to, int from) {
   return !found;
 }
 
-static int is_worth(int changed, int found) { return changed >= MIN_ROWS && found * 100 >= changed * MIN_SHARE; }
+static int is_worth(int changed, int found) {
+  return changed >= MIN_ROWS && found * 100 >= changed * (found < MANY_ROWS ? MIN_SHARE : MANY_SHARE);
+}
 
 /* Whether enough of the strip's changed rows are found `by` rows away. */
 static int goes_along(const Pictures *p, int x, int width, int top, int bottom, int by) {

@@ -19,7 +19,7 @@ from aiortc.rtcdtlstransport import RTCCertificate, RTCDtlsFingerprint, RTCDtlsP
 from aiortc.rtcicetransport import RTCIceGatherer, RTCIceParameters, RTCIceTransport
 from aiortc.rtcsctptransport import RTCSctpCapabilities
 
-from sandbox_server.stream.transport.door import Door, Guest
+from sandbox_server.stream.transport.door import Door, Guest, address_of
 from sandbox_server.stream.transport.sctp import Association
 from sandbox_server.stream.transport.signals import Answer, Offer, Peer
 from sandbox_server.stream.transport.track import Dtls, Track
@@ -54,6 +54,7 @@ class Channel:
 
     def __init__(self, connection: Connection, taken: Taken, *, server: tuple[str, int] | None = None) -> None:
         self._place = server
+        self._address = ""
         gatherer = RTCIceGatherer(iceServers=[])
         gatherer._connection = connection  # the hook that there is: the gatherer would make one that opens ports of its own
         self._gatherer = gatherer
@@ -66,6 +67,8 @@ class Channel:
 
     async def __aenter__(self) -> Self:
         await self._gatherer.gather()
+        if self._place:
+            self._address = await address_of(self._place[0])
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -77,7 +80,7 @@ class Channel:
         """What the other side has to know of this one: an `Answer` of the server's, a `Peer` of the client's."""
         prints = {one.algorithm: one.value for one in self._dtls.getLocalParameters().fingerprints}
         peer = Peer(self._connection.local_username, self._connection.local_password, prints[_FINGERPRINT])
-        return str(Answer(peer, *self._place) if self._place else peer)
+        return str(Answer(peer, *self._place, self._address) if self._place else peer)
 
     async def open(self, other: Offer) -> None:
         """Wait until the other side is there. Raises TimeoutError, and ConnectionError where it cannot be trusted."""

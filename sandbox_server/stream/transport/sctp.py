@@ -4,7 +4,9 @@ As it comes, it waits a second at least before it sends anew, and takes each los
 a frame of a 3 Mbit/s film takes seconds. Here it sends anew after a tenth of a second, and keeps a window that holds what the link takes;
 how much is sent is bounded by the acks of frames (`stream.window`) and spaced by the pacer, which tell a queue from a loss. What is lost
 while packets queue was too much for the link: then the window is narrowed as aiortc would have it. Where little is on its way, a packet is
-sent anew as soon as no more acks can tell of it, and small messages are sent twice while packets are lost by accident.
+sent anew as soon as no more acks can tell of it, and small messages are sent twice while packets are lost by accident. What was sent anew
+counts as lost once more only when something came that was sent after it (as in RFC 8985): acks of what was on its way before say nothing
+of it. Instead it is sent twice, as what is small.
 
 Its parser trusts the peer: a parameter of no length would hold it up forever, a few ranges in an ack for seconds, and parts of messages
 that never become whole would fill the memory. So packets are looked at before it gets them, and what it keeps is counted after.
@@ -26,9 +28,10 @@ from aiortc.rtcsctptransport import (
     Chunk,
     DataChunk,
     RTCSctpTransport,
+    SackChunk,
     tsn_minus_one,
 )
-from aiortc.utils import uint32_gt, uint32_gte
+from aiortc.utils import uint32_add, uint32_gt, uint32_gte
 from OpenSSL.SSL import Error as TlsError
 
 from sandbox_server.core.tasks import Tasks
@@ -46,6 +49,10 @@ MOST_BACKOFF = 8
 """Each time that nothing was heard for so long, it is waited twice as long the next time, up to so many times."""
 QUEUE_SECONDS = 0.03
 """Packets that take this much more than twice the shortest time there and back wait in a queue."""
+ALMOST_LOST = 2
+"""Acks of others that came instead: one more, and a packet is sent anew."""
+REORDERED = 0.25
+"""Part of the shortest time there and back by which packets may overtake each other."""
 REPEAT_SECONDS = 0.008
 """Before a message is sent a second time: packets are often lost several in a row."""
 FIRST_WINDOW, LEAST_WINDOW, MOST_WINDOW = 64 * 1024, 24 * 1024, 512 * 1024
@@ -150,7 +157,7 @@ class Association(RTCSctpTransport):
         if self.ended.is_set():
             raise ConnectionError("the channel has ended")
         if tries is None and not self.queues and self._repeats.take(len(message), time.monotonic()):
-            self._tasks.start(self._repeat(first), name="repeat a message")
+            self._repeat([chunk for chunk in self._sent_queue if uint32_gte(chunk.tsn, first)])
 
     async def stop(self) -> None:
         """End it."""
@@ -169,13 +176,19 @@ class Association(RTCSctpTransport):
             before = len(self._outbound_queue)
             await self._transmit()
 
-    async def _repeat(self, first: int) -> None:
-        """Send what is not acknowledged, from the packet `first` on, a second time."""
-        chunks = [chunk for chunk in self._sent_queue if uint32_gte(chunk.tsn, first)]
-        await asyncio.sleep(REPEAT_SECONDS)
-        for chunk in chunks:
-            if not chunk._acked and chunk._sent_count == 1 and uint32_gt(chunk.tsn, self._last_sacked_tsn):
-                await self._put(chunk)
+    def _repeat(self, chunks: list[DataChunk]) -> None:
+        """Send packets a second time in a while, unless they are known to be there by then, or were sent anew."""
+        if self.ended.is_set():
+            return
+        sent = [(chunk, chunk._sent_count) for chunk in chunks]
+
+        async def again() -> None:
+            await asyncio.sleep(REPEAT_SECONDS)
+            for chunk, count in sent:
+                if not chunk._acked and chunk._sent_count == count and uint32_gt(chunk.tsn, self._last_sacked_tsn):
+                    await self._put(chunk)
+
+        self._tasks.start(again(), name="repeat a message")
 
     async def _send_anew(self) -> None:
         """Send anew what is missing where no more acks can tell of it (RFC 5827).
@@ -220,6 +233,22 @@ class Association(RTCSctpTransport):
         pieces = sum(len(stream.reassembly) for stream in self._inbound_streams.values())
         return self._advertised_rwnd < 0 or pieces > MAX_PIECES or len(self._sack_misordered) > MAX_PIECES
 
+    async def _receive_sack_chunk(self, chunk: SackChunk) -> None:
+        """Take an ack: of what was sent anew, it tells something only if what it tells of was sent later."""
+        latest = self._latest_of(chunk) - (self._shortest_trip * REORDERED if self._shortest_trip < math.inf else 0.0)
+        for one in self._sent_queue:
+            if one._sent_count > 1:
+                one._misses = ALMOST_LOST if (one._sent_time or 0.0) < latest else -1
+        await super()._receive_sack_chunk(chunk)
+
+    def _latest_of(self, sack: SackChunk) -> float:
+        """When the latest was sent of what an ack tells of for the first time; an ack that comes too soon is of what was sent before."""
+        there = {uint32_add(sack.cumulative_tsn, at) for first, last in sack.gaps for at in range(first, last + 1)}
+        soonest = time.time() - self._shortest_trip
+        new = [one for one in self._sent_queue if not one._acked and (one.tsn in there or uint32_gte(sack.cumulative_tsn, one.tsn))]
+        times = [(one._sent_count, one._sent_time or 0.0) for one in new]
+        return max((sent for count, sent in times if count == 1 or sent <= soonest), default=0.0)
+
     async def _receive(self, stream_id: int, pp_id: int, data: bytes) -> None:
         if pp_id == WEBRTC_BINARY:
             self._taken(stream_id, data)
@@ -228,9 +257,13 @@ class Association(RTCSctpTransport):
         if isinstance(chunk, DataChunk) and chunk.flags & SCTP_DATA_LAST_FRAG:
             chunk.flags |= _AT_ONCE
         if isinstance(chunk, DataChunk):
+            chunk._sent_time = time.time()
             self._repeats.sent()
             if chunk._sent_count > 1 and not self.queues:
-                self._repeats.lost(time.monotonic())
+                now = time.monotonic()
+                self._repeats.lost(now)
+                if self._repeats.take(len(chunk.user_data), now):  # it is waited for already
+                    self._repeat([chunk])
         await self._put(chunk)
 
     async def _put(self, chunk: Chunk) -> None:
@@ -240,6 +273,8 @@ class Association(RTCSctpTransport):
     def _t3_expired(self) -> None:
         self._backoff = min(2 * self._backoff, MOST_BACKOFF)
         super()._t3_expired()
+        for chunk in self._sent_queue:  # what the peer has is not to be sent anew
+            chunk._retransmit = chunk._retransmit and not chunk._acked
 
     def _set_state(self, state: RTCSctpTransport.State) -> None:
         super()._set_state(state)

@@ -19,7 +19,7 @@ _PAYLOAD_TYPE = r"3[5-9]|[45][0-9]|6[0-3]|9[6-9]|1[01][0-9]|12[0-7]"
 """What RFC 8860 leaves free beside RTCP."""
 _PEER = re.compile(f"({_NAME}) ({_PASSWORD}) ({_FINGERPRINT})")
 _OFFER = re.compile(f"{_PEER.pattern}(?: ({_PAYLOAD_TYPE}) ({_PAYLOAD_TYPE}))?")
-_PLACE = re.compile(r"([A-Za-z0-9.:_-]{1,253}) ([0-9]{1,5})")
+_ANSWER = re.compile(_PEER.pattern + r" ([A-Za-z0-9.:_-]{1,253}) ([0-9]{1,5})(?: ([0-9.]{7,15}))?")
 MAX_PORT = 65535
 
 
@@ -56,14 +56,15 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The server's side, and where it is reached."""
+    """The server's side, and where it is reached; `address` is what the name `host` stands for, where that is known."""
 
     peer: Peer
     host: str
     port: int
+    address: str = ""
 
     def __str__(self) -> str:
-        return f"{self.peer} {self.host} {self.port}"
+        return " ".join(filter(None, (str(self.peer), self.host, str(self.port), self.address)))
 
 
 def read_offer(text: str) -> Offer | None:
@@ -78,9 +79,7 @@ def read_offer(text: str) -> Offer | None:
 
 def read_answer(text: str) -> Answer:
     """What the server says of itself. Raises BadMessage."""
-    words = text.rsplit(" ", 2) if len(text) <= MAX_SIGNAL else []
-    peer = _PEER.fullmatch(words[0]) if len(words) == 3 else None
-    place = _PLACE.fullmatch(" ".join(words[1:]))
-    if not peer or not place or not 0 < int(place[2]) <= MAX_PORT:
-        raise BadMessage("an answer is a name, a password, a fingerprint, a host and a port")
-    return Answer(Peer(*peer.groups()), place[1], int(place[2]))
+    found = _ANSWER.fullmatch(text) if len(text) <= MAX_SIGNAL else None
+    if not found or not 0 < int(found[5]) <= MAX_PORT:
+        raise BadMessage("an answer is a name, a password, a fingerprint, a host, a port, and an address or none")
+    return Answer(Peer(*found.groups()[:3]), found[4], int(found[5]), found[6] or "")

@@ -122,12 +122,14 @@ export function videoOf(sdp) {
  * @returns {string} what the server would have answered in SDP: each of the offer's media, in their order
  */
 export function answerTo(offered, text) {
-  const [name, password, fingerprint, host, port] = text.split(" ");
+  const [name, password, fingerprint, host, port, address] = text.split(" ");
+  const places = address ? [host, address] : [host]; // Firefox takes no name
   const media = offered.split(/^m=/m).slice(1);
   const taken = media.filter((one) => !one.startsWith("video") || videoOf(one)).map(midOf);
   const common = [
     `a=ice-ufrag:${name}\r\na=ice-pwd:${password}\r\na=fingerprint:sha-256 ${fingerprint}\r\na=setup:passive`,
-    `a=candidate:1 1 udp 1 ${host} ${port} typ host\r\na=end-of-candidates`,
+    ...places.map((place, index) => `a=candidate:${index + 1} 1 udp ${index + 1} ${place} ${port} typ host`),
+    "a=end-of-candidates",
   ];
   const lines = media.flatMap((one) => [...(one.startsWith("video") ? film(videoOf(one)) : data()), `a=mid:${midOf(one)}`, ...common]);
   return ["v=0", "o=- 1 1 IN IP4 127.0.0.1", "s=-", "t=0 0", `a=group:BUNDLE ${taken.join(" ")}`, ...lines, ""].join("\r\n");

@@ -85,15 +85,18 @@ async function fill() {
   viewer.focus();
 }
 
+/** @param {boolean} fitted to the window, or pixel by pixel */
+function scale(fitted) {
+  find("#scale").setAttribute("aria-pressed", String(!fitted));
+  viewer.scaled = fitted;
+}
+
 find("#type").onclick = () => {
   find("#clipboard").hidePopover();
   viewer.type(/** @type {HTMLTextAreaElement} */ (find("#text")).value);
 };
 find("#whole").hidden = !document.fullscreenEnabled;
 find("#whole").onclick = () => fill();
-find("#scale").onclick = () => {
-  const whole = find("#scale").getAttribute("aria-pressed") === "false";
-  find("#scale").setAttribute("aria-pressed", String(whole));
-  viewer.scaled = !whole;
-};
+find("#scale").onclick = () => scale(find("#scale").getAttribute("aria-pressed") === "true");
+scale(asked.get("resize") !== "off");
 viewer.connect();

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.server import ServerConnection, unix_serve
 
-from sandbox_server.core.errors import NotFound, Unavailable
+from sandbox_server.core.errors import Conflict, NotFound, Unavailable
 from sandbox_server.drivers.browser.owner import Owner
 
 pytestmark = pytest.mark.anyio
@@ -51,6 +51,12 @@ async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -
 
     assert await owner.answers(page, 20)
     assert (await owner.tabs())[0].url == "data:text/html,"
+
+
+async def test_a_page_that_is_closed_before_it_can_be_made_blank_is_a_conflict(shared: Process) -> None:
+    with pytest.raises(Conflict, match="the tab was closed") as closed:
+        await Owner(shared.socket).reset("nothing")
+    assert closed.value.details["reason"] == "closed"
 
 
 async def test_a_page_that_is_stuck_in_a_script_does_not_answer(shared: Process) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
+from sandbox_server.drivers.browser import attachment
 from sandbox_server.drivers.browser import session as module
 from sandbox_server.drivers.browser.dialogs import Answer
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import Owner, Tab
 from sandbox_server.drivers.browser.session import BrowserSession
 from tests.drivers.browser.conftest import visit
 
@@ -110,6 +111,22 @@ async def test_a_page_that_crashed_is_a_conflict_until_it_is_revived(session: Br
     async with session.driving("loading", answer=Answer(), timeout=30, revive=True) as driven:
         await driven.page.goto(f"{web}/form")
         assert await driven.page.title() == "Form"
+
+
+async def test_a_tab_that_closes_when_it_is_to_be_driven_is_a_conflict(session: BrowserSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    going = await session.tab(None)
+    await session.open("about:blank")
+    await session.close(going, Answer())
+
+    async def tab(_: int | None) -> Tab:
+        return going
+
+    monkeypatch.setattr(session, "tab", tab)
+    monkeypatch.setattr(attachment, "APPEAR_SECONDS", 0.1)
+    with pytest.raises(Conflict) as closed:
+        async with session.driving("loading", answer=Answer(), timeout=30, revive=True):
+            pass
+    assert closed.value.details["reason"] in ("closed", "not_responding")  # the strip may have it for a moment longer
 
 
 async def test_a_page_that_hangs_before_anything_is_attached_is_named(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_server.core.errors import ResourceExhausted
-from sandbox_server.stream.transport.door import MAX_ADDRESSES, MAX_GUESTS, MAX_WAITING, Door, Guest
+from sandbox_server.stream.transport.door import MAX_ADDRESSES, MAX_GUESTS, MAX_WAITING, Door, Guest, address_of
 
 pytestmark = pytest.mark.anyio
 
@@ -90,3 +90,11 @@ def test_no_datagram_raises_anything(rubbish: bytes, seed: int) -> None:
         await guest.close()
 
     asyncio.run(receive())
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("localhost", "127.0.0.1"), ("10.0.0.1", ""), ("::1", ""), ("", ""), ("a" * 300, ""), ("\N{SNOWMAN}" * 99, "")],
+)
+async def test_a_name_is_told_with_its_address_and_an_address_alone(host: str, address: str) -> None:
+    assert await address_of(host) == address

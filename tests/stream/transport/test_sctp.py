@@ -278,6 +278,37 @@ async def test_what_is_missing_is_sent_anew_as_soon_as_nothing_more_can_tell_of_
     await association.stop()
 
 
+async def test_what_was_sent_anew_is_lost_again_only_if_something_came_that_was_sent_later(heard: Heard) -> None:
+    association = await established(heard)
+    first = association._local_tsn
+    await association.send(0, bytes(12_000))
+    association._update_rto(0.02)
+    for last in (2, 3, 4):
+        await association._handle_data(packet(association, sack(first - 1, (2, last))))
+    assert numbers(association).count(0) == 2
+    for last in range(5, 10):  # which were on their way before
+        await association._handle_data(packet(association, sack(first - 1, (2, last))))
+    assert numbers(association).count(0) == 2
+    await association.send(0, bytes(1000))
+    anew, later = association._sent_queue[0], association._sent_queue[-1]
+    later._sent_time = (anew._sent_time or 0.0) + 1
+    await association._handle_data(packet(association, sack(first - 1, (2, len(association._sent_queue)))))
+    assert numbers(association).count(0) == 3
+    await association.stop()
+
+
+async def test_what_the_peer_has_is_not_sent_anew_when_nothing_was_heard(heard: Heard) -> None:
+    association = await established(heard)
+    first = association._local_tsn
+    await association.send(0, bytes(4000))
+    await association._handle_data(packet(association, sack(first - 1, (2, 2))))
+    before = len(numbers(association))
+    association._t3_expired()
+    await association._transmit()
+    assert set(numbers(association)[before:]) == {0, 2, 3}
+    await association.stop()
+
+
 async def test_a_small_message_is_repeated_while_packets_are_lost(heard: Heard) -> None:
     association = await established(heard)
     await association.send(0, bytes(2000))

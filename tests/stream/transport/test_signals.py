@@ -1,5 +1,7 @@
 """Signals: what two sides say of themselves is read as it was said, and nothing else is read at all."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,8 @@ ANSWER = Answer(PEER, "desktop.example", 8443)
 def test_what_is_said_is_read() -> None:
     assert read_offer(str(PEER)) == Offer(PEER)
     assert read_offer(f"{PEER} 102 35") == Offer(PEER, Video(102, 35))
-    assert read_answer(str(ANSWER)) == ANSWER
+    for answer in (ANSWER, replace(ANSWER, address="10.0.0.1")):
+        assert read_answer(str(answer)) == answer
     assert read_offer("") is None
 
 
@@ -49,6 +52,8 @@ def test_what_is_no_offer_is_refused(text: str) -> None:
 @example(f"{PEER} host 0")
 @example(f"{PEER} ho\tst 1")
 @example(f"{PEER} host")
+@example(f"{PEER} host 1 10.0.0.1 ")
+@example(f"{PEER} host 1 elsewhere")
 @example(f"{PEER} 127 96")
 def test_text_is_either_a_signal_or_refused(text: str) -> None:
     for read in (read_offer, read_answer):
