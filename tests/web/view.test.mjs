@@ -209,7 +209,7 @@ test("a thread that hears late of refreshes shows a film in its rhythm, and as s
   const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
   for (const rate of [24, 25, 29.97, 30]) {
     const shown = seen(arrivals(rate, () => random() * 8, 3000), () => (random() < 0.1 ? random() * 14 : random() * 2));
-    const late = gaps(shown.slice(60)).filter((gap) => gap > 1500 / rate + 1).length;
+    const late = gaps(shown.slice(60)).filter((gap) => gap > 1500 / rate - 1).length;
     assert.ok(late < 6, `${late} late at ${rate} a second`);
     assert.ok(shown.every(({ held }) => held < 90));
   }

@@ -18,8 +18,8 @@ const USUAL_REFRESH_MS = 1000 / 60;
 /** Pictures in a row that all waited for longer than needed: then those that follow wait for less, step by step. */
 const SPARE_PICTURES = 300;
 const STEP_PICTURES = 30;
-/** They wait for as long as this even so, and where a rhythm begins. */
-const SPARE_MS = USUAL_REFRESH_MS;
+/** They wait for as long as this even so, and where a rhythm begins: a packet that was lost is sent anew in about this time. */
+const SPARE_MS = 2 * USUAL_REFRESH_MS;
 const SMOOTHING = 1 / 16;
 /** Of how much later than due a picture was shown, those that follow are due later. */
 const FOLLOWED = 1 / 8;
