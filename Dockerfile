@@ -260,7 +260,7 @@ ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_
 FROM base AS test
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli xterm
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli firefox-esr libavcodec61 libjxl0.11 xterm
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
 COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools

@@ -14,7 +14,16 @@ def test_the_desktop_has_no_microphone_unless_it_is_asked_for() -> None:
     assert load({"STREAM_MICROPHONE": "true"}).stream.microphone
 
 
-@pytest.mark.parametrize(("text", "place"), [("desktop.example", ("desktop.example", 0)), ("10.1.2.3:9000", ("10.1.2.3", 9000))])
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("desktop.example", ("desktop.example", 0)),
+        ("10.1.2.3:9000", ("10.1.2.3", 9000)),
+        ("2001:DB8::1", ("2001:db8::1", 0)),
+        ("[2001:db8::1]", ("2001:db8::1", 0)),
+        ("[::1]:9000", ("::1", 9000)),
+    ],
+)
 def test_where_viewers_reach_it_is_a_host_with_or_without_a_port(text: str, place: tuple[str, int]) -> None:
     stream = load({"STREAM_UDP_PORT": "8443", "STREAM_UDP_ADDRESS": text}).stream
     assert (stream.udp_port, stream.udp_address) == (8443, place)
@@ -22,7 +31,25 @@ def test_where_viewers_reach_it_is_a_host_with_or_without_a_port(text: str, plac
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("STREAM_UDP_PORT", "65536"), ("STREAM_UDP_ADDRESS", "a b"), ("STREAM_UDP_ADDRESS", "host:0"), ("STREAM_UDP_ADDRESS", "[::1]:9")],
+    [
+        ("STREAM_UDP_PORT", "65536"),
+        *(
+            ("STREAM_UDP_ADDRESS", text)
+            for text in (
+                "a b",
+                "host:0",
+                "256.1.1.1",
+                "0.0.0.0",
+                "224.0.0.1:9",
+                "[::]:9",
+                "[::1",
+                "[::1]:0",
+                "[::1]9",
+                "1::2::3",
+                "fe80::1%eth0",
+            )
+        ),
+    ],
 )
 def test_what_cannot_be_used_is_refused_by_name(name: str, text: str) -> None:
     with pytest.raises(BadSettings, match=name):

@@ -9,6 +9,7 @@ import itertools
 import json
 import mmap
 import os
+import pathlib
 import random
 import struct
 import subprocess
@@ -28,8 +29,8 @@ POLL_SECONDS = 0.0007
 OPEN_SECONDS = 40.0
 NEAR = 70
 """How far a colour may be from the mark's: video is not exact."""
-PICTURE_SECONDS = 0.5
-"""So far apart are pictures that are held against the scene's own."""
+PICTURES = 12
+"""So many at most are held against the scene's own."""
 BEHIND = 16
 """So many numbers may the page beside a film be behind the film: how sharp it is, not how late, is what its likeness says."""
 CLICK_AFTER_SECONDS = 2.0
@@ -49,17 +50,19 @@ class Screen:
         folder = f"/tmp/watch{name}"
         os.makedirs(folder, exist_ok=True)
         argv = ["Xvfb", name, "-screen", "0", f"{width}x{height}x24", "-fbdir", folder, "-noreset", "-nolisten", "tcp"]
-        self.server = subprocess.Popen(argv, stderr=subprocess.DEVNULL)
         path, socket = f"{folder}/Xvfb_screen0", f"/tmp/.X11-unix/X{name[1:]}"
-        while not (os.path.exists(path) and os.path.getsize(path) > width * height * 4 and os.path.exists(socket)):
+        for left in (path, socket):
+            pathlib.Path(left).unlink(missing_ok=True)
+        self.server = subprocess.Popen(argv, stderr=subprocess.DEVNULL)
+        while not os.path.exists(socket):
             time.sleep(0.05)
+        self.display = xlib.Display(name)  # answers once its screen is there
         with open(path, "rb") as file:
             memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         head = struct.unpack(">25I", memory[:100])
         pixels = np.frombuffer(memory, np.uint8, offset=head[0] + head[19] * 12, count=head[12] * height)
         self.pixels = pixels.reshape(height, head[12])[:, : width * 4].reshape(height, width, 4)
         self.name, self.width, self.height = name, width, height
-        self.display = xlib.Display(name)
 
     def find(self) -> tuple[int, int] | None:
         """Where the watched screen's top left is, by its mark: the middle of where all its cells are seen at their distances."""
@@ -169,7 +172,7 @@ class Watch:
             if number != last:
                 seen.append((now, number))
                 last = number
-                if pictures and now - kept > PICTURE_SECONDS:
+                if pictures and now - kept > seconds / PICTURES:
                     kept = now
                     keep.append((number, self._shown(KINDS[pictures][0]).copy()))
             time.sleep(POLL_SECONDS)

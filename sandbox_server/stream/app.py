@@ -44,7 +44,7 @@ SIGNED_OUT = 4401
 UNSUPPORTED = 1003
 """Close code for what is no message (RFC 6455, section 7.4.1)."""
 _LOOPBACK = {"localhost": "127.0.0.1"}
-"""The port is IPv4's, whatever the name means first."""
+"""Engines publish a port at IPv4's loopback, if at any, whatever the name means first."""
 _log = logging.getLogger(__name__)
 
 
@@ -197,7 +197,7 @@ async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], Ma
     from sandbox_server.stream.transport.door import Door
 
     try:
-        door = await stack.enter_async_context(Door("0.0.0.0", stream.udp_port))
+        door = await stack.enter_async_context(Door("::", stream.udp_port))
     except OSError as error:
         _log.error("UDP port %d cannot be had: %s", stream.udp_port, error)
         return None

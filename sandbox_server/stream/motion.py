@@ -9,6 +9,7 @@ make it one.
 """
 
 import ctypes
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -35,7 +36,12 @@ MIN_SHARE = 0.6
 MAX_FILMS = 2
 STILL_SECONDS = 0.4
 STILL_CHANGES = 2
-"""With fewer changes than this in that time, five a second as above, a film ends, to be exact within a second of its last picture."""
+"""With fewer changes than this in that time, five a second as above, a film ends."""
+REST_SECONDS, REST_PERIODS = 0.2, 4
+"""After so long, and so many of its own pictures, without a change, it is begun to be sent exactly, unseen: so it is exact within a second
+of its last picture, and a film that only paused goes on."""
+KNOWN_CHANGES = 6
+"""As many say how often it shows another picture."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,20 +50,33 @@ class Place:
 
     number: int
     area: Area
-    changed: deque[float] = field(default_factory=lambda: deque(maxlen=STILL_CHANGES))
+    changed: deque[float] = field(default_factory=lambda: deque(maxlen=KNOWN_CHANGES))
+    """By a clock that stands still while nothing can be sent."""
+    seen: deque[float] = field(default_factory=lambda: deque(maxlen=STILL_CHANGES))
+    """By one that goes on."""
+    left: list[Area] = field(default_factory=list)
+    """What of it the viewer lacks exactly, since the latest change."""
 
-    def moved(self, now: float) -> None:
-        """Note that it shows another picture now."""
-        self.changed.append(now)
+    def moved(self, now: float, closed: float = 0.0) -> None:
+        """Note that it shows another picture now; for `closed` seconds until now, in all, nothing could be sent."""
+        self.changed.append(now - closed)
+        self.seen.append(now)
+        self.left = [self.area]
 
-    def is_still(self, now: float) -> bool:
-        """Whether it has ended."""
-        return now >= self.ends_at
+    @property
+    def rests_at(self) -> float:
+        """When it may be sent exactly, if nothing more changes; by the clock that stands still."""
+        period = (self.changed[-1] - self.changed[0]) / max(1, len(self.changed) - 1)
+        return self.changed[-1] + min(STILL_SECONDS, max(REST_SECONDS, REST_PERIODS * period))
 
     @property
     def ends_at(self) -> float:
-        """When it will have ended, if nothing more changes."""
-        return self.changed[0] + STILL_SECONDS
+        """When it will have ended, if nothing more changes, and the viewer has all of it by then."""
+        return self.seen[0] + STILL_SECONDS
+
+    def due_at(self, closed: float) -> float:
+        """When there is something to do, if nothing more changes."""
+        return self.rests_at + closed if self.left else self.ends_at
 
 
 class _Heat:
@@ -110,7 +129,7 @@ class Motion:
         pixels.warm(self._pictures.tiles, tiles, changes.pictures, WARMS, other=seen, most=PICTURE_SCROLLED)
         pixels.warm(self._texts.tiles, tiles, changes.exact, TEXT_WARMS, other=seen)
 
-    def begin(self, now: float, most: int = MAX_FILMS) -> list[Place]:
+    def begin(self, now: float, most: int = MAX_FILMS, closed: float = 0.0) -> list[Place]:
         """The films that begin, the largest first, where there are fewer than `most`. One that has grown begins anew, under its number."""
         begun: list[Place] = []
         found = pixels.hot_tiles(self._pictures.tiles, self._texts.tiles, self._columns, self._rows, HOT)
@@ -121,8 +140,9 @@ class Motion:
                 for place in beside:
                     self.places.remove(place)
                 number = next(number for number in range(MAX_FILMS) if all(place.number != number for place in self.places))
-                begun.append(Place(number, area, deque([now], maxlen=STILL_CHANGES)))
-                self.places.append(begun[-1])
+                begun.append(place := Place(number, area))
+                place.moved(now, closed)
+                self.places.append(place)
                 self._mark(whole, 1)
         return begun
 
@@ -133,9 +153,13 @@ class Motion:
         parts = [self._tiles(place.area) for place in beside]
         return around([tiles, *parts]), hot + sum(wide * high for _, _, wide, high in parts), beside
 
+    def resting(self, now: float, closed: float = 0.0) -> list[Place]:
+        """The films that may be sent exactly, since they rest."""
+        return [place for place in self.places if now - closed >= place.rests_at]
+
     def end(self, now: float) -> list[Place]:
-        """The films that end."""
-        ended = [place for place in self.places if place.is_still(now)]
+        """The films that end: of which the viewer has all, or, at an infinite time, all of them."""
+        ended = [place for place in self.places if now >= place.ends_at and (not place.left or math.isinf(now))]
         for place in ended:
             self.places.remove(place)
             self._mark(self._tiles(place.area), 0)
@@ -146,10 +170,9 @@ class Motion:
         x, y, width, height = area
         return x // TILE, y // TILE, -(-width // TILE), -(-height // TILE)
 
-    @property
-    def ends_at(self) -> float | None:
-        """When the first film ends, if nothing more changes; None where there is none."""
-        return min((place.ends_at for place in self.places), default=None)
+    def due_at(self, closed: float = 0.0) -> float | None:
+        """When there is something to do for a film, if nothing more changes; None where there is none."""
+        return min((place.due_at(closed) for place in self.places), default=None)
 
     def _mark(self, tiles: Area, value: int) -> None:
         column, row, width, height = tiles

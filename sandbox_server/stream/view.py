@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sandbox_server.stream.motion import MAX_FILMS, Motion, Place
 from sandbox_server.stream.nearest import nearest_first, outermost
@@ -14,6 +15,8 @@ REPAY_SECONDS = 0.3
 """How long a picture has to be still before it is sent exactly: a scroll or a fade has ended by then."""
 REPAY_PIXELS = 256 * 256
 """Most that is repaid at once, so that what changes meanwhile does not wait for long."""
+REST_SHARE = 2
+"""A film that rests is sent exactly with a pixel for so many bytes of the room that there is: more at once would overrun a queue."""
 MIN_LOSSY_PIXELS = 64 * 64
 """Fewer pixels than this that are like a photograph are sent exactly at once: it costs 10 kB."""
 EXACT_SHRINKS, PICTURE_SHRINKS = 4, 20
@@ -124,10 +127,9 @@ class View:
 
     @property
     def due_at(self) -> float | None:
-        """When there is something to do although nothing is drawn: to repay what is like the screen, to end a film, or its next picture."""
+        """When there is something to do although nothing is drawn: to repay what is like the screen, what a film needs."""
         repay = self._lossy_since + REPAY_SECONDS if self._lossy.areas else None
-        ends = None if self._motion.ends_at is None else self._motion.ends_at + self._closed
-        return min((due for due in (repay, ends, self._playing.due_at) if due is not None), default=None)
+        return min((due for due in (repay, self._motion.due_at(self._closed), self._playing.due_at) if due is not None), default=None)
 
     def plan(self, frame: Frame, now: float, room: int | None = None, pointer: tuple[int, int] = (0, 0), closed: float = 0.0) -> Plan:
         """What the viewer does not have, exactly or nearly; or, if that is nothing, what there is to repay by now.
@@ -149,9 +151,8 @@ class View:
     def _planned(self, frame: Frame, now: float, room: int | None, pointer: tuple[int, int]) -> Plan:
         size = self._fit(frame)
         drawn = [area for drawn in self._drawn.clear() if (area := _within(drawn, frame))]
+        dropped = self._drop_films(now, drawn)
         touched = self._look_at_films(frame, drawn, now)
-        ended = self._end_films(now, drawn)
-        touched = {place: has_moved for place, has_moved in touched.items() if place.number not in ended}
         films = tuple(self._playing.next(place.number, frame, now) for place, has_moved in touched.items() if has_moved)
         self._looked += [*drawn, *self._later]
         drawn = self._motion.beside(outermost(drawn))
@@ -165,6 +166,8 @@ class View:
                 self._change(frame, area, now, exact, pictures)
         else:
             self._change_within(room, frame, drawn, pointer, now, exact, pictures)
+        exact += self._rest(frame, now, None if room is None else room - _weight(exact, pictures))
+        ended = dropped + self._end_films(now)  # of which the viewer has all exactly
         films += self._begun(frame, now)
         superseded = self._playing.end_others({place.number for place in self._motion.places})
         films = tuple(film for film in films if self._playing.is_of(film))
@@ -180,10 +183,6 @@ class View:
         )
         return sent or (self._repay(frame) if self._lossy_since + REPAY_SECONDS <= now else sent)
 
-    def _open_for(self, now: float) -> float:
-        """The time by which motion is told: that in which nothing could be sent is left out."""
-        return now - self._closed
-
     def _look_at_films(self, frame: Frame, areas: list[Area], now: float) -> dict[Place, bool]:
         """The films where it was drawn, and whether they show another picture."""
         drawn = self._motion.touched(areas)
@@ -195,7 +194,7 @@ class View:
         touched = {place: self._playing.has_moved(place.number, frame) for place in due}
         for place, has_moved in touched.items():
             if has_moved:
-                place.moved(self._open_for(now))
+                place.moved(now, self._closed)
         return touched
 
     def _note_moves(self, moved: list[Area], moves: bytes, now: float) -> None:
@@ -248,33 +247,49 @@ class View:
             pictures += self._approximate(frame, changes.pictures, now)
 
     def _begun(self, frame: Frame, now: float) -> tuple[NextPicture, ...]:
-        begun = self._motion.begin(self._open_for(now), self.films) if self.films else []
+        begun = self._motion.begin(now, self.films, self._closed) if self.films else []
         return tuple(self._playing.begin(place.number, place.area, frame, now) for place in begun)
 
-    def _end_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
-        """End films that stand still, or that the viewer shows no more; what is under them is then part of the areas, and to be repaid."""
-        ended = self._motion.end(self._open_for(now) if self.films else math.inf)
+    def _drop_films(self, now: float, areas: list[Area]) -> tuple[int, ...]:
+        """End all films where the viewer shows none any more; what is under them is then part of the areas, and to be repaid."""
+        if self.films or not self._motion.places:
+            return ()
+        areas += (dropped := [place.area for place in self._motion.places])
+        self._lossy.add(dropped)
+        self._lossy_since = now
+        ended = self._end_films(math.inf)
+        self._drawn.clear()  # it is looked at now
+        return ended
+
+    def _rest(self, frame: Frame, now: float, room: int | None) -> list[bytes]:
+        """Something of what the films that rest show, exactly: it is not seen before they end, nor if they go on."""
+        exact: list[bytes] = []
+        for place in self._motion.resting(now, self._closed):
+            exact += self._exactly(frame, place.left, REPAY_PIXELS if room is None else min(REPAY_PIXELS, room // REST_SHARE))
+        return exact
+
+    def _end_films(self, now: float) -> tuple[int, ...]:
+        ended = self._motion.end(now)
         for place in ended:
-            areas.append(place.area)
-            self._lossy.add([place.area])
-            self._lossy_since = now
             self._playing.end(place.number)
+            self._drawn.add([place.area])  # what was drawn there since, and waited for the film's next picture
         return tuple(place.number for place in ended)
 
     def _repay(self, frame: Frame) -> Plan:
         """Some of what the viewer has something like, exactly."""
+        return Plan(exact=tuple(self._exactly(frame, self._lossy.areas, REPAY_PIXELS, skip=self._motion.skip)))
+
+    def _exactly(self, frame: Frame, areas: list[Area], pixels: int, *, skip: Any = None) -> list[bytes]:
+        """About so many pixels of the areas, exactly; the rest of them is left there."""
         exact: list[bytes] = []
-        left = REPAY_PIXELS
-        while self._lossy.areas and left > 0:
-            area = self._lossy.areas.pop()
-            now, later = _cut_off(area, left)
+        while areas and pixels > 0:
+            now, later = _cut_off(areas.pop(), pixels)
             if later:
-                self._lossy.areas.append(later)
+                areas.append(later)
             self._looked.append(now)
-            changes = self._shadow.changes(frame, now, lossless=True, skip=self._motion.skip)
-            exact += self._send(frame, _all(changes))
-            left -= now[2] * now[3]
-        return Plan(exact=tuple(exact))
+            exact += self._send(frame, _all(self._shadow.changes(frame, now, lossless=True, skip=skip)))
+            pixels -= now[2] * now[3]
+        return exact
 
     def _fit(self, frame: Frame) -> tuple[int, int] | None:
         if (self._shadow.width, self._shadow.height) == (frame.width, frame.height):

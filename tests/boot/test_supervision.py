@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from supervisor.options import ServerOptions
+from supervisor.poller import PollPoller
 
 from sandbox_server.boot.supervision import EagerPoller, assign_users
 
@@ -65,10 +65,19 @@ def eager() -> Iterator[EagerPoller]:
 
 
 def waited(eager: EagerPoller) -> bool:
-    """Whether a turn waits, rather than return at once."""
-    before = time.monotonic()
-    eager.poll(PATIENCE)
-    return time.monotonic() - before >= PATIENCE
+    """Whether a turn is given time and nothing ends it."""
+    turns: list[bool] = []
+    poll = PollPoller.poll
+
+    def noted(poller: PollPoller, timeout: float) -> tuple[list[int], list[int]]:
+        found: tuple[list[int], list[int]] = poll(poller, timeout)
+        turns.append(timeout > 0 and found == ([], []))
+        return found
+
+    with pytest.MonkeyPatch.context() as watched:
+        watched.setattr(PollPoller, "poll", noted)
+        eager.poll(PATIENCE)
+    return turns == [True]
 
 
 def test_the_first_turns_do_not_wait_and_the_next_ones_do(eager: EagerPoller) -> None:

@@ -149,7 +149,7 @@ def test_its_owner_killed_the_next_one_opens_the_tabs_again(make_owner: MakeOwne
     owner.stop(signal.SIGKILL)
     started(owner, until)
     assert "about:blank#one" in urls(owner)
-    assert not os.path.exists(f"/proc/{old}/exe")
+    until(lambda: not os.path.exists(f"/proc/{old}/exe"))
 
 
 def test_cookies_without_an_expiry_outlive_a_restart(make_owner: MakeOwner, until: Until) -> None:

@@ -12,12 +12,25 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.image.container import Sandbox, until
-from tests.image.test_view import opened
+from tests.image.test_view import give_back, opened, titles
 
 HERTZ = 440
 RATE = 48000
 SECOND = 2 * RATE
 RECORD = f"timeout 20 parec --raw --rate={RATE} --channels=1 --format=s16le --latency-msec=20 | head -c {SECOND} | base64 -w0"
+
+SECURE = "http://localhost:8080"
+"""Where a page in the sandbox may ask for the microphone: the gateway, seen from inside."""
+LISTEN = """async () => {
+  const context = new AudioContext(), ear = new AnalyserNode(context, { fftSize: 8192, smoothingTimeConstant: 0 });
+  context.createMediaStreamSource(await navigator.mediaDevices.getUserMedia({ audio: true })).connect(ear);
+  const loud = new Float32Array(ear.frequencyBinCount);
+  setInterval(() => {
+    ear.getFloatFrequencyData(loud);
+    const most = loud.indexOf(Math.max(...loud));
+    if (loud[most] > -40) document.title = `heard ${Math.round((most * context.sampleRate) / ear.fftSize)} hertz`;
+  }, 100);
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +96,17 @@ def test_programs_hear_who_drives_once_they_switch_it_on_and_nobody_after_that(b
         page.get_by_role("button", name="Microphone").click()
         until(lambda: is_silence(recorded(sandbox)), within=30)
         assert spoken(page) == 0
+
+
+def test_a_page_in_the_desktops_browser_hears_who_drives(browser: Browser, sandbox: Sandbox) -> None:
+    desktops = browser.browser_type.connect_over_cdp(sandbox.base_url, headers=sandbox.headers)
+    with desktops.contexts[0].new_page() as listening, opened(browser, sandbox) as page:
+        listening.goto(f"{SECURE}/healthz")
+        desktops.contexts[0].grant_permissions(["microphone"], origin=SECURE)  # as a person does, whom the browser asks on the desktop
+        listening.evaluate(LISTEN)
+        page.locator("tandem-view canvas").click()
+        page.locator("#driver", has_text="You drive").wait_for()
+        page.get_by_role("button", name="Microphone").click()
+        until(lambda: any(title.startswith("heard") and abs(int(title.split()[1]) - HERTZ) < 25 for title in titles(sandbox)), within=30)
+        give_back(page)
+    desktops.close()

@@ -1,6 +1,7 @@
 """The desktop as a stream, from outside: the screen bit for bit, who may act, who may not, and parts that die."""
 
 import asyncio
+import base64
 import io
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,11 +15,13 @@ from sandbox_server.stream.acts import LEFT, RIGHT, TYPED
 from sandbox_server.stream.client import StreamClient, connect
 from sandbox_server.stream.picture import ViewerPicture
 from tests.image.container import until
+from tests.image.firefox import firefox
 from tests.image.test_vnc import pointer, signed_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from tests.image.container import Sandbox
 
@@ -86,6 +89,7 @@ async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: 
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
     await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
     assert evaluated(sandbox, "isSecureContext + ' ' + typeof VideoDecoder") == "false undefined"
+    assert "not encrypted" in evaluated(sandbox, "document.querySelector('#lacks').textContent")
     await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 100_000)
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?transport=websocket"})
     await asyncio.to_thread(until, lambda: "over a WebSocket" in evaluated(sandbox, STATISTICS))
@@ -94,15 +98,10 @@ async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: 
 
 
 FILM = """<body style="margin:0;background:rgb(123,17,201)"><canvas id=film width=384 height=288></canvas><script>
-const pictures = Array.from({ length: 8 }, () => {
-  const picture = new OffscreenCanvas(384, 288), drawn = picture.getContext("2d");
-  for (let at = 0; at < 432; at++) {
-    drawn.fillStyle = `hsl(${Math.random() * 360} 80%25 50%25)`;
-    drawn.fillRect(at %25 24 * 16, Math.floor(at / 24) * 16, 16, 16); }
-  return picture; });
 const drawn = film.getContext("2d");
-let at = 0;
-setInterval(() => drawn.drawImage(pictures[at++ %25 8], 0, 0), 40);
+setInterval(() => { for (let at = 0; at < 432; at++) {
+  drawn.fillStyle = `hsl(${Math.random() * 360} 80%25 50%25)`;
+  drawn.fillRect(at %25 24 * 16, Math.floor(at / 24) * 16, 16, 16); } }, 40);
 </script>"""
 SEEN = "(({ opacity, width }) => `${opacity} ${width}`)(document.querySelector('tandem-view').video.element.style)"
 FILMED = "document.querySelector('tandem-view').filmed"
@@ -125,6 +124,40 @@ async def test_a_page_that_is_not_secure_is_shown_a_film_as_a_track_and_the_exac
 
 def evaluated(sandbox: "Sandbox", expression: str) -> str:
     return str(sandbox.request("POST", "/v1/browser/page/evaluate", json={"expression": expression}).json()["data"])
+
+
+VIEW = "document.querySelector('tandem-view')"
+LISTENS = f"({VIEW}.addEventListener('statistics', (event) => globalThis.told = event.detail), {VIEW}.toggleAttribute('codec-map'))"
+IS_FILM = f"""(([, map]) => (([red, green, , opaque]) => red > 150 && green < 120 && opaque > 20)(
+    map.getContext('2d').getImageData(192, 300, 1, 1).data))({VIEW}.shadowRoot.querySelectorAll('canvas'))"""
+PICTURE = f"""(({{ canvas }}) => {{
+    const copy = Object.assign(document.createElement('canvas'), {{ width: canvas.width, height: canvas.height }});
+    copy.getContext('2d').drawImage(canvas, 0, 0);
+    return copy.toDataURL().split(',')[1];
+}})({VIEW})"""
+PLACE = f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])({VIEW}.canvas.getBoundingClientRect())"
+FIELD = "<title>-</title><textarea style='position:fixed;inset:0;background:rgb(123,17,201)' oninput='document.title=value'></textarea>"
+
+
+def test_firefox_shows_the_desktop_bit_for_bit_and_a_film_by_datagrams_and_a_person_acts_there(own: "Sandbox", tmp_path: "Path") -> None:
+    """On an origin that is secure to it, at a name, with codecs that Debian has for it."""
+    ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
+    go(own, FILM)
+    with firefox(tmp_path, own.name) as page:
+        page.go(f"{own.base_url}/view?lang=en&ticket={ticket}")
+        page.until("document.querySelector('main').dataset.picture === 'connected'")
+        page.evaluate(LISTENS)
+        page.until("globalThis.told?.datagrams")
+        page.until(IS_FILM)
+        assert page.evaluate("[isSecureContext, document.querySelector('#lacks').hidden]") == [True, True]
+        go(own, FIELD)
+        until(lambda: Image.open(io.BytesIO(base64.b64decode(page.evaluate(PICTURE)))).convert("RGB").tobytes() == screenshot(own))
+        page.click(*page.evaluate(PLACE))
+        page.until("document.querySelector('#driver').textContent === 'You drive'")
+        page.type("Firefox")
+        until(lambda: "Firefox" in own.request("GET", "/v1/browser/tabs").text)
+        page.evaluate("document.querySelector('#actions button').click()")
+        page.until("document.querySelector('#driver').textContent === 'The agent drives'")
 
 
 async def test_who_holds_control_acts_and_who_only_looks_does_not(own: "Sandbox") -> None:

@@ -48,7 +48,8 @@ class Person:
 @contextmanager
 def opened(sandbox: "Sandbox", session: str = "") -> Iterator[Person]:
     url = f"{sandbox.base_url.replace('http', 'ws')}/v1/shell/ws" + (f"?session_id={session}" if session else "")
-    with connect(url, additional_headers=sandbox.headers, proxy=None) as connection:
+    # Without a limit of unread messages: with one, a client that does not read what it is told waits ten seconds for the end.
+    with connect(url, additional_headers=sandbox.headers, proxy=None, max_queue=None) as connection:
         yield Person(connection)
 
 

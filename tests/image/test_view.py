@@ -1,5 +1,6 @@
 """The page of who drives in a real browser: a person sees the desktop, acts on it, gives it back, and does what the agent asks."""
 
+import base64
 import io
 import re
 import threading
@@ -280,6 +281,60 @@ def test_somebody_who_was_let_in_by_a_link_is_disconnected_at_once(browser: Brow
         expect(guest.locator("main")).not_to_have_attribute("data-picture", "connected")
         expect(page.get_by_role("button", name=re.compile("Disconnect"))).to_have_count(0)
         assert guest.goto(f"{sandbox.base_url}/v1/control").status == 401  # type: ignore[union-attr] # it is no address of the same page
+
+
+STILL = "<title>-</title><h1>Still</h1><div style='height:900px;background:linear-gradient(45deg,red,gold,teal)'></div>"
+SIZED = "view => [view.size.width, view.size.height]"
+COPIED = """({ canvas }) => {
+    const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+    copy.getContext("2d").drawImage(canvas, 0, 0);
+    return copy.toDataURL().split(",")[1];
+}"""
+
+
+def resize(sandbox: Sandbox, width: int, height: int) -> None:
+    wanted = {"resolution": {"width": width, "height": height}}
+    assert sandbox.request("POST", "/v1/browser/config", json=wanted).status_code == 200
+
+
+def is_exact(page: Page, sandbox: Sandbox) -> bool:
+    """Whether what is seen is the screen, bit for bit."""
+    screen = sandbox.request("GET", "/v1/browser/screenshot?cursor=false&format=png").content
+    seen = base64.b64decode(page.locator("tandem-view").evaluate(COPIED))
+    one, other = (Image.open(io.BytesIO(png)).convert("RGB") for png in (screen, seen))
+    return one.size == other.size and one.tobytes() == other.tobytes()
+
+
+def test_a_desktop_of_3840x2160_is_exact_to_viewers_of_two_sizes_and_so_is_what_it_becomes(browser: Browser, sandbox: Sandbox) -> None:
+    go(sandbox, STILL)
+    with opened(browser, sandbox) as large, opened(browser, sandbox, viewport={"width": 800, "height": 600}) as small:
+        try:
+            resize(sandbox, 3840, 2160)
+            for page in (large, small):
+                until(lambda page=page: page.locator("tandem-view").evaluate(SIZED) == [3840, 2160])  # type: ignore[misc] # one for each
+                until(lambda page=page: is_exact(page, sandbox))  # type: ignore[misc]
+        finally:
+            resize(sandbox, 1280, 1024)
+        for page in (large, small):
+            until(lambda page=page: page.locator("tandem-view").evaluate(SIZED) == [1280, 1024])  # type: ignore[misc]
+            until(lambda page=page: is_exact(page, sandbox))  # type: ignore[misc]
+
+
+FRAMED = """() => new Promise((done) => {
+    const frame = Object.assign(document.createElement("iframe"), { src: "/stream/" });
+    addEventListener("message", ({ origin, source, data: { tandem, state, frames } }) => {
+        if (origin !== location.origin || source !== frame.contentWindow) return;
+        if (state === "connected") source.postMessage({ tandem: "set", name: "statistics", on: true }, origin);
+        const shown = !frame.contentDocument.querySelector("tandem-view").shadowRoot.querySelector("pre").hidden;
+        if (tandem === "statistics" && shown) done(Number.isInteger(frames));
+    });
+    document.body.append(frame);
+})"""
+
+
+def test_a_page_that_frames_the_desktop_is_told_what_happens_and_says_how_it_is_shown(browser: Browser, sandbox: Sandbox) -> None:
+    with opened(browser, sandbox) as page:
+        assert page.evaluate(FRAMED)
 
 
 def test_without_the_stream_the_desktop_is_seen_through_vnc(browser: Browser, sandbox: Sandbox) -> None:

@@ -176,7 +176,7 @@ class Gateway:
         """Whether the public port accepts connections."""
         assert self._nginx is not None
         assert self._nginx.poll() is None, self.log.read_text()
-        with suppress(ConnectionError), socket.create_connection(("127.0.0.1", self.port), 1):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
             return True
         return False
 

@@ -25,7 +25,7 @@ def ticket(gateway: "Gateway", **fields: object) -> str:
 
 def shake_hands(gateway: "Gateway", uri: str, *headers: str) -> tuple[int, socket.socket]:
     """Ask for a WebSocket; the status and the open connection."""
-    connection = socket.create_connection(("127.0.0.1", gateway.port), 5)
+    connection = socket.create_connection(("127.0.0.1", gateway.port), 30)
     lines = "".join(f"{header}\r\n" for header in headers)
     connection.sendall((HANDSHAKE.replace("{uri}", uri) + lines + "\r\n").encode())
     received = b""
@@ -40,8 +40,9 @@ def echo_over(connection: socket.socket, text: bytes) -> bytes:
     """Send one masked text frame and read one short frame back (RFC 6455, section 5.2)."""
     mask = b"\x01\x02\x03\x04"
     connection.sendall(bytes([0x81, 0x80 | len(text)]) + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(text)))
-    head = connection.recv(2)
-    return connection.recv(head[1])
+    with connection.makefile("rb") as reader:
+        head = reader.read(2)
+        return reader.read(head[1])
 
 
 def test_what_the_client_says_of_itself_is_replaced(gateway: "Gateway") -> None:
@@ -186,7 +187,7 @@ def test_a_request_that_may_have_run_is_never_answered_with_a_5xx(gateway: "Gate
     with socket.socket(socket.AF_UNIX) as component:
         component.bind(str(path))
         component.listen()
-        connection = socket.create_connection(("127.0.0.1", gateway.port), 5)
+        connection = socket.create_connection(("127.0.0.1", gateway.port), 30)
         connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nX-AIO-API-Key: the-key-of-the-tests\r\nContent-Length: 2\r\n\r\n{}")
         taken, _ = component.accept()
         assert taken.recv(65536)

@@ -1,6 +1,8 @@
 """What really moves is told from what types, blinks or scrolls past, and a film ends when it stands still."""
 
-from sandbox_server.stream.motion import MAX_FILMS, STILL_SECONDS, Motion
+import pytest
+
+from sandbox_server.stream.motion import MAX_FILMS, REST_SECONDS, STILL_SECONDS, Motion, Place
 from sandbox_server.stream.pixels import Area, Changes, Move, rects_of
 
 SIZE = (1280, 1024)
@@ -85,12 +87,31 @@ def test_the_tiles_of_a_film_are_left_out_until_it_ends() -> None:
     motion = Motion(*SIZE)
     now = run(motion, [FILM], rate=30, seconds=0.5)
     assert sum(motion.skip) == 640 // 32 * 352 // 32
-    assert motion.ends_at is not None
-    assert motion.end(motion.ends_at - 0.01) == []
-    [ended] = motion.end(now + STILL_SECONDS)
-    assert ended.area == FILM
+    due = motion.due_at()
+    assert due is not None
+    assert motion.due_at(0.5) == due + 0.5
+    assert motion.resting(due - 0.01) == motion.resting(due + 0.4, 0.5) == []
+    [rests] = motion.resting(due)
+    assert motion.end(now + STILL_SECONDS) == []
+    rests.left.clear()
+    assert motion.due_at() == motion.due_at(0.5) == rests.ends_at
+    assert motion.end(rests.ends_at - 0.01) == []
+    assert motion.end(now + STILL_SECONDS) == [rests]
+    assert rests.area == FILM
     assert sum(motion.skip) == 0
-    assert motion.ends_at is None
+    assert motion.due_at() is None
+
+
+def test_a_film_with_few_pictures_a_second_rests_later_and_one_that_goes_on_is_to_be_sent_exactly_anew() -> None:
+    often, seldom = Place(0, FILM), Place(1, FILM)
+    for step in range(10):
+        often.moved(step / 30)
+        seldom.moved(step / 12)
+    assert often.rests_at - often.changed[-1] == pytest.approx(REST_SECONDS)
+    assert REST_SECONDS < seldom.rests_at - seldom.changed[-1] <= STILL_SECONDS
+    often.left.clear()
+    often.moved(1.0)
+    assert often.left == [FILM]
 
 
 def test_what_lies_within_a_film_as_a_whole_is_told_from_what_does_not() -> None:

@@ -221,6 +221,16 @@ test("what a film waits for is no more than was needed of late", () => {
   assert.ok(shown.slice(-30).every(({ held }) => held < 3 * 17), String(shown.at(-1)?.held));
 });
 
+test("pictures of a rhythm that are seen late are counted, and those after a pause are not", () => {
+  const rhythm = new Rhythm();
+  const times = [0, 33, 66, 99, 132, 165, 198, 231, 264, 330, 363, 396, 2000, 2033, 2066];
+  for (const time of times) {
+    rhythm.arrived(time);
+    rhythm.shown(time, time);
+  }
+  assert.equal(rhythm.late, 1);
+});
+
 test("what has no rhythm is seen at once", () => {
   const shown = seen(arrivals(5, () => 0, 50));
   assert.ok(shown.every(({ held }) => held < 17));
@@ -313,6 +323,13 @@ test("what is late for long is faded out, and waits longer before it plays again
   assert.ok(silent(sound.slice(96000)) > 48 * 20);
   assert.ok(step(sound) < 0.05);
   assert.ok(targets.at(-1) > 100 * 48);
+});
+
+test("a page whose clock goes slower than the desktop's, since its machine is busy, lets little wait", () => {
+  const { sound, waiting, targets } = heard(packets(1500, (number) => -number)); // 5 % slower
+  assert.ok(Math.max(...targets) <= 125 * 48, String(Math.max(...targets)));
+  assert.ok(Math.max(...waiting.slice(-3750)) < 160 * 48, String(Math.max(...waiting.slice(-3750))));
+  assert.equal(silent(sound), 0);
 });
 
 test("a silence that was not sent makes nothing else wait", () => {

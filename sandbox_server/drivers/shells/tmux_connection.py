@@ -68,11 +68,13 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     async def finish(self) -> None:
-        """Close when everything was said, and wait until the client is gone."""
-        self.close()
+        """Close when everything was said and heard, and wait until the client is gone: tmux keeps one to which it cannot write the rest."""
+        if self._transport and not self._transport.is_closing():
+            self._transport.write_eof()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._process.wait()
+            self.close()
         except TimeoutError:
             await self.abandon()
 

@@ -5,6 +5,7 @@ dropped. The server sends to such addresses alone: it takes no candidates from a
 """
 
 import asyncio
+import errno
 import ipaddress
 import logging
 import socket
@@ -24,6 +25,8 @@ MAX_ADDRESSES = 8
 MAX_WAITING = 512
 """Datagrams of one viewer that may wait to be looked at."""
 MAX_NAME_BYTES = 513
+_MAPPED = "::ffff:"
+"""How IPv6 writes addresses of IPv4 (RFC 4291, section 2.5.5.2)."""
 LOOKUP_SECONDS = 2.0
 _STUN_BYTES = 20
 _COOKIE = b"\x21\x12\xa4\x42"
@@ -34,19 +37,46 @@ _log = logging.getLogger(__name__)
 type Address = tuple[str, int]
 
 
+def bound(host: str, port: int) -> socket.socket:
+    """A socket there; at `::` it is IPv4's, too, and IPv4's alone where there is no IPv6. Raises OSError."""
+    if ":" not in host:
+        return _bound(socket.AF_INET, (host, port))
+    try:
+        return _bound(socket.AF_INET6, (host, port))
+    except OSError as error:
+        if host != "::" or error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+            raise
+    return _bound(socket.AF_INET, ("0.0.0.0", port))
+
+
+def _bound(family: socket.AddressFamily, address: Address) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_DGRAM)
+    try:
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        made.bind(address)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
 class Door(asyncio.DatagramProtocol):
-    """The port, open for as long as the context."""
+    """The port, open for as long as the context; at `::` by IPv4 and IPv6."""
 
     def __init__(self, host: str, port: int) -> None:
         self._at = (host, port)
         self._transport: asyncio.DatagramTransport | None = None
+        self._mapped = ""
+        """What IPv4 addresses begin with for the socket."""
         self._guests: dict[str, Guest] = {}
         self._addresses: dict[Address, Guest] = {}
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self._at)
-        self._transport = transport
+        opened = bound(*self._at)
+        self._mapped = _MAPPED if opened.family == socket.AF_INET6 else ""
+        self._transport, _ = await loop.create_datagram_endpoint(lambda: self, sock=opened)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -73,14 +103,15 @@ class Door(asyncio.DatagramProtocol):
     def send(self, data: bytes, address: Address) -> None:
         """Send a datagram."""
         if self._transport and not self._transport.is_closing():
-            self._transport.sendto(data, address)
+            self._transport.sendto(data, address if ":" in address[0] else (self._mapped + address[0], address[1]))
 
     def datagram_received(self, data: bytes, address: tuple[Any, ...]) -> None:
         """Give a datagram to whom it belongs."""
+        known: Address = (address[0].removeprefix(_MAPPED), address[1])
         try:
-            guest = self._whose(data, (address[0], address[1]))
+            guest = self._whose(data, known)
             if guest:
-                guest.hears(data, (address[0], address[1]))
+                guest.hears(data, known)
         except _BROKEN as broken:
             _log.debug("a datagram from %s is broken: %s", address[0], broken)
 
@@ -160,25 +191,31 @@ class Guest(Connection):
 
 
 class Caller(Connection):
-    """ICE with a server that says where it is, from one port: the system chooses the address that reaches it."""
+    """ICE with a server that says where it is, from a port of IPv4's and one of IPv6's: the system chooses the addresses that reach it."""
 
     def __init__(self) -> None:
         super().__init__(ice_controlling=True)
 
     async def get_component_candidates(self, component: int, addresses: list[str], timeout: int = 5) -> list[Candidate]:
         """Any address of this machine's."""
+        found = [await self._candidate(component, "0.0.0.0")]
+        with suppress(OSError):  # there is no IPv6 on every machine
+            found.append(await self._candidate(component, "::"))
+        return found
+
+    async def _candidate(self, component: int, host: str) -> Candidate:
         loop = asyncio.get_running_loop()
-        transport, protocol = await loop.create_datagram_endpoint(lambda: StunProtocol(self), local_addr=("0.0.0.0", 0))
+        transport, protocol = await loop.create_datagram_endpoint(lambda: StunProtocol(self), local_addr=(host, 0))
         port: int = transport.get_extra_info("sockname")[1]
-        protocol.local_candidate = Candidate("1", component, "udp", 1, "0.0.0.0", port, "host")
+        protocol.local_candidate = Candidate(str(len(self._protocols) + 1), component, "udp", 1, host, port, "host")
         self._protocols.append(protocol)
-        return [protocol.local_candidate]
+        return protocol.local_candidate
 
     async def meet(self, host: str, port: int) -> None:
         """Say where the server is. Raises OSError where there is no such host."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_DGRAM)
-        address = found[0][4]
-        await self.add_remote_candidate(Candidate("1", 1, "udp", 1, str(address[0]), int(address[1]), "host"))
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+        for number, (*_, address) in enumerate(found[:MAX_ADDRESSES], 1):
+            await self.add_remote_candidate(Candidate(str(number), 1, "udp", 1, str(address[0]), int(address[1]), "host"))
         await self.add_remote_candidate(None)
 
 

@@ -5,8 +5,8 @@ a frame of a 3 Mbit/s film takes seconds. Here it sends anew after a tenth of a 
 how much is sent is bounded by the acks of frames (`stream.window`) and spaced by the pacer, which tell a queue from a loss. What is lost
 while packets queue was too much for the link: then the window is narrowed as aiortc would have it. Where little is on its way, a packet is
 sent anew as soon as no more acks can tell of it, and small messages are sent twice while packets are lost by accident. What was sent anew
-counts as lost once more only when something came that was sent after it (as in RFC 8985): acks of what was on its way before say nothing
-of it. Instead it is sent twice, as what is small.
+counts as lost once more when others come three times, as aiortc has it; but after that only when something came that was sent after it (as
+in RFC 8985): acks of what was on its way before say nothing of it.
 
 Its parser trusts the peer: a parameter of no length would hold it up forever, a few ranges in an ack for seconds, and parts of messages
 that never become whole would fill the memory. So packets are looked at before it gets them, and what it keeps is counted after.
@@ -49,6 +49,8 @@ MOST_BACKOFF = 8
 """Each time that nothing was heard for so long, it is waited twice as long the next time, up to so many times."""
 QUEUE_SECONDS = 0.03
 """Packets that take this much more than twice the shortest time there and back wait in a queue."""
+COPIES = 2
+"""So often a packet is sent, the first time included, before the time tells whether it was lost: a copy more is less late than that."""
 ALMOST_LOST = 2
 """Acks of others that came instead: one more, and a packet is sent anew."""
 REORDERED = 0.25
@@ -237,7 +239,7 @@ class Association(RTCSctpTransport):
         """Take an ack: of what was sent anew, it tells something only if what it tells of was sent later."""
         latest = self._latest_of(chunk) - (self._shortest_trip * REORDERED if self._shortest_trip < math.inf else 0.0)
         for one in self._sent_queue:
-            if one._sent_count > 1:
+            if one._sent_count > COPIES:
                 one._misses = ALMOST_LOST if (one._sent_time or 0.0) < latest else -1
         await super()._receive_sack_chunk(chunk)
 
@@ -260,10 +262,7 @@ class Association(RTCSctpTransport):
             chunk._sent_time = time.time()
             self._repeats.sent()
             if chunk._sent_count > 1 and not self.queues:
-                now = time.monotonic()
-                self._repeats.lost(now)
-                if self._repeats.take(len(chunk.user_data), now):  # it is waited for already
-                    self._repeat([chunk])
+                self._repeats.lost(time.monotonic())
         await self._put(chunk)
 
     async def _put(self, chunk: Chunk) -> None:

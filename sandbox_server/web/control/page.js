@@ -90,7 +90,12 @@ const handoffs = new Handoffs(find("#handoffs"), {
 });
 lease.follow();
 handoffs.follow();
-shown.show().then(() => trackpad(matchMedia("(pointer: coarse) and (max-width: 48rem)").matches));
+shown.show().then(async () => {
+  trackpad(matchMedia("(pointer: coarse) and (max-width: 48rem)").matches);
+  const why = await shown.lacks();
+  find("#lacks").hidden = !why;
+  if (why) find("#lacks").textContent = say(why);
+});
 
 /**
  * @param {import("./lease.js").Control} control

@@ -73,6 +73,11 @@ export class Picture {
     this.#source?.stream?.toggleAttribute("trackpad", on);
   }
 
+  /** Why the browser shows or plays less here than it could; nothing where it does not, or VNC brings the picture. */
+  async lacks() {
+    return (await this.#source?.stream?.lacks) ?? "";
+  }
+
   /** Whether the desktop's sound is played; undefined where it cannot be. */
   get sound() {
     return globalThis.AudioDecoder && this.#source?.stream?.hasAttribute("sound");

@@ -95,6 +95,10 @@ const ENGLISH = {
   sound: "Sound",
   microphone: "Microphone",
   unheard: "Your microphone cannot be used: {reason}",
+  insecure:
+    "This page is not encrypted, so the browser plays no sound, gives it no microphone, keeps it from your clipboard, " +
+    "and may show films as single pictures. Open it over https, or at localhost.",
+  codec: "This browser cannot decode H.264, so what moves comes as single pictures. Firefox on Linux needs FFmpeg's libavcodec for it.",
   fit: "Fit to window",
   open: "Open the page",
   screen: "The computer's screen",
@@ -197,6 +201,8 @@ const CHINESE = {
   sound: "声音",
   microphone: "麦克风",
   unheard: "无法使用你的麦克风：{reason}",
+  insecure: "此页面未加密，因此浏览器不播放声音，不提供麦克风，也不让它写入剪贴板，动态画面可能只逐张显示。请通过 https 或 localhost 打开。",
+  codec: "此浏览器无法解码 H.264，动态画面会逐张显示。在 Linux 上，Firefox 需要 FFmpeg 的 libavcodec。",
   fit: "适应窗口",
   open: "打开页面",
   screen: "电脑屏幕",

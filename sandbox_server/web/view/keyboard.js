@@ -10,6 +10,7 @@ const PASTE_MS = 300;
 /** What the field holds, so that a phone's keyboard has something to take away. */
 const FILLER = "\u00a0\u00a0";
 const [CONTROL, BACKSPACE, DELETE, RETURN] = [0xffe3, 0xff08, 0xffff, 0xff0d];
+const MODIFIERS = new Set(["Shift", "AltGraph", "CapsLock"]);
 const MAC = /^(Mac|iP)/.test(navigator.platform);
 /** @type {Record<string, number>} what a phone's keyboard does without keys */
 const EDITS = {
@@ -24,6 +25,8 @@ export class Keyboard {
   /** @type {Map<string, number>} keysym by physical key */
   #held = new Map();
   #order = Promise.resolve();
+  /** Whether a dead key was pressed last: what it makes of the next one, the browser tells as a text. */
+  #dead = false;
   /** @type {((forms: Record<string, Uint8Array>) => void) | undefined} */
   #pasted;
 
@@ -66,7 +69,11 @@ export class Keyboard {
    * @param {boolean} down
    */
   #key(event, down) {
-    if (event.isComposing || event.key === "Process" || event.key === "Dead" || event.key === "Unidentified") return;
+    if (event.isComposing || event.key === "Process" || event.key === "Dead" || event.key === "Unidentified") {
+      if (down) this.#dead = event.key === "Dead";
+      return;
+    }
+    if (down && this.#endsDead(event)) return;
     const keysym = down ? keysymOf(event) : this.#held.get(event.code);
     if (!keysym) return;
     const pastes = down && event.key.toLowerCase() === "v" && (event.ctrlKey || event.metaKey) && !event.altKey;
@@ -78,6 +85,13 @@ export class Keyboard {
     this.#after(() => this.send(say.key(keysym, down)));
     // On a Mac nothing tells that a key goes up while Command is down.
     if (down && MAC && event.metaKey && event.key !== "Meta") this.#lift(event.code);
+  }
+
+  /** @param {KeyboardEvent} event @returns {boolean} whether it is the letter after a dead key, which Firefox tells without its accent */
+  #endsDead({ key, ctrlKey, altKey, metaKey }) {
+    if (!this.#dead || MODIFIERS.has(key)) return false;
+    this.#dead = false;
+    return [...key].length === 1 && !ctrlKey && !altKey && !metaKey;
   }
 
   /** @param {string} code */

@@ -14,6 +14,8 @@ const LEAST_REMEMBERED = 8;
 const LONGEST_GAP_MS = 110;
 /** A picture waits no longer than this, whatever the rhythm. */
 const MOST_HELD_MS = 120;
+/** What is seen later than so many gaps after the one before is late. */
+const LATE = 1.5;
 const USUAL_REFRESH_MS = 1000 / 60;
 /** Pictures in a row that all waited for longer than needed: then those that follow wait for less, step by step. */
 const SPARE_PICTURES = 300;
@@ -41,6 +43,9 @@ export class Rhythm {
   #began = false;
   #least = Infinity;
   #count = 0;
+  #shown = -Infinity;
+  /** How many were late. */
+  late = 0;
 
   /** Milliseconds from one picture to the next; 0 where that is not known, or there is no rhythm. */
   get gap() {
@@ -91,7 +96,9 @@ export class Rhythm {
    * @param {number} arrived when the picture that is shown now did
    */
   shown(now, arrived) {
-    const [gap, late] = [this.gap, now - this.#due];
+    const [gap, took, late] = [this.gap, now - this.#shown, now - this.#due];
+    if (took > LATE * gap && took < 5 * LONGEST_GAP_MS && gap) this.late++;
+    this.#shown = now;
     const begins = gap > 0 && !this.#began;
     this.#began = gap > 0;
     this.#due = (begins || Math.abs(late) > this.#refresh / 2 + 1 ? now : this.#due + late * FOLLOWED) + gap + (begins ? SPARE_MS : 0);

@@ -51,6 +51,13 @@ export class Show {
     this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false, desynchronized: true }));
   }
 
+  /** @returns {number} how many pictures were late since this was asked last */
+  takeLate() {
+    const late = this.#film.late + this.#steps.late;
+    this.#film.late = this.#steps.late = 0;
+    return late;
+  }
+
   /** The person does something, and waits for what comes of it. */
   acted() {
     this.#acted = performance.now();

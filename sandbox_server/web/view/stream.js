@@ -1,10 +1,19 @@
 // The page around the stream: how it goes, and what may be drawn over it.
 
 import { keep } from "./clipboard.js";
+import { join } from "./frame.js";
+import { speaks } from "./speaker.js";
 import "./tandem-view.js";
 
 /** @type {Record<string, [text: string, tone: string]>} */
 const STATES = { connecting: ["Connecting…", "waiting"], connected: ["Connected", "good"], lost: ["Connection lost, trying again", "waiting"] };
+
+const LACKS = {
+  insecure:
+    "This page is not encrypted, so the browser plays no sound, gives it no microphone, keeps it from your clipboard, " +
+    "and may show films as single pictures. Open it over https, or at localhost.",
+  codec: "This browser cannot decode H.264, so what moves comes as single pictures. Firefox on Linux needs FFmpeg's libavcodec for it.",
+};
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
@@ -14,6 +23,12 @@ const asked = new URL(location.href).searchParams;
 if (["1", "true", "yes", "on"].includes(asked.get("view_only")?.toLowerCase() ?? "")) view.setAttribute("watch", "");
 if (asked.get("transport") === "websocket") view.setAttribute("websocket", "");
 
+join(view);
+find("[data-shows=sound]").hidden = !speaks();
+view.lacks.then((why) => {
+  find("#lacks").hidden = !why;
+  if (why) find("#lacks").textContent = LACKS[why];
+});
 view.addEventListener("state", (event) => {
   const { state } = /** @type {CustomEvent} */ (event).detail;
   const [text, tone] = STATES[state];

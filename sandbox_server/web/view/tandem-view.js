@@ -3,6 +3,7 @@
 import { Acts, STYLE as ACTS_STYLE } from "./acts.js";
 import { CodecMap } from "./codec-map.js";
 import { Input } from "./input.js";
+import { lacks } from "./lacks.js";
 import { Speaker, speaks } from "./speaker.js";
 import { Peer } from "./peer.js";
 import { Video } from "./video.js";
@@ -311,6 +312,11 @@ export class TandemView extends HTMLElement {
     }
   }
 
+  /** Why this browser shows or plays less here than it could: a promise of "insecure", "codec" or nothing. */
+  get lacks() {
+    return lacks();
+  }
+
   /** Packets of sound that were heard since it is on. */
   get heard() {
     return this.#speaker?.heard ?? 0;
@@ -335,10 +341,10 @@ export class TandemView extends HTMLElement {
     this.#map = on ? new CodecMap(this.screen, this.#size) : undefined;
   }
 
-  /** @param {{frames: number, bytes: number, roundTrip: number, decoding: number, datagrams: boolean}} counted in the last second */
-  #count({ frames, bytes, roundTrip, decoding, datagrams }) {
+  /** @param {{frames: number, late: number, bytes: number, roundTrip: number, decoding: number, datagrams: boolean}} counted in the last second */
+  #count({ frames, late, bytes, roundTrip, decoding, datagrams }) {
     const [rate, trip, work] = [(bytes * 8) / 1000, roundTrip, decoding].map((value) => value.toFixed(value < 10 ? 1 : 0));
-    this.shown.textContent = `${frames} frames/s\n${rate} kbit/s\n${trip} ms there and back\n${work} ms to decode and draw\nover ${datagrams ? "UDP" : "a WebSocket"}`;
+    this.shown.textContent = `${frames} frames/s, ${late} late\n${rate} kbit/s\n${trip} ms there and back\n${work} ms to decode and draw\nover ${datagrams ? "UDP" : "a WebSocket"}`;
   }
 }
 

@@ -57,7 +57,7 @@ class Engine {
     this.track = new Track(tell, () => this.beside.refuseTrack());
     this.show = new Show(canvas, this.track);
     this.address = address;
-    this.statistics = { frames: 0, bytes: 0, roundTrip: 0, decoding: 0, datagrams: false };
+    this.statistics = { frames: 0, late: 0, bytes: 0, roundTrip: 0, decoding: 0, datagrams: false };
     setInterval(() => this.#measure(), COUNT_MS);
   }
 
@@ -237,6 +237,7 @@ class Engine {
     const missed = this.#sounds.missed();
     if (missed) this.send(say.missed(missed));
     this.statistics.datagrams = this.beside.usable;
+    this.statistics.late = this.show.takeLate();
     tell({ kind: "statistics", ...this.statistics });
     this.statistics.frames = this.statistics.bytes = 0;
   }

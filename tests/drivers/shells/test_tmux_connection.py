@@ -3,11 +3,13 @@
 import os
 import signal
 from collections.abc import Awaitable
+from pathlib import Path
 
 import anyio
 import pytest
 
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.shells import tmux_connection
 from sandbox_server.drivers.shells.tmux import Pane, Tmux
 from sandbox_server.drivers.shells.tmux_connection import Connection
@@ -34,6 +36,21 @@ async def test_a_server_that_hangs_is_told_and_not_waited_for(tmux: Tmux, ear: E
             await ask(pane, asked)
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+async def test_a_client_that_still_has_something_to_tell_ends_by_itself(
+    processes: Processes, terminals: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    abandoned: list[Connection] = []
+
+    async def abandon(connection: Connection) -> None:
+        abandoned.append(connection)
+
+    monkeypatch.setattr(Connection, "abandon", abandon)
+    for _ in range(10):
+        async with Tmux(processes, str(terminals)) as tmux:
+            await tmux.open(sh("seq 2000; exec sleep 600"), Ear())
+    assert abandoned == []
 
 
 async def test_who_ends_before_anything_was_answered_is_followed_by_another(tmux: Tmux, ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:

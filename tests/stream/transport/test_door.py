@@ -1,7 +1,10 @@
 """The door: datagrams reach whom they are for, and no datagram harms anybody."""
 
 import asyncio
+import errno
 import random
+import socket
+from contextlib import suppress
 
 import pytest
 from aioice import stun
@@ -9,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_server.core.errors import ResourceExhausted
-from sandbox_server.stream.transport.door import MAX_ADDRESSES, MAX_GUESTS, MAX_WAITING, Door, Guest, address_of
+from sandbox_server.stream.transport.door import MAX_ADDRESSES, MAX_GUESTS, MAX_WAITING, Caller, Door, Guest, address_of, bound
 
 pytestmark = pytest.mark.anyio
 
@@ -69,6 +72,50 @@ async def test_there_is_room_for_so_many_and_again_when_one_has_gone() -> None:
     await Guest(door, "another000", PASSWORD).gather_candidates()
     for guest in guests[1:]:
         await guest.close()
+
+
+def has_ipv6() -> bool:
+    """Whether this machine has a loopback of IPv6's."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as tried, suppress(OSError):
+        tried.bind(("::1", 0))
+        return True
+    return False
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("::1", marks=pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here"))])
+async def test_one_port_is_reached_by_ipv4_and_ipv6(host: str) -> None:
+    async with Door("::", 0) as door:
+        guest, caller = Guest(door, NAME, PASSWORD), Caller()
+        for one in (guest, caller):
+            await one.gather_candidates()
+        guest.remote_username, guest.remote_password = caller.local_username, caller.local_password
+        caller.remote_username, caller.remote_password = NAME, PASSWORD
+        await caller.meet(host, door.port)
+        async with asyncio.timeout(30), asyncio.TaskGroup() as both:
+            both.create_task(guest.connect())
+            both.create_task(caller.connect())
+        await caller.send(b"\x80there")
+        async with asyncio.timeout(30):
+            assert await guest.recv() == b"\x80there"
+        await guest.send(b"\x80back")
+        async with asyncio.timeout(30):
+            assert await caller.recv() == b"\x80back"
+        assert {address for address, _ in door._addresses} == {host}
+        for one in (guest, caller):
+            await one.close()
+
+
+def test_a_machine_without_ipv6_has_the_port_by_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.socket
+
+    def without(family: int, kind: int) -> socket.socket:
+        if family == socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, "no IPv6")
+        return real(family, kind)
+
+    monkeypatch.setattr(socket, "socket", without)
+    with bound("::", 0) as opened:
+        assert opened.family == socket.AF_INET
 
 
 @settings(deadline=None, database=None, max_examples=200)
