@@ -160,21 +160,30 @@ test("what is sent again is heard if it was lost, and what comes too late or fro
   assert.equal(heard.take({ kind: "sound", number: 1, packet: Uint8Array.of() }).length, 1);
 });
 
-/** When pictures that arrive at these times are seen on a screen that shows 60 a second. @param {number[]} arrivals */
-function seen(arrivals) {
+/** By so much the clock of refreshes is ahead. */
+const ELSEWHEN = 123_456;
+
+/**
+ * When pictures that arrive at these times are seen on a screen that shows 60 a second.
+ * @param {number[]} arrivals
+ * @param {() => number} heard milliseconds after which a refresh is heard of
+ */
+function seen(arrivals, heard = () => 0) {
   const rhythm = new Rhythm();
   const waiting = [];
   const shown = [];
   for (let refresh = 1, next = 0; next < arrivals.length || waiting.length; refresh++) {
-    const now = (refresh * 1000) / 60;
+    const at = (refresh * 1000) / 60;
+    const now = at + heard();
     for (; arrivals[next] <= now; next++) {
       rhythm.arrived(arrivals[next]);
       waiting.push(arrivals[next]);
     }
-    rhythm.refreshed(now);
-    while (waiting.length && rhythm.isDue(now, waiting[0])) {
-      rhythm.shown(now, waiting[0]);
-      shown.push({ now, held: now - waiting.shift() });
+    if (!waiting.length) continue; // then nobody asks for the next refresh
+    const told = rhythm.refreshed(now, at + ELSEWHEN);
+    if (rhythm.isDue(told, waiting[0])) {
+      rhythm.shown(told, waiting[0]);
+      shown.push({ now: at, held: at - waiting.shift() });
     }
   }
   return shown;
@@ -192,6 +201,17 @@ test("a film that arrives unevenly is seen in its rhythm", () => {
     const shown = seen(arrivals(rate, () => random() * 30));
     const late = gaps(shown.slice(60)).filter((gap) => gap > 1500 / rate + 1).length;
     assert.ok(late < 6, `${late} late at ${rate} a second`);
+  }
+});
+
+test("a thread that hears late of refreshes shows a film in its rhythm, and as soon", () => {
+  let seed = 11;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  for (const rate of [24, 25, 29.97, 30]) {
+    const shown = seen(arrivals(rate, () => random() * 8, 3000), () => (random() < 0.1 ? random() * 14 : random() * 2));
+    const late = gaps(shown.slice(60)).filter((gap) => gap > 1500 / rate - 1).length;
+    assert.ok(late < 6, `${late} late at ${rate} a second`);
+    assert.ok(shown.every(({ held }) => held < 90));
   }
 });
 

@@ -183,12 +183,13 @@ export class Show {
    * @param {number} arrived
    */
   async #beat(rhythm, arrived) {
-    while (performance.now() - this.#acted > ACTING_MS) {
-      const now = await refresh();
-      rhythm.refreshed(now);
+    let now = performance.now();
+    while (now - this.#acted > ACTING_MS) {
+      const told = await refresh();
+      now = told === undefined ? performance.now() : rhythm.refreshed(performance.now(), told);
       if (rhythm.isDue(now, arrived)) break;
     }
-    rhythm.shown(performance.now(), arrived);
+    rhythm.shown(now, arrived);
   }
 
   /** @param {number} number of a film; the picture is seen again where it was */
@@ -233,13 +234,13 @@ function begun(work) {
   return work;
 }
 
-/** @returns {Promise<number>} when the screen is about to be refreshed */
+/** @returns {Promise<number | undefined>} when the screen is about to be refreshed: at the time that the browser tells; none where it tells of nothing */
 function refresh() {
   return new Promise((done) => {
-    const patience = setTimeout(() => done(performance.now()), NO_REFRESH_MS);
-    requestAnimationFrame(() => {
+    const patience = setTimeout(() => done(undefined), NO_REFRESH_MS);
+    requestAnimationFrame((told) => {
       clearTimeout(patience);
-      done(performance.now());
+      done(told);
     });
   });
 }
