@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { answerTo, videoOf } from "../../sandbox_server/web/view/peer.js";
-import { MOST_UNSEEN, PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/view/track.js";
+import { MOST_LOST, MOST_UNSEEN, PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/view/track.js";
 import { cutOut } from "../../sandbox_server/web/view/video.js";
 import { parse } from "../../sandbox_server/web/view/wire.js";
 
@@ -75,19 +75,20 @@ test("a picture that never comes holds nothing up for ever", async (t) => {
   assert.equal(await seen, undefined);
 });
 
-test("a browser that shows nothing of a track is asked to take none", (t) => {
+test("a browser that shows nothing of a track is asked to take none, one that showed some later", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { told, track } = tracked();
-  const waits = (/** @type {number} */ count) => {
-    for (let number = 0; number < count; number++) track.place({ number: 0, area: AREA, timestamp: number });
-    t.mock.timers.tick(PATIENCE_MS);
-  };
-  waits(MOST_UNSEEN - 1);
-  track.pictured({ timestamp: undefined, age: undefined });
-  waits(MOST_UNSEEN - 1);
-  assert.equal(told.length, 1);
-  waits(1);
-  assert.deepEqual(told.slice(1), ["failed"]);
+  for (const most of [MOST_UNSEEN, MOST_LOST]) {
+    const { told, track } = tracked();
+    const waits = (/** @type {number} */ count) => {
+      for (let number = 0; number < count; number++) track.place({ number: 0, area: AREA, timestamp: number });
+      t.mock.timers.tick(PATIENCE_MS);
+    };
+    if (most === MOST_LOST) track.pictured({ timestamp: undefined, age: undefined });
+    waits(most - 1);
+    assert.equal(told.length, 1);
+    waits(1);
+    assert.deepEqual(told.slice(1), ["failed"]);
+  }
 });
 
 test("a film's end hides what shows it, unless another has begun", () => {

@@ -4,8 +4,10 @@
 
 /** A picture that is not seen by then was left out, or nobody tells when it is. */
 export const PATIENCE_MS = 300;
-/** So many in a row: the browser does not show what it said that it would. */
+/** So many in a row, from the first on: the browser does not show what it said that it would. */
 export const MOST_UNSEEN = 30;
+/** So many in a row where some were seen before: a link that loses packets may hold up some for a while. */
+export const MOST_LOST = 150;
 
 /** @param {number} one @param {number} other timestamps of RTP, which turn @returns {boolean} whether one is not before the other */
 export const isReached = (one, other) => ((one - other) | 0) >= 0;
@@ -21,6 +23,7 @@ export class Track {
   /** How many films it carried. */
   #count = 0;
   #unseen = 0;
+  #mostUnseen = MOST_UNSEEN;
 
   /**
    * @param {(message: object) => void} tell the page, which has the element that shows it
@@ -76,6 +79,7 @@ export class Track {
   /** @param {{timestamp: number | undefined, age: number | undefined}} picture that is seen; without a timestamp: the latest */
   pictured({ timestamp, age }) {
     this.#unseen = 0;
+    this.#mostUnseen = MOST_LOST;
     this.#seen = timestamp;
     this.#done(timestamp, age);
   }
@@ -84,7 +88,7 @@ export class Track {
   #miss(timestamp) {
     if (!this.#expected.length || !isReached(timestamp, this.#expected[0].timestamp)) return;
     this.#done(timestamp);
-    if (++this.#unseen === MOST_UNSEEN) this.failed();
+    if (++this.#unseen === this.#mostUnseen) this.failed();
   }
 
   /** @param {number | undefined} timestamp @param {number} [age] */
