@@ -19,10 +19,9 @@ def test_it_answers_on_the_socket_without_naming_itself_and_ends_when_told(tmp_p
     path = f"{tmp_path}/api.sock"
     process = subprocess.Popen([sys.executable, "-c", SERVE, path], env={**os.environ, "PYTHONPATH": os.getcwd()})
     try:
-        until(lambda: os.path.exists(path))
         connection = http.client.HTTPConnection("localhost")
         connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.connect(path)
+        until(lambda: connection.sock.connect_ex(path) == 0)  # it is there a moment before it listens
         connection.request("GET", "/nothing")
         response = connection.getresponse()
         assert (response.status, response.getheader("server")) == (404, None)
