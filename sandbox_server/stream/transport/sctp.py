@@ -135,12 +135,16 @@ class Association(RTCSctpTransport):
         return self._srtt is not None and self._srtt > 2 * self._shortest_trip + QUEUE_SECONDS
 
     @property
+    def _varied(self) -> float:
+        """What an ack takes at most, as far as these times vary."""
+        return (self._srtt or 0.0) + 4 * (self._rttvar or 0.0)
+
+    @property
     def _rto(self) -> float:
         """After so long without an ack something is sent anew."""
         if self._srtt is None or self._flight_size > SOON_BYTES:
             return min(MOST_RTO, self._late * self._backoff)
-        varied = self._srtt + 4 * (self._rttvar or 0.0)
-        return min(MOST_RTO, self._backoff * min(self._late, max(LEAST_SOON, SOON * self._srtt, varied)))
+        return min(MOST_RTO, self._backoff * min(self._late, max(LEAST_SOON, SOON * self._srtt, self._varied)))
 
     @_rto.setter
     def _rto(self, seconds: float) -> None:
@@ -335,4 +339,4 @@ class Association(RTCSctpTransport):
         else:
             self._rttvar += (abs(self._srtt - R) - self._rttvar) * SCTP_RTO_BETA
             self._srtt += (R - self._srtt) * SCTP_RTO_ALPHA
-        self._late = max(LEAST_RTO, min(self._srtt + 4 * self._rttvar, MOST_RTO))
+        self._late = max(LEAST_RTO, min(self._varied, MOST_RTO))

@@ -1,5 +1,7 @@
 // What the page says, in English and Chinese; the browser's language decides, or `?lang=`.
 
+import { LACKS } from "../view/lacks.js";
+
 const ENGLISH = {
   agent: "The agent drives",
   you: "You drive",
@@ -95,10 +97,7 @@ const ENGLISH = {
   sound: "Sound",
   microphone: "Microphone",
   unheard: "Your microphone cannot be used: {reason}",
-  insecure:
-    "This page is not encrypted, so the browser plays no sound, gives it no microphone, keeps it from your clipboard, " +
-    "and may show films as single pictures. Open it over https, or at localhost.",
-  codec: "This browser cannot decode H.264, so what moves comes as single pictures. Firefox on Linux needs FFmpeg's libavcodec for it.",
+  ...LACKS,
   fit: "Fit to window",
   open: "Open the page",
   screen: "The computer's screen",

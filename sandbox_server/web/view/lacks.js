@@ -2,6 +2,14 @@
 
 import { showsFilms } from "./decoders/film.js";
 
+/** What each of these means to who looks, in English. */
+export const LACKS = {
+  insecure:
+    "This page is not encrypted, so the browser plays no sound, gives it no microphone, keeps it from your clipboard, " +
+    "and may show films as single pictures. Open it over https, or at localhost.",
+  codec: "This browser cannot decode H.264, so what moves comes as single pictures. Firefox on Linux needs FFmpeg's libavcodec for it.",
+};
+
 /**
  * What keeps this browser from all that the stream has.
  * @returns {Promise<"" | "insecure" | "codec">} the page is neither https nor localhost, so it is given no codecs, clipboard and microphone;

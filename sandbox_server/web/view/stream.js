@@ -2,18 +2,12 @@
 
 import { keep } from "./clipboard.js";
 import { join } from "./frame.js";
+import { LACKS } from "./lacks.js";
 import { speaks } from "./speaker.js";
 import "./tandem-view.js";
 
 /** @type {Record<string, [text: string, tone: string]>} */
 const STATES = { connecting: ["Connecting…", "waiting"], connected: ["Connected", "good"], lost: ["Connection lost, trying again", "waiting"] };
-
-const LACKS = {
-  insecure:
-    "This page is not encrypted, so the browser plays no sound, gives it no microphone, keeps it from your clipboard, " +
-    "and may show films as single pictures. Open it over https, or at localhost.",
-  codec: "This browser cannot decode H.264, so what moves comes as single pictures. Firefox on Linux needs FFmpeg's libavcodec for it.",
-};
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));

@@ -56,6 +56,13 @@ class Wire(RTCDtlsTransport):
         self._news.set()
 
 
+def wire_of(association: Association) -> Wire:
+    """What an association of these tests goes over."""
+    wire = association.transport
+    assert isinstance(wire, Wire)
+    return wire
+
+
 def packet(association: Association, *chunks: bytes) -> bytes:
     head = struct.pack("!HHL", 5000, 5000, association._local_verification_tag)
     body = b"".join(chunks)
@@ -197,8 +204,7 @@ async def test_the_end_of_a_message_is_acknowledged_at_once_and_missed_soon(hear
     association._update_rto(0.02)
     assert association._rto < 0.1 < before
     await association.send(0, bytes(3000))
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     assert [sent[13] & 8 for sent in wire.sent] == [0, 0, 8]
     await association.send(1, bytes(40_000))
     assert association._rto >= 0.1
@@ -218,8 +224,7 @@ async def test_a_way_whose_times_vary_is_waited_for_longer(heard: Heard) -> None
 async def test_what_is_sent_once_is_not_sent_anew_and_the_peer_is_told(heard: Heard) -> None:
     association = await established(heard)
     association._remote_partial_reliability = True
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     await association.send(1, b"sound", ordered=False, once=True)
     wire.sent.clear()
     association._t3_expired()
@@ -233,8 +238,7 @@ async def test_what_is_sent_once_is_not_sent_anew_and_the_peer_is_told(heard: He
 
 async def test_a_peer_that_cannot_skip_is_sent_everything_until_it_comes(heard: Heard) -> None:
     association = await established(heard)
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     await association.send(1, b"sound", ordered=False, once=True)
     wire.sent.clear()
     association._t3_expired()
@@ -246,8 +250,7 @@ async def test_a_peer_that_cannot_skip_is_sent_everything_until_it_comes(heard: 
 async def test_what_is_sent_comes_in_packets_that_a_peer_reads(heard: Heard) -> None:
     one = await established(heard)
     await one.send(0, bytes(10_000))
-    wire = one.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(one)
     assert len(wire.sent) > 8
     assert all(is_sound(sent) for sent in wire.sent)
     assert one._flight_size == 10_000
@@ -263,8 +266,7 @@ def sack(upto: int, *ranges: tuple[int, int]) -> bytes:
 
 def numbers(association: Association) -> list[int]:
     """The packets that were sent, by their number among those of a message."""
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     sent = [struct.unpack_from("!L", one, 16)[0] for one in wire.sent if one[12] == 0]
     return [number - sent[0] for number in sent]
 
@@ -325,8 +327,7 @@ async def test_a_small_message_is_repeated_while_packets_are_lost(heard: Heard) 
     first = association._local_tsn
     await association.send(0, bytes(3000))
     await association._handle_data(packet(association, sack(first)))
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     async with asyncio.timeout(30):
         await wire.until(lambda: len(numbers(association)) >= before + 5)
     await association.send(0, bytes(20_000))
@@ -336,8 +337,7 @@ async def test_a_small_message_is_repeated_while_packets_are_lost(heard: Heard) 
 
 async def test_what_is_sent_when_dtls_has_ended_is_lost_in_silence(heard: Heard) -> None:
     association = await established(heard)
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     wire.ended = TlsError("protocol is shutdown")
     association._t3_expired()
     await association.send(0, b"late")
@@ -347,8 +347,7 @@ async def test_what_is_sent_when_dtls_has_ended_is_lost_in_silence(heard: Heard)
 
 async def test_an_ack_goes_with_what_is_sent_next(heard: Heard) -> None:
     association = await established(heard)
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     await association._handle_data(packet(association, data(FIRST, b"ack")))
     assert wire.sent == []
     await association.send(0, b"a character")
@@ -362,8 +361,7 @@ async def test_an_ack_goes_with_what_is_sent_next(heard: Heard) -> None:
 
 async def test_an_ack_that_nothing_is_sent_with_goes_alone_in_a_while(heard: Heard) -> None:
     association = await established(heard)
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     await association._handle_data(packet(association, data(FIRST, b"ack")))
     async with asyncio.timeout(30):
         await wire.until(lambda: bool(wire.sent))
@@ -384,8 +382,7 @@ async def test_an_ack_that_nothing_is_sent_with_goes_alone_in_a_while(heard: Hea
 )
 async def test_what_cannot_wait_is_acknowledged_at_once(heard: Heard, came: list[bytes]) -> None:
     association = await established(heard)
-    wire = association.transport
-    assert isinstance(wire, Wire)
+    wire = wire_of(association)
     for one in came:
         await association._handle_data(packet(association, one))
     assert [one[12] for one in wire.sent] == [3]
