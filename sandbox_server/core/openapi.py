@@ -6,56 +6,15 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import is_dataclass
 from itertools import pairwise
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from pydantic import BaseModel, RootModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from sandbox_server.core.errors import FileErrorType
+from sandbox_server.core.openapi_responses import RESPONSES, SCHEMAS, failures, success
 from sandbox_server.core.operation import Operation, Spec
-from sandbox_server.core.results import Blob, Content
 
 _REF = "#/components/schemas/{model}"
-_VALIDATION_ERROR: dict[str, Any] = {
-    "type": "object",
-    "title": "HTTPValidationError",
-    "properties": {
-        "detail": {
-            "type": "array",
-            "title": "Detail",
-            "items": {
-                "type": "object",
-                "title": "ValidationError",
-                "required": ["loc", "msg", "type"],
-                "properties": {
-                    "loc": {
-                        "type": "array",
-                        "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
-                    },
-                    "msg": {"type": "string"},
-                    "type": {"type": "string"},
-                },
-            },
-        }
-    },
-}
-
-_FILE_ERROR: dict[str, Any] = {
-    "type": "object",
-    "title": "FileOperationError",
-    "description": "Why a file operation failed; it comes with `success: false`.",
-    "required": ["path", "operation", "message", "error_type", "retryable"],
-    "properties": {
-        "path": {"type": "string"},
-        "operation": {"type": "string"},
-        "message": {"type": "string"},
-        "error_type": {"type": "string", "enum": list(get_args(FileErrorType))},
-        "retryable": {"type": "boolean"},
-        "errno": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-        "errno_name": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-        "exception_type": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-    },
-}
 
 
 def document(operations: Iterable[Operation], *, title: str, version: str) -> dict[str, Any]:
@@ -73,12 +32,12 @@ def document(operations: Iterable[Operation], *, title: str, version: str) -> di
     for operation in described:
         entry = _entry(operation, schemas, components)
         paths.setdefault(operation.spec.path, {})[operation.spec.verb.lower()] = entry
-    components |= {"HTTPValidationError": _VALIDATION_ERROR, "FileOperationError": _FILE_ERROR}
+    components |= SCHEMAS
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version},
         "paths": dict(sorted(paths.items())),
-        "components": {"schemas": dict(sorted(components.items()))},
+        "components": {"schemas": dict(sorted(components.items())), "responses": RESPONSES},
     }
 
 
@@ -103,7 +62,7 @@ def _entry(operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]],
         "tags": [operation.tag],
         "summary": spec.summary,
         "parameters": _parameters(spec, schemas, components),
-        "responses": {"200": _response(operation, components)},
+        "responses": {"200": success(operation, lambda: _data_schema(spec.returns, components)), **failures(spec)},
         "x-scope": spec.scope,
         "x-read-only": spec.read_only,
         "x-destructive": spec.destructive,
@@ -116,12 +75,6 @@ def _entry(operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]],
         "requestBody": _body(spec, schemas, components),
     }
     entry.update({key: value for key, value in optional.items() if value})
-    if spec.request is not None or spec.form is not None:
-        schema = {"$ref": _REF.format(model="HTTPValidationError")}
-        entry["responses"]["422"] = {
-            "description": "Validation Error",
-            "content": {"application/json": {"schema": schema}},
-        }
     return entry
 
 
@@ -194,40 +147,6 @@ def _body_schema(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], sch
         "title": schema.get("title", ""),
         "properties": properties,
         **({"required": required} if required else {}),
-    }
-
-
-def _response(operation: Operation, components: dict[str, Any]) -> dict[str, Any]:
-    spec = operation.spec
-    content: dict[str, Any] = {}
-    if spec.streams:
-        content["text/event-stream"] = {"schema": {"type": "string"}}
-    elif spec.media_type or spec.returns in (Blob, Content):
-        content[spec.media_type or "application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
-    else:
-        content["application/json"] = {"schema": _result_schema(spec, components)}
-        if operation.stream:
-            content["text/event-stream"] = {"schema": {"type": "string"}}
-    return {"description": "Successful Response", "content": content}
-
-
-def _result_schema(spec: Spec, components: dict[str, Any]) -> dict[str, Any]:
-    data = _data_schema(spec.returns, components)
-    if not spec.envelope:
-        return data
-    if spec.failures == "file":
-        data = {"anyOf": [data or {"type": "null"}, {"$ref": _REF.format(model="FileOperationError")}]}
-    return {
-        "type": "object",
-        "properties": {
-            "success": {"type": "boolean", "default": True},
-            "message": {
-                "anyOf": [{"type": "string"}, {"type": "null"}],
-                "default": spec.message or "Operation successful",
-            },
-            "data": data,
-            "hint": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-        },
     }
 
 

@@ -44,7 +44,8 @@ class Spec:
     whole_body: str | None = None
     """The field that the JSON body fills as it is, whatever its keys."""
     form: type[BaseModel] | None = None
-    media_type: str | None = None
+    media_types: tuple[str, ...] = ()
+    """Of what it answers with, where that is not JSON."""
     read_only: bool = False
     destructive: bool = False
     risky: Callable[[Any], bool] | None = None
@@ -96,7 +97,7 @@ def operation(
     failures: Literal["http", "file"] = "http",
     query: tuple[str, ...] = (),
     form: type[BaseModel] | None = None,
-    media_type: str | None = None,
+    media_type: str | tuple[str, ...] = (),
     takes_body: bool | None = None,
     whole_body: str | None = None,
     read_only: bool | None = None,
@@ -111,7 +112,8 @@ def operation(
     `route` is verb and path, such as `"POST /v1/file/read"`; `{name}` in the path fills the request's field of that name.
     A request's fields come from the path, then the JSON body (POST, PUT, PATCH, or `takes_body`) or the query; `query` names fields
     that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
-    `form` is the model of a multipart body. `message` is the envelope's message on success.
+    `form` is the model of a multipart body. `media_type` is what an answer of bytes is, or each that it may be.
+    `message` is the envelope's message on success.
     `acts` names what it moves, which a person may hold: then it is refused, or waits.
     `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser`
     does.
@@ -136,7 +138,7 @@ def operation(
             takes_body=verb in {"POST", "PUT", "PATCH"} if takes_body is None else takes_body,
             whole_body=whole_body,
             form=form,
-            media_type=media_type,
+            media_types=(media_type,) if isinstance(media_type, str) else media_type,
             read_only=verb == "GET" if read_only is None else read_only,
             destructive=destructive,
             risky=risky,

@@ -28,6 +28,11 @@ class Isolation:
     flags: tuple[str, ...] = ()
     """How to start the container for the highest rung."""
 
+    @property
+    def allows_root(self) -> bool:
+        """Whether the agent's `sudo` works, as far as isolation goes; a setting may say no as well."""
+        return self.rung != "none" and not self.root_withheld
+
     def encode(self) -> str:
         """Write it as JSON."""
         return json.dumps(asdict(self))

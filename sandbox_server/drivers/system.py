@@ -67,6 +67,21 @@ def listening_ports() -> list[int]:
     return sorted(ports)
 
 
+def has_route(net: str = "/proc/net") -> bool:
+    """Whether this network namespace has a default route (proc_net(5)); without one nothing outside is reached."""
+    with suppress(FileNotFoundError):
+        if any(line.split()[1] == "00000000" for line in Path(f"{net}/route").read_text("ascii").splitlines()[1:]):
+            return True
+    with suppress(FileNotFoundError):
+        return any(_is_default6(line.split()) for line in Path(f"{net}/ipv6_route").read_text("ascii").splitlines())
+    return False
+
+
+def _is_default6(fields: list[str]) -> bool:
+    """Whether it is a route to everywhere by a device; the kernel's own rejection of everything is listed on `lo`."""
+    return fields[0] == "0" * 32 and fields[1] == "00" and fields[-1] != "lo"
+
+
 def memory_bytes(proc: str = "/proc", cgroup: str = "/sys/fs/cgroup") -> int:
     """Memory that this container may use: the machine's, or less by its control group (cgroups v2 and v1)."""
     found = [int(line.split()[1]) << 10 for line in Path(f"{proc}/meminfo").read_text("ascii").splitlines() if line.startswith("MemTotal:")]

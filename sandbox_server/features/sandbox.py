@@ -118,14 +118,15 @@ class PackagesRequest(Model):
 
 
 class Sandbox:
-    """Describes the computer to whoever is about to use it."""
+    """Describes the computer to whoever is about to use it; `root`: its `sudo` works."""
 
     tag = "sandbox"
 
-    def __init__(self, toolbox: Toolbox, agent: Agent, version: str) -> None:
+    def __init__(self, toolbox: Toolbox, agent: Agent, version: str, *, root: bool = False) -> None:
         self._toolbox = toolbox
         self._agent = agent
         self._version = version
+        self._root = root
 
     @operation("GET /v1/sandbox", scope="view", tool="sandbox_get_context", envelope=False)
     async def get_context(self) -> SandboxResponse:
@@ -133,7 +134,7 @@ class Sandbox:
         runtime, utilities = await asyncio.gather(self._runtime(), self._utilities())
         detail = SandboxDetail(system=self._system(), runtime=runtime, utils=utilities)
         return SandboxResponse(
-            data=prose(detail, self._version),
+            data=prose(detail, self._version, root=self._root, online=system.has_route()),
             home_dir=self._agent.home,
             workspace=self._agent.workspace,
             version=self._version,
@@ -196,13 +197,13 @@ class Sandbox:
         return [ToolCategory(category=category, tools=tools) for category, tools in categories.items() if tools]
 
 
-def prose(detail: SandboxDetail, version: str) -> str:
-    """Write the description as a model reads it best: short lines under three headings."""
+def prose(detail: SandboxDetail, version: str, *, root: bool, online: bool) -> str:
+    """Write the description as a model reads it best: short lines under three headings, and where more is to be read."""
     env = detail.system
     lines = [
         f"System Environment (v{version}):",
-        f"- {env.os} {env.os_version} ({env.arch})",
-        f"- User: {env.user}",
+        f"- {env.os} {env.os_version} ({env.arch}), {'with' if online else 'without'} internet access",
+        f"- User: {env.user}, {'with' if root else 'without'} sudo privileges",
         f"- Home directory: {env.home_dir}",
         f"- Workspace: {env.workspace}",
         f"- Timezone: {env.timezone}",
@@ -214,6 +215,10 @@ def prose(detail: SandboxDetail, version: str) -> str:
         "",
         "Available Tools:",
         *(f"- {found.category}: {', '.join(tool.name for tool in found.tools)}" for found in detail.utils),
+        "",
+        "Documentation:",
+        "- API: /v1/docs, as OpenAPI /v1/openapi.json",
+        "- MCP: /mcp",
     ]
     return "\n".join(lines)
 

@@ -58,7 +58,7 @@ def part(shared: Shared) -> Part:
     shared.activity.commands.extend((lambda: bash.busy, lambda: sessions.busy))
     box = box_part(shared, sessions)
     features: tuple[Feature, ...] = (
-        Sandbox(shared.toolbox, settings.agent, __version__),
+        Sandbox(shared.toolbox, settings.agent, __version__, root=settings.agent.sudo and shared.found.allows_root),
         Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
         Shell(sessions, FencedShells(processes, paths.agent_run), shared.control.driving, workspace=settings.agent.workspace),

@@ -83,7 +83,7 @@ class Feature:
     async def raw(self, request: Ask, body: Body) -> None:
         """Take bytes."""
 
-    @operation("GET /v1/picture", scope="view", media_type="image/png")
+    @operation("GET /v1/picture", scope="browser", media_type=("image/png", "image/webp"))
     async def picture(self) -> Blob:
         """Give a picture."""
         raise NotImplementedError
@@ -194,8 +194,12 @@ def test_a_file_operation_may_answer_a_file_error() -> None:
 def test_streams_and_bytes_have_their_media_types() -> None:
     assert list(content("put", "/v1/things")) == ["application/json", "text/event-stream"]
     assert list(content("get", "/v1/events")) == ["text/event-stream"]
-    assert content("get", "/v1/picture") == {"image/png": {"schema": {"type": "string", "format": "binary"}}}
+    assert content("get", "/v1/picture") == {key: {"schema": {"type": "string", "format": "binary"}} for key in ("image/png", "image/webp")}
     assert list(content("get", "/v1/download")) == ["application/octet-stream"]
+
+
+def test_a_stream_is_described_as_events() -> None:
+    assert content("get", "/v1/events")["text/event-stream"]["schema"] == {"$ref": "#/components/schemas/EventStream"}
 
 
 def test_what_can_be_wrong_with_fields_is_described_where_there_are_any() -> None:
@@ -206,8 +210,9 @@ def test_what_can_be_wrong_with_fields_is_described_where_there_are_any() -> Non
 def test_every_reference_leads_somewhere() -> None:
     def references(value: object) -> set[str]:
         if isinstance(value, dict):
-            own = {value["$ref"].rsplit("/", 1)[1]} if "$ref" in value else set()
+            own = {value["$ref"]} if "$ref" in value else set()
             return own.union(*(references(inner) for inner in value.values()))
         return set().union(*(references(inner) for inner in value)) if isinstance(value, list) else set()
 
-    assert references(DOCUMENT) <= set(SCHEMAS)
+    there = {f"#/components/{kind}/{name}" for kind, named in DOCUMENT["components"].items() for name in named}
+    assert references(DOCUMENT) <= there

@@ -66,3 +66,17 @@ def test_the_memory_is_the_machine_s_or_what_the_control_group_allows(tmp_path: 
     (tmp_path / name).write_text(limit)
 
     assert system.memory_bytes(str(tmp_path), str(tmp_path)) == expected
+
+
+def test_a_default_route_leads_outside(tmp_path: Path) -> None:
+    head = "Iface\tDestination\tGateway\n"
+    (tmp_path / "route").write_text(f"{head}eth0\t0011AC00\t00000000\n")
+    (tmp_path / "ipv6_route").write_text(f"{'0' * 32} 00 {'0' * 32} 00 {'0' * 32} ffffffff 1 0 00200200 lo\n")
+    assert not system.has_route(str(tmp_path))
+
+    (tmp_path / "ipv6_route").write_text(f"{'0' * 32} 00 {'0' * 32} 00 fe80{'0' * 28} 00000400 1 0 00000003 eth0\n")
+    assert system.has_route(str(tmp_path))
+
+    (tmp_path / "ipv6_route").unlink()
+    (tmp_path / "route").write_text(f"{head}eth0\t00000000\t010011AC\n")
+    assert system.has_route(str(tmp_path))

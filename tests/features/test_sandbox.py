@@ -46,9 +46,18 @@ async def test_the_prose_names_the_user_the_runtimes_and_the_tools(sandbox: Sand
     prose = (await sandbox.get_context()).data or ""
 
     assert "System Environment (v1.2.3):" in prose
-    assert "- User: gem" in prose
+    assert "- User: gem, without sudo privileges" in prose
     assert "- Python 3.13.5 (commands: python3)" in prose
     assert "- Development: git" in prose
+
+
+async def test_the_prose_says_what_sudo_gives_and_where_more_is_to_be_read() -> None:
+    boss = Sandbox(FakeToolbox(), Agent(), "1.2.3", root=True)  # type: ignore[arg-type]
+
+    prose = (await boss.get_context()).data or ""
+
+    assert "- User: gem, with sudo privileges" in prose
+    assert "- API: /v1/docs, as OpenAPI /v1/openapi.json" in prose
 
 
 async def test_packages_are_objects_over_http_and_lines_for_an_agent(sandbox: Sandbox) -> None:

@@ -62,7 +62,7 @@ class CapabilityReport:
         return Capabilities(
             rung=found.rung,
             reason=found.reason,
-            agent_may_be_root=found.rung != "none" and not found.root_withheld,
+            agent_may_be_root=found.allows_root,
             storage=found.storage,
             capabilities=[Capability(name=name, promise=text, holds=name in _OF_RUNG[found.rung]) for name, text in _PROMISES.items()],
             conditions=list(found.conditions),

@@ -13,6 +13,7 @@ from sandbox_server.drivers.x11.picture import Format
 from sandbox_server.drivers.x11.screen import Region, Shot
 from sandbox_server.drivers.x11.windows import Window
 
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp")
 _FORMATS: dict[str, Format] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg", "webp": "webp"}
 
 
@@ -61,7 +62,7 @@ class Pictures:
     def __init__(self, desktop: Desktop) -> None:
         self._desktop = desktop
 
-    @operation("GET /v1/browser/screenshot", scope="browser", operation_id="screenshot", media_type="image/png")
+    @operation("GET /v1/browser/screenshot", scope="browser", operation_id="screenshot", media_type=MEDIA_TYPES)
     async def screenshot(self, request: ScreenshotRequest) -> Blob:
         """Take a picture of the screen.
 
@@ -74,7 +75,7 @@ class Pictures:
         scope="browser",
         tool="sandbox_browser_screenshot",
         aliases=("browser_gui_screenshot",),
-        media_type="image/jpeg",
+        media_type=MEDIA_TYPES,
     )
     async def look(self, request: LookRequest) -> Blob:
         """Take a picture of the screen, and say how large it is, where the pointer is and which window is active.

@@ -34,6 +34,7 @@ MAX_MATCHES = 100
 AROUND = 60
 """Characters shown on each side of a match."""
 
+MEDIA_TYPES = ("image/png", "image/jpeg")
 _FORMATS: dict[str, Literal["png", "jpeg"]] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg"}
 _SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight, devicePixelRatio]"
 MAX_TAG = 16384
@@ -132,7 +133,7 @@ class Reading:
         "GET /v1/browser/page/screenshot",
         operation_id="screenshot",
         scope="browser",
-        media_type="image/png",
+        media_type=MEDIA_TYPES,
         tool="browser_vision_screen_capture",
     )
     async def page_screenshot(self, request: PageScreenshotRequest) -> Blob:

@@ -18,7 +18,7 @@ from sandbox_server.features.browser.page.driving import (
     shown_frames,
     told,
 )
-from sandbox_server.features.browser.page.reading import EvaluateRequest, PageScreenshotRequest, Reading
+from sandbox_server.features.browser.page.reading import MEDIA_TYPES, EvaluateRequest, PageScreenshotRequest, Reading
 from sandbox_server.features.browser.tools.listing import Outline
 
 
@@ -87,7 +87,7 @@ class ReadingTools:
         reply: Reply[Any] = await self._reading.evaluate(EvaluateRequest(expression=request.script, **shared))
         return reply
 
-    @operation("GET /v1/browser/tools/screenshot", scope="browser", tool="browser_screenshot", media_type="image/png")
+    @operation("GET /v1/browser/tools/screenshot", scope="browser", tool="browser_screenshot", media_type=MEDIA_TYPES)
     async def tool_screenshot(self, request: ScreenshotCall) -> Blob:
         """Take a picture of the page, or of one element."""
         shared = request.model_dump(exclude={"name", "fullPage"})
