@@ -51,7 +51,7 @@ def read_operations(document: Mapping[str, Any]) -> list[Operation]:
     """Every operation of a document."""
     components = document["components"]["schemas"]
     return [
-        Operation(entry["tags"][0], entry["operationId"], verb.upper(), path, entry, components)
+        Operation(entry["tags"][0], entry["x-name"], verb.upper(), path, entry, components)
         for path, verbs in document["paths"].items()
         for verb, entry in verbs.items()
     ]

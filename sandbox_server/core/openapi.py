@@ -20,6 +20,7 @@ _REF = "#/components/schemas/{model}"
 def document(operations: Iterable[Operation], *, title: str, version: str) -> dict[str, Any]:
     """Describe every HTTP operation.
 
+    An `operationId` is unique in the document; `x-name` is the name within the tag, by which the command line calls the operation.
     `x-scope`, `x-tool` and `x-aliases` carry what the MCP surface and the command line need beside the standard keys.
     """
     described = [operation for operation in operations if not operation.spec.socket]
@@ -58,11 +59,12 @@ def _schemas(
 def _entry(operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]) -> dict[str, Any]:
     spec = operation.spec
     entry: dict[str, Any] = {
-        "operationId": spec.name,
+        "operationId": f"{operation.tag.replace('-', '_')}_{spec.name}",
         "tags": [operation.tag],
         "summary": spec.summary,
         "parameters": _parameters(spec, schemas, components),
         "responses": {"200": success(operation, lambda: _data_schema(spec.returns, components)), **failures(spec)},
+        "x-name": spec.name,
         "x-scope": spec.scope,
         "x-read-only": spec.read_only,
         "x-destructive": spec.destructive,

@@ -19,7 +19,7 @@ from sandbox_server.proxy_settings import Route, Upstream, pattern, route, upstr
 MAX_ENTRIES = 500
 REACH_SECONDS = 5.0
 
-type Text = Annotated[str, Field(min_length=1, max_length=1000)]
+type RuleText = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class ProxyUpstream(Model):
@@ -50,9 +50,9 @@ class ProxyMappingRoute(Model):
 
 
 class ProxyMappingAddRequest(Model):
-    source: Text
+    source: RuleText
     """`[http://]host[:port][/path]`; `*` in the host stands for anything."""
-    target: Text
+    target: RuleText
     """`[host:]port[/path]`; without a host, this machine."""
 
 
@@ -61,12 +61,12 @@ class MappingRef(Model):
 
 
 class ProxyBypassRequest(Model):
-    pattern: Text
+    pattern: RuleText
     """A domain (`*.example.com`, `.example.com`), an address or a network (`10.0.0.0/8`)."""
 
 
 class DiagnoseRequest(Model):
-    url: Text
+    url: RuleText
     """Where a request would go."""
 
 

@@ -64,7 +64,7 @@ class PollRequest(Model):
     """Seconds to wait for the first event; 0 answers at once."""
 
 
-class WaitRequest(Model):
+class FileWaitRequest(Model):
     """What to wait for."""
 
     path: str
@@ -207,7 +207,7 @@ class FileWatch:
         return _both(PolledEvents(events=tuple(map(_event, events)), cursor=latest, overflow=overflow))
 
     @operation("POST /v1/file/watch/wait", scope="files", operation_id="watch_wait", read_only=True)
-    async def wait_for_file(self, request: WaitRequest) -> Reply[AwaitedEvent]:
+    async def wait_for_file(self, request: FileWaitRequest) -> Reply[AwaitedEvent]:
         """Wait until something happens to one file.
 
         Without such an event in time the answer has `timed_out`.
@@ -252,7 +252,7 @@ async def _stream(watch: Watch, cursor: int) -> AsyncIterator[Event]:
     yield Event("watch_stopped", {"watcher_id": watch.id})
 
 
-async def _first(watch: Watch, request: WaitRequest) -> FileEvent | None:
+async def _first(watch: Watch, request: FileWaitRequest) -> FileEvent | None:
     """Wait for the first event of a wanted type."""
     loop = asyncio.get_running_loop()
     deadline, cursor = loop.time() + request.timeout, 0

@@ -95,7 +95,7 @@ def test_what_is_answered_is_what_a_client_understands(name: str) -> None:
 @pytest.mark.parametrize("name", BUILT)
 def test_an_operation_is_called_as_the_sdks_call_it(name: str) -> None:
     generated = THEIRS[name]["operationId"].partition("_v1_")[0]
-    assert MINE[name]["operationId"] == THEIRS[name].get("x-fern-sdk-method-name", generated)
+    assert MINE[name]["x-name"] == THEIRS[name].get("x-fern-sdk-method-name", generated)
 
 
 def test_every_operation_of_the_contract_is_there() -> None:
@@ -113,6 +113,13 @@ def test_every_difference_that_is_meant_still_exists() -> None:
 
 
 def test_no_two_operations_share_a_name_within_a_tag() -> None:
-    names = [(entry["tags"][0], entry["operationId"]) for entry in MINE.values()]
+    names = [(entry["tags"][0], entry["x-name"]) for entry in MINE.values()]
 
     assert len(names) == len(set(names))
+
+
+def test_no_two_operations_share_an_id_and_no_schema_is_named_after_a_module() -> None:
+    ids = [entry["operationId"] for entry in MINE.values()]
+
+    assert len(ids) == len(set(ids))
+    assert [name for name in OURS["components"]["schemas"] if "__" in name] == []

@@ -122,7 +122,8 @@ def test_sockets_are_not_part_of_it() -> None:
 def test_an_operation_has_its_words_and_its_marks() -> None:
     found = entry("get", "/v1/things/{name}")
 
-    assert (found["operationId"], found["tags"], found["summary"], found["description"]) == (
+    assert found["operationId"] == "things_read"
+    assert (found["x-name"], found["tags"], found["summary"], found["description"]) == (
         "read",
         ["things"],
         "Read one.",

@@ -9,7 +9,7 @@ from sandbox_server.core import Call, Caller, Event, FileError, NotFound, Reply
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.watches import watches as driver
 from sandbox_server.drivers.watches.watches import Watch, Watches
-from sandbox_server.features.watch import CreateWatchRequest, FileEvent, FileWatch, PollRequest, WaitRequest, Watcher, WatcherRef
+from sandbox_server.features.watch import CreateWatchRequest, FileEvent, FileWaitRequest, FileWatch, PollRequest, Watcher, WatcherRef
 
 if TYPE_CHECKING:
     from tests.conftest import FileWorkers
@@ -161,13 +161,13 @@ async def begun(watch: FileWatch) -> Watch:
 
 async def test_waiting_for_a_file_that_is_there_ends_at_once(watch: FileWatch, home: Path) -> None:
     (home / "f").write_text("xyz")
-    reply = await watch.wait_for_file(WaitRequest(path=f"{home}/f"))
+    reply = await watch.wait_for_file(FileWaitRequest(path=f"{home}/f"))
     assert (reply.data.event.type, reply.data.event.size, reply.data.timed_out) == ("create", 3, False)
     assert reply.extra["event"] == reply.data.event
 
 
 async def test_waiting_for_a_file_ends_when_it_appears(watch: FileWatch, home: Path) -> None:
-    waiting = asyncio.ensure_future(watch.wait_for_file(WaitRequest(path=f"{home}/new/f", timeout=30)))
+    waiting = asyncio.ensure_future(watch.wait_for_file(FileWaitRequest(path=f"{home}/new/f", timeout=30)))
     await begun(watch)
     assert (await watch.list_watches()).data == ()
     (home / "new").mkdir()
@@ -180,7 +180,7 @@ async def test_waiting_for_a_file_ends_when_it_appears(watch: FileWatch, home: P
 
 async def test_waiting_is_for_the_kinds_of_change_that_were_asked_for(watch: FileWatch, home: Path) -> None:
     (home / "f").touch()
-    waiting = asyncio.ensure_future(watch.wait_for_file(WaitRequest(path=f"{home}/f", timeout=30, event_types=("remove",))))
+    waiting = asyncio.ensure_future(watch.wait_for_file(FileWaitRequest(path=f"{home}/f", timeout=30, event_types=("remove",))))
     started = await begun(watch)
     (home / "f").write_text("x")
     await started.beyond(0)
@@ -189,6 +189,6 @@ async def test_waiting_is_for_the_kinds_of_change_that_were_asked_for(watch: Fil
 
 
 async def test_nothing_in_time_is_an_answer_and_no_error(watch: FileWatch, home: Path) -> None:
-    reply = await watch.wait_for_file(WaitRequest(path=f"{home}/f", timeout=1))
+    reply = await watch.wait_for_file(FileWaitRequest(path=f"{home}/f", timeout=1))
     assert (reply.data.event, reply.data.timed_out) == (None, True)
     assert "Nothing happened" in reply.message

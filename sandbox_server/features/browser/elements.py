@@ -87,7 +87,7 @@ class Elements(Model):
     """What can be clicked or filled in the page in front, in the order in which that shows it; at most 1,000."""
 
 
-class ClickRequest(Model):
+class ElementClickRequest(Model):
     ref: Annotated[str, Field(pattern=r"^(w[0-9a-f]{1,8}|e[0-9a-f]{8}\.[0-9]{1,7})$")]
     """Of an element, as `read_elements` names it."""
     button: Literal["left", "middle", "right"] = "left"
@@ -131,7 +131,7 @@ class ScreenElements:
         )
 
     @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click", acts="gui")
-    async def click_element(self, request: ClickRequest) -> Clicked:
+    async def click_element(self, request: ElementClickRequest) -> Clicked:
         """Click an element of the page in front, or the middle of a window, which comes to the front before.
 
         The pointer does it where it gets to the element, else the browser does; the answer says which. 409 for what is no longer there.
@@ -161,7 +161,7 @@ class ScreenElements:
         if browser and windows[0] != browser and not windows[0].dialog:
             await self._raised(browser.xid)
 
-    async def _click_in_page(self, request: ClickRequest) -> Clicked:
+    async def _click_in_page(self, request: ElementClickRequest) -> Clicked:
         await self._show_browser()
 
         async def point(at: tuple[int, int]) -> None:

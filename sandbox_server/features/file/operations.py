@@ -18,7 +18,7 @@ from sandbox_server.features.file.content import FileContent, FileReadRequest, F
 from sandbox_server.features.file.listing import FileFindRequest, FileGlobRequest, FileListing, FileListRequest, FileTreeRequest
 from sandbox_server.features.file.search import FileGrepRequest, FileSearch, FileSearchRequest
 
-type Action = Literal[
+type FileAction = Literal[
     "read", "write", "replace", "search", "find", "list", "grep", "glob", "tree", "stat", "mkdir", "move", "copy", "delete"
 ]
 
@@ -26,7 +26,7 @@ type Action = Literal[
 class FileOperationRequest(Model):
     """What to do with which file. Which of the other fields count depends on `action`."""
 
-    action: Action
+    action: FileAction
     """What to do."""
     path: str
     """The file or directory: absolute, or beginning with `~/`."""

@@ -37,9 +37,9 @@ function read(document, path, verb, entry) {
   const answer = resolve(document, entry.responses["200"].content?.["application/json"]?.schema ?? {});
   const data = isEnvelope(answer) ? answer.properties.data : answer;
   return {
-    id: `${tag}/${entry.operationId}`,
+    id: `${tag}/${entry["x-name"]}`,
     tag,
-    name: entry.operationId,
+    name: entry["x-name"],
     verb,
     path,
     summary: entry.summary,

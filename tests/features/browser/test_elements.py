@@ -8,7 +8,7 @@ from sandbox_server.core import Conflict, Reply
 from sandbox_server.drivers.browser.on_screen import Hand, Point, Shown
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.turns import Turns
-from sandbox_server.features.browser.elements import ClickRequest, Elements, ScreenElements
+from sandbox_server.features.browser.elements import ElementClickRequest, Elements, ScreenElements
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer, eventually
 
@@ -65,7 +65,7 @@ async def test_a_window_that_is_covered_comes_to_the_front_and_is_clicked(deskto
         program.start()
     found = await eventually(elements.read_elements, lambda found: len(found.data.windows) == 2)
     for kind in ("First", "Second", "First"):
-        done = await elements.click_element(ClickRequest(ref=refs(found)[kind], button="right"))
+        done = await elements.click_element(ElementClickRequest(ref=refs(found)[kind], button="right"))
         assert (done.ref, done.by) == (refs(found)[kind], "pointer")
         until(partial(was_released, programs[kind], done.x, done.y))
     for program in programs.values():
@@ -78,7 +78,7 @@ async def test_a_window_that_was_closed_is_a_conflict(desktop: Desktop, program:
     program.close()
     await eventually(elements.read_elements, lambda found: not found.data.windows)
     with pytest.raises(Conflict, match="is gone"):
-        await elements.click_element(ClickRequest(ref=found.data.windows[0].ref))
+        await elements.click_element(ElementClickRequest(ref=found.data.windows[0].ref))
 
 
 async def test_the_elements_of_a_browser_are_listed_with_its_window(desktop: Desktop, xserver: XServer) -> None:
@@ -105,7 +105,7 @@ async def test_an_element_is_clicked_by_the_pointer_once_its_window_is_in_front(
         program.start()
     elements = ScreenElements(desktop, Turns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
     await eventually(elements.read_elements, lambda found: len(found.data.windows) == 2)
-    done = await elements.click_element(ClickRequest(ref="e0000000a.0"))
+    done = await elements.click_element(ElementClickRequest(ref="e0000000a.0"))
     assert (done.by, done.x, done.y) == ("pointer", 40, 45)
     assert (await desktop.windows.all())[0].program == "Chromium-browser"
     for program in programs:
@@ -114,5 +114,5 @@ async def test_an_element_is_clicked_by_the_pointer_once_its_window_is_in_front(
 
 async def test_an_element_that_is_covered_is_clicked_by_the_browser(desktop: Desktop) -> None:
     elements = ScreenElements(desktop, Turns(desktop), FakePage(covered=True))  # type: ignore[arg-type] # it has what is used
-    done = await elements.click_element(ClickRequest(ref="e0000000a.0"))
+    done = await elements.click_element(ElementClickRequest(ref="e0000000a.0"))
     assert (done.by, done.x, done.y) == ("cdp", None, None)

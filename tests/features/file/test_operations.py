@@ -10,7 +10,7 @@ from sandbox_server.drivers.ripgrep import Ripgrep
 from sandbox_server.features.file.changes import FileChanges
 from sandbox_server.features.file.content import FileContent
 from sandbox_server.features.file.listing import FileListing
-from sandbox_server.features.file.operations import Action, FileOperationRequest, FileOperations
+from sandbox_server.features.file.operations import FileAction, FileOperationRequest, FileOperations
 from sandbox_server.features.file.search import FileSearch
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ async def test_every_action_does_what_it_says(operations: FileOperations, home: 
 
 
 async def test_every_action_is_carried_out_by_something(operations: FileOperations) -> None:
-    assert set(operations._actions) == set(get_args(Action.__value__))
+    assert set(operations._actions) == set(get_args(FileAction.__value__))
 
 
 async def test_hidden_files_are_listed_only_when_asked_for(operations: FileOperations, home: Path) -> None:

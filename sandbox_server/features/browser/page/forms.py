@@ -30,7 +30,7 @@ MAX_FILES = 100
 _VALUE = "element => element.type === 'password' && element.value ? '(hidden)' : element.value ?? element.textContent ?? ''"
 _KIND = "element => [element.tagName.toLowerCase(), (element.type ?? '').toLowerCase()]"
 
-type Text = Annotated[str, Field(max_length=MAX_TEXT)]
+type FieldText = Annotated[str, Field(max_length=MAX_TEXT)]
 
 
 class FillRequest(OneElement):
@@ -66,25 +66,25 @@ class UploadFileRequest(Acting):
     """Files of the agent: absolute paths, or ones that begin with `~/`. An empty list takes away what was chosen."""
 
 
-class FormField(Model):
+class PageField(Model):
     """One field and what goes into it."""
 
     selector: Selector | None = None
     """A CSS selector, or one of Playwright's."""
     index: Index | None = None
     """An index of `get_elements`."""
-    value: bool | int | float | Text | list[Text]
+    value: bool | int | float | FieldText | list[FieldText]
     """Text of a field, text or value of an option, whether a box is ticked, paths of files."""
 
     @model_validator(mode="after")
-    def _one(self) -> "FormField":
+    def _one(self) -> "PageField":
         if (self.selector is None) == (self.index is None):
             raise ValueError("give either selector or index")
         return self
 
 
 class FormFillRequest(Acting):
-    items: Annotated[list[FormField], Field(min_length=1, max_length=MAX_FIELDS)]
+    items: Annotated[list[PageField], Field(min_length=1, max_length=MAX_FIELDS)]
     """The fields, filled in this order."""
 
 
@@ -164,7 +164,7 @@ class Forms:
             await driven.frame.locator(request.selector).first.set_checked(checked, timeout=milliseconds(request.timeout))
         return await told(self._session, None)
 
-    async def _fill_item(self, driven: Driven, request: FormFillRequest, number: int, item: FormField) -> None:
+    async def _fill_item(self, driven: Driven, request: FormFillRequest, number: int, item: PageField) -> None:
         one = OneElement(selector=item.selector, index=item.index)
         try:
             with translated("filling it"):

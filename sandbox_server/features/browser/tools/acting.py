@@ -7,7 +7,7 @@ from pydantic import Field
 from sandbox_server.core import Model, Reply, operation
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.features.browser.page.driving import MAX_TEXT, Acting, Index, driving, told
-from sandbox_server.features.browser.page.forms import FillRequest, FormField, FormFillRequest, Forms
+from sandbox_server.features.browser.page.forms import FillRequest, FormFillRequest, Forms, PageField
 from sandbox_server.features.browser.page.input import ClickRequest, OneElement, PageInput, Scrolled, scroll_by
 from sandbox_server.features.browser.page.navigation import NavigateRequest, Navigation
 from sandbox_server.features.browser.tabs import TabRef, Tabs
@@ -97,7 +97,7 @@ class ActingTools:
     )
     async def tool_select(self, request: SelectCall) -> Reply[None]:
         """Choose an option of a list."""
-        item = FormField(selector=request.selector, index=request.index, value=request.value)
+        item = PageField(selector=request.selector, index=request.index, value=request.value)
         shared = request.model_dump(exclude={"value", "selector", "index"})
         filled = await self._forms.fill_form(FormFillRequest(items=[item], **shared))
         return Reply(None, hint=filled.hint)
