@@ -181,6 +181,14 @@ WORKDIR /opt/clients
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund
 
+# --- lint: what checks the pages' JavaScript, for the tests only -------------------------------------------------------
+FROM node AS lint
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/lint /opt/lint
+WORKDIR /opt/lint
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund
+
 FROM tools AS browser-use
 ARG PIP_INDEX_URL
 COPY requirements/browser-use.txt /requirements/
@@ -260,9 +268,10 @@ ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_
 FROM base AS test
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli firefox-esr libavcodec61 libjxl0.11 xterm
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli firefox-esr libavcodec61 libjxl0.11 shellcheck xterm
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
+COPY --from=lint /opt/lint /opt/lint
 COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=agents /opt/agents /opt/agents

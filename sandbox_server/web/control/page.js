@@ -49,6 +49,7 @@ find("#link").setAttribute("aria-label", say("link"));
 const lease = new Lease(changed, (reason) => broken(reason === "lost" ? "disconnected" : "refused"));
 const panel = new Panel({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
 const privacy = new Privacy({ screen, cover: find("#private") }, lease, (text) => panel.say(text));
+/** @type {Picture} */
 const shown = new Picture(screen, {
   state: pictured,
   copied: (copied) => clipboard.take(copied),

@@ -82,7 +82,7 @@ function resolve(document, schema) {
   }
   const real = (schema.anyOf ?? []).filter((/** @type {any} */ one) => one.type !== "null" && !isFileError(one));
   if (real.length === 1) {
-    const { anyOf, ...rest } = schema;
+    const { anyOf: _, ...rest } = schema;
     return { ...resolve(document, real[0]), ...rest };
   }
   return schema;

@@ -65,6 +65,7 @@ export class Trial {
     const follow = streams && (mediaTypes.length === 1 || /** @type {HTMLInputElement} */ (this.#find("[name=follow]")).checked);
     /** @type {Record<string, string>} */
     const headers = { Accept: follow ? "text/event-stream" : "*/*" };
+    /** @type {BodyInit | undefined} */
     let body;
     if (bodyType === "multipart/form-data") {
       body = new FormData();
@@ -113,12 +114,21 @@ export class Trial {
   async #showEvents(response) {
     const shown = element("pre", { tabindex: "0" });
     this.result.append(shown);
-    const text = /** @type {ReadableStream<Uint8Array>} */ (response.body).pipeThrough(new TextDecoderStream());
-    for await (const piece of text) {
-      shown.append(piece);
+    const decoder = new TextDecoder();
+    for await (const piece of chunks(/** @type {ReadableStream<Uint8Array>} */ (response.body))) {
+      shown.append(decoder.decode(piece, { stream: true }));
       shown.scrollTop = shown.scrollHeight;
     }
   }
+}
+
+/**
+ * What arrives, piece by piece: not every browser iterates over a stream.
+ * @param {ReadableStream<Uint8Array>} stream
+ */
+async function* chunks(stream) {
+  const reader = stream.getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
 }
 
 /** @param {Field} field */

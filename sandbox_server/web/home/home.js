@@ -68,7 +68,12 @@ function show(shown, text, tone) {
 async function showEditors() {
   /** @type {{editors: {name: string, installed: boolean}[]}} */
   const { editors } = await call("GET", "/v1/editors");
-  for (const [pane, name] of [[editor, "code-server"], [notebook, "jupyter"]]) {
+  /** @type {[typeof editor, string][]} */
+  const shown = [
+    [editor, "code-server"],
+    [notebook, "jupyter"],
+  ];
+  for (const [pane, name] of shown) {
     const found = editors.find((each) => each.name === name);
     pane.allow(Boolean(found?.installed), found ? "Not installed" : "Left out");
   }

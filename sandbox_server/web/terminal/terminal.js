@@ -118,7 +118,7 @@ async function watchSessions() {
   setTimeout(watchSessions, LIST_MS);
 }
 
-terminal.onData((text) => connection.type(text));
+terminal.onData((/** @type {string} */ text) => connection.type(text));
 new ResizeObserver(fitWindow).observe(screen);
 sessions.onchange = () => show(sessions.value);
 find("#open").onclick = () => show("");

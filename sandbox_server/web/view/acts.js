@@ -70,6 +70,7 @@ export class Acts {
     const look = what === RIGHT ? "right" : what === MIDDLE ? "middle" : "";
     for (let ring = 0; ring < times; ring++) {
       const mark = this.#mark(x, y, look);
+      /** @type {{tag: string, [name: string]: string | number}} */
       const outline = what === RIGHT ? { tag: "rect", x: 10, y: 10, width: 24, height: 24, rx: 5 } : { tag: "circle", cx: 22, cy: 22, r: 12 + 5 * ring };
       mark.append(drawn({ ...outline, class: "edge" }), drawn({ ...outline, class: "line" }));
       if (what !== RIGHT && ring === 0) mark.append(drawn({ tag: "circle", cx: 22, cy: 22, r: what === MIDDLE ? 6 : 3, class: "full" }));

@@ -2,8 +2,6 @@
 
 import { Jitter } from "./jitter.js";
 
-/* global AudioWorkletProcessor, registerProcessor */
-
 class Player extends AudioWorkletProcessor {
   #jitter = new Jitter();
 

@@ -2,8 +2,6 @@
 
 import { PACKET } from "./lateness.js";
 
-/* global AudioWorkletProcessor, registerProcessor */
-
 class Recorder extends AudioWorkletProcessor {
   #samples = new Float32Array(PACKET);
   #count = 0;

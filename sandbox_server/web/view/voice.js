@@ -30,7 +30,12 @@ export class Voice {
       sampleRate: RATE,
       numberOfChannels: 1,
       bitrate: BITS,
-      opus: { application: "voip", signal: "voice", frameDuration: MICROSECONDS_A_PACKET, usedtx: true },
+      opus: /** @type {any} the library's types know no `signal` */ ({
+        application: "voip",
+        signal: "voice",
+        frameDuration: MICROSECONDS_A_PACKET,
+        usedtx: true,
+      }),
     });
   }
 

@@ -19,7 +19,7 @@ const NAMED = { "\n": 0xff0d, "\t": 0xff09 };
  */
 
 export class Viewer {
-  /** @type {RFB | undefined} */
+  /** @type {InstanceType<typeof RFB> | undefined} */
   #rfb;
   #delay = FIRST_DELAY_MS;
   #timer = 0;
@@ -94,7 +94,7 @@ export class Viewer {
     rfb.qualityLevel = SHARP;
     rfb.background = "transparent";
     rfb.addEventListener("connect", () => this.#connected(control));
-    rfb.addEventListener("clipboard", (event) => this.listener.copied(event.detail.text));
+    rfb.addEventListener("clipboard", (/** @type {CustomEvent} */ event) => this.listener.copied(event.detail.text));
     rfb.addEventListener("securityfailure", () => this.listener.state("refused", "The desktop's server asks for a password."));
     socket.addEventListener("close", (event) => this.#closed(rfb, event.reason));
     this.#rfb = rfb;
@@ -109,7 +109,7 @@ export class Viewer {
   }
 
   /**
-   * @param {RFB} rfb
+   * @param {InstanceType<typeof RFB>} rfb
    * @param {string} reason
    */
   #closed(rfb, reason) {

@@ -5,6 +5,7 @@ import { BadMessage } from "../wire.js";
 /**
  * @typedef {import("../wire.js").Area} Area
  * @typedef {{pixels: Uint32Array, width: number, height: number}} Target
+ * @typedef {(packed: Uint8Array, at: number, area: Area, target: Target) => number} Draw draws one rect, and gives where the next one is
  */
 
 const HEAD = 9;
@@ -41,7 +42,7 @@ function head(packed, at, target) {
   return { x, y, width, height };
 }
 
-/** @type {((packed: Uint8Array, at: number, area: Area, target: Target) => number)[]} each gives where the next rect is */
+/** @type {Draw[]} by the form's number */
 const FORMS = [oneColour, indexed, planes];
 
 /**
@@ -62,7 +63,7 @@ function colour(packed, at) {
   return (OPAQUE | packed[at] | (packed[at + 1] << 8) | (packed[at + 2] << 16)) >>> 0;
 }
 
-/** @type {FORMS[0]} */
+/** @type {Draw} */
 function oneColour(packed, at, area, target) {
   has(packed, at, at + 3);
   const value = colour(packed, at);
@@ -73,7 +74,7 @@ function oneColour(packed, at, area, target) {
   return at + 3;
 }
 
-/** @type {FORMS[0]} */
+/** @type {Draw} */
 function indexed(packed, at, area, target) {
   has(packed, at, at + 1);
   const most = packed[at];
@@ -118,7 +119,7 @@ function known(colours, index) {
   return colours[index];
 }
 
-/** @type {FORMS[0]} */
+/** @type {Draw} */
 function planes(packed, at, area, target) {
   const { width, height } = area;
   const count = width * height;
