@@ -1,5 +1,6 @@
 """What the gateway asks: who is calling, and whether everything is ready."""
 
+import socket
 from collections.abc import Iterator
 
 from sandbox_server.core.dispatch import Guard, require_scope, require_tool
@@ -38,9 +39,19 @@ def authentication(shared: Shared) -> Auth:
     tickets = Tickets(keyring.tickets)
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
-    credentials = Credentials(keyring, tokens, tickets, shared.shares, shared.revoked, api_key=key, session_ttl=auth.session_ttl)
+    credentials = Credentials(
+        keyring,
+        tokens,
+        tickets,
+        shared.shares,
+        shared.revoked,
+        api_key=key,
+        session_ttl=auth.session_ttl,
+        preview_domain=auth.preview_domain,
+        is_asked=lambda handoff: shared.is_asked(handoff),
+    )
     editors = EditorTurns(lambda: shared.control.driving.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
-    return Auth(credentials, tickets, shared.ports, auth, turns=editors)
+    return Auth(credentials, tickets, shared.ports, auth, turns=editors, hostname=socket.gethostname())
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:

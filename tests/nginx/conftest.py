@@ -28,7 +28,7 @@ from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.nginx import listen, upstreams
+from sandbox_server.drivers.nginx import listen, origins, upstreams
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
@@ -159,7 +159,7 @@ class Gateway:
         self.shares = Shares(JsonFile(f"{run}/shares.json"))
         revoked = Revoked(JsonFile(f"{run}/revoked.json"), 3600)
         credentials = Credentials(keyring, Tokens([], None, None), tickets, self.shares, revoked, api_key=KEY, session_ttl=3600)
-        auth = Auth(credentials, tickets, Ports({self.port}, ()), self._settings)
+        auth = Auth(credentials, tickets, Ports({self.port}, ()), self._settings, hostname="box")
         found = [op for feature in (auth, self.echo) for op in operations(feature)]
         self.api = Server(create_app(found, Dispatcher([require_scope])), f"{run}/api.sock")
         self.api.start()
@@ -215,6 +215,7 @@ class Gateway:
             file.write_text(text.replace("/opt/tandem/", f"{ROOT}/"))
         (run / "nginx/components").symlink_to(self.folder / "nginx/components")
         (run / "nginx/listen.conf").write_text(listen(GatewaySettings(port=self.port, ipv4="127.0.0.1"), has_ipv6=False))
+        (run / "nginx/origins.conf").write_text(origins(self._settings.origins))
         (run / "nginx/upstreams.conf").write_text(upstreams({"jupyter": 8888, "code-server": 8200}))
 
     def send(self, raw: bytes) -> bytes:

@@ -55,7 +55,7 @@ def test_a_claim_that_is_there_and_malformed_allows_nothing(name: str, claim: ob
 
 @pytest.mark.parametrize(("scope", "scopes"), [("view admin", ["view"]), ("view", "view admin"), (["view"], ["admin", "view"])])
 def test_both_claims_have_to_allow_it(scope: object, scopes: object) -> None:
-    assert claims_of({"scope": scope, "scopes": scopes}).scopes == {"view"}
+    assert claims_of({"scope": scope, "scopes": scopes}).scopes == frozenset({"view"})
     assert claims_of({"scope": scope, "scopes": None}).scopes == frozenset()
 
 
