@@ -13,7 +13,9 @@ from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.own_names import OwnNames
 from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
+from sandbox_server.features.auth.hosts import Hosts
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.features.health import Health
 from sandbox_server.parts import recorder
@@ -51,7 +53,8 @@ def authentication(shared: Shared) -> Auth:
         is_asked=lambda handoff: shared.is_asked(handoff),
     )
     editors = EditorTurns(lambda: shared.control.driving.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
-    return Auth(credentials, tickets, shared.ports, auth, turns=editors, hostname=socket.gethostname())
+    hosts = Hosts(auth.hosts, socket.gethostname(), auth.preview_domain, OwnNames().hold)
+    return Auth(credentials, tickets, shared.ports, auth, turns=editors, hosts=hosts)
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:

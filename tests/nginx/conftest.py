@@ -159,7 +159,7 @@ class Gateway:
         self.shares = Shares(JsonFile(f"{run}/shares.json"))
         revoked = Revoked(JsonFile(f"{run}/revoked.json"), 3600)
         credentials = Credentials(keyring, Tokens([], None, None), tickets, self.shares, revoked, api_key=KEY, session_ttl=3600)
-        auth = Auth(credentials, tickets, Ports({self.port}, ()), self._settings, hostname="box")
+        auth = Auth(credentials, tickets, Ports({self.port}, ()), self._settings)
         found = [op for feature in (auth, self.echo) for op in operations(feature)]
         self.api = Server(create_app(found, Dispatcher([require_scope])), f"{run}/api.sock")
         self.api.start()

@@ -64,7 +64,7 @@ class Auth:
         settings: AuthSettings,
         now: Callable[[], float] = time.time,
         turns: EditorTurns | None = None,
-        hostname: str = "localhost",
+        hosts: Hosts | None = None,
     ) -> None:
         self._credentials = credentials
         self._tickets = tickets
@@ -72,7 +72,7 @@ class Auth:
         self._settings = settings
         self._now = now
         self._turns = turns
-        self._hosts = Hosts(settings.hosts, hostname, settings.preview_domain)
+        self._hosts = hosts or Hosts(settings.hosts, "localhost", settings.preview_domain)
 
     @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
@@ -127,7 +127,7 @@ class Auth:
     async def _admit(self, original: Original) -> Reply[dict[str, str]]:
         """Answer for one request; raises Unauthenticated, PermissionDenied, HeldByHuman or InvalidArgument."""
         if self._settings.mode == "off":
-            self._hosts.check(original)
+            await self._hosts.check(original)
         identity = await self._identify(original)
         _check_path(identity, original)
         if original.port is not None and identity.grant.share is not None:

@@ -5,7 +5,7 @@ name tells it from a page of ours.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from ipaddress import ip_address
 
 from sandbox_server.core import PermissionDenied
@@ -17,33 +17,42 @@ _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9
 _PORT_BEFORE = re.compile(r"[0-9]{1,5}-")
 
 
+type IsOwn = Callable[[str], Awaitable[bool]]
+
+
+async def _none(name: str) -> bool:
+    return False
+
+
 class Hosts:
     """Knows the names: addresses, `localhost`, `own` (what the machine calls itself), `allowed`, and the previews' below `domain`.
 
-    One of `allowed` that begins with `*.` stands for every name below it.
+    One of `allowed` that begins with `*.` stands for every name below it. `is_own` is asked about all others.
     """
 
-    def __init__(self, allowed: Iterable[str], own: str, domain: str | None) -> None:
-        self._names = {"localhost", own.lower(), *(name for name in allowed if not name.startswith("*."))}
-        self._below = (".localhost", *(name[1:] for name in allowed if name.startswith("*.")))
+    def __init__(self, allowed: Iterable[str], own: str, domain: str | None, is_own: IsOwn = _none) -> None:
+        names = tuple(allowed)
+        self._names = {"localhost", NO_HOST, own.lower(), *(name for name in names if not name.startswith("*."))}
+        self._below = (".localhost", *(name[1:] for name in names if name.startswith("*.")))
         self._domain = domain.partition(":")[0].lower() if domain else None
+        self._is_own = is_own
 
-    def check(self, original: Original) -> None:
+    async def check(self, original: Original) -> None:
         """Raise PermissionDenied unless a request came to a name of ours; a proxy says by which it was reached itself."""
         outer = original.headers.get("x-forwarded-host")
-        if not self._has(original.headers.get("host", NO_HOST)) or (outer and not self._has(outer)):
-            raise PermissionDenied(
-                "with AUTH=off this sandbox answers to IP addresses, localhost and its own host name: add other names to ALLOWED_HOSTS"
-            )
+        for authority in (original.headers.get("host", NO_HOST), *([outer] if outer else [])):
+            if not await self._has(authority):
+                raise PermissionDenied(
+                    "with AUTH=off this sandbox answers to IP addresses, localhost and its own host name: add other names to ALLOWED_HOSTS"
+                )
 
-    def _has(self, authority: str) -> bool:
+    async def _has(self, authority: str) -> bool:
         found = _AUTHORITY.fullmatch(authority)
         if found is None:
             return False
-        if found["v6"]:
-            return _is_address(found["v6"])
-        name = found["name"].lower().removesuffix(".")
-        return name == NO_HOST or name in self._names or name.endswith(self._below) or _is_address(name) or self._is_preview(name)
+        name = (found["v6"] or found["name"]).lower().removesuffix(".")
+        known = name in self._names or name.endswith(self._below) or _is_address(name) or self._is_preview(name)
+        return known or (not found["v6"] and await self._is_own(name))
 
     def _is_preview(self, name: str) -> bool:
         port = _PORT_BEFORE.match(name)
