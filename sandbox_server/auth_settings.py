@@ -13,6 +13,24 @@ def _domain(text: str) -> str | None:
     return text
 
 
+def _name(text: str) -> str:
+    if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?", text):
+        raise ValueError(f"must be host names without ports, as in box.example.org *.lab.example.org: {text!r} is none")
+    return text.lower()
+
+
+def _origin(text: str) -> str:
+    """Check one origin, in the form in which browsers send it."""
+    found = re.fullmatch(r"(https?)://([a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?", text.lower())
+    if found is None:
+        raise ValueError(f"must be origins, as in https://app.example.org, without paths, '*' or 'null': {text!r} is none")
+    return found[0].removesuffix(":443" if found[1] == "https" else ":80")
+
+
+NAMES: Kind[tuple[str, ...]] = Kind("host names", lambda text: tuple(map(_name, text.replace(",", " ").split())))
+ORIGINS: Kind[tuple[str, ...]] = Kind("origins", lambda text: tuple(map(_origin, text.replace(",", " ").split())))
+
+
 @dataclass(frozen=True, slots=True)
 class Auth:
     """Who may come in"""
@@ -56,4 +74,16 @@ class Auth:
         Kind("host name", _domain),
         None,
         "A browser sees port 3000 at `3000-` and this, a name that leads here. Unset: `preview.localhost`, on loopback alone.",
+    )
+    hosts: tuple[str, ...] = variable(
+        "ALLOWED_HOSTS",
+        NAMES,
+        (),
+        "Names by which it is reached with `AUTH=off`, beside IP addresses, `localhost` and its host name. `*.example.org`: all below.",
+    )
+    origins: tuple[str, ...] = variable(
+        "ALLOWED_ORIGINS",
+        ORIGINS,
+        (),
+        "Origins of other sites whose pages may frame ours and call this API from a browser, with a credential of their own.",
     )

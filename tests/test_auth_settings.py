@@ -17,3 +17,38 @@ def test_an_empty_key_is_none() -> None:
 def test_a_bad_value_is_named(name: str, value: str) -> None:
     with pytest.raises(BadSettings, match=name):
         load({name: value})
+
+
+def test_names_and_origins_are_lists() -> None:
+    auth = load(
+        {"ALLOWED_HOSTS": "Sandbox, *.lab.example", "ALLOWED_ORIGINS": "https://App.example:443 http://localhost:9123,http://[::1]"}
+    ).auth
+    assert auth.hosts == ("sandbox", "*.lab.example")
+    assert auth.origins == ("https://app.example", "http://localhost:9123", "http://[::1]")
+    assert (load({}).auth.hosts, load({}).auth.origins) == ((), ())
+
+
+@pytest.mark.parametrize("value", ["*", "a b/", "box:8080", "http://box", "*.*.x", "-x", 'a"b', "[::1]"])
+def test_what_is_no_name_of_a_host_is_refused(value: str) -> None:
+    with pytest.raises(BadSettings, match="ALLOWED_HOSTS"):
+        load({"ALLOWED_HOSTS": value})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "*",
+        "null",
+        "https://*",
+        "https://*.example.org",
+        "app.example.org",
+        "https://app/",
+        "ftp://a",
+        'https://a";}',
+        "https://a b:1 ;",
+        "file://",
+    ],
+)
+def test_what_is_no_origin_is_refused(value: str) -> None:
+    with pytest.raises(BadSettings, match="ALLOWED_ORIGINS"):
+        load({"ALLOWED_ORIGINS": value})

@@ -1,6 +1,6 @@
-"""What of the gateway's configuration depends on the settings: where it listens, and where the editors do."""
+"""What of the gateway's configuration depends on the settings: where it listens, where the editors do, and which sites may use it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sandbox_server.settings import Gateway
@@ -25,3 +25,22 @@ def listen(settings: Gateway, *, has_ipv6: bool) -> str:
 def upstreams(ports: Mapping[str, int]) -> str:
     """Write the `upstream` blocks of the editors, by name and loopback port, which nginx reads as it starts, whether they run or not."""
     return "".join(f"upstream {name} {{ server 127.0.0.1:{port} max_fails=0; }}\n" for name, port in ports.items())
+
+
+def origins(allowed: Iterable[str]) -> str:
+    """Write what nginx knows of other sites: which `Origin` may read answers, and whose pages may frame ours.
+
+    `allowed` are origins in the form in which browsers send them, of which nothing has a meaning in nginx or in a policy.
+    """
+    known = tuple(allowed)
+    lines = ["map $http_origin $known_origin {", '    default "";', *(f'    "{origin}" "{origin}";' for origin in known), "}"]
+    framing = " ".join(["'self'", *known])
+    lines += [
+        'map "" $framing_origins {',
+        f'    default "{framing}";',
+        "}",
+        'map "" $varies {',
+        f'    default "{"Origin" if known else ""}";',
+        "}",
+    ]
+    return "\n".join([*lines, ""])

@@ -60,10 +60,14 @@ def _address(text: str) -> IPv4Address | IPv6Address:
 
 
 class Ports:
-    """The ports that may be previewed: those of the agent and of added services, never the sandbox's own."""
+    """The ports that may be previewed: those of the agent and of added services, never the sandbox's own.
 
-    def __init__(self, own_ports: Iterable[int], own_uids: Iterable[int], proc: str = "/proc/net") -> None:
+    Those of the `editors` are for who is signed in: they are neither listed nor shown to others, whoever listens on them.
+    """
+
+    def __init__(self, own_ports: Iterable[int], own_uids: Iterable[int], proc: str = "/proc/net", editors: Iterable[int] = ()) -> None:
         self._own_ports = frozenset(own_ports)
+        self._editors = frozenset(editors)
         self._own_uids = frozenset(own_uids)
         self._proc = proc
 
@@ -82,10 +86,17 @@ class Ports:
         reachable = [listener.authority for listener in found if listener.address.is_unspecified or listener.address.is_loopback]
         return next(iter(reachable or [listener.authority for listener in found]), f"127.0.0.1:{port}")
 
+    def check_shareable(self, port: int) -> None:
+        """Raise PermissionDenied for a port that nobody may see who is not signed in."""
+        if port in self._editors:
+            raise PermissionDenied(f"port {port} is an editor's: it runs commands, and is not shared", port=port)
+        if port in self._own_ports:
+            raise _own(port)
+
     async def open(self) -> list[Listener]:
-        """Everything that may be previewed and is listened on, in the order of the kernel."""
+        """Everything that is listened on and may be previewed by anybody, in the order of the kernel."""
         found = await asyncio.to_thread(lambda: list(listeners(self._proc)))
-        own = self._own_ports | {listener.port for listener in found if listener.uid in self._own_uids}
+        own = self._own_ports | self._editors | {listener.port for listener in found if listener.uid in self._own_uids}
         return [listener for listener in found if listener.port not in own and listener.address != ENGINES_RESOLVER]
 
     async def wait(self, port: int, timeout: float) -> bool:

@@ -1,5 +1,6 @@
 """What the gateway asks: who is calling, and whether everything is ready."""
 
+import socket
 from collections.abc import Iterator
 
 from sandbox_server.core.dispatch import Guard, require_scope, require_tool
@@ -12,7 +13,9 @@ from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.own_names import OwnNames
 from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
+from sandbox_server.features.auth.hosts import Hosts
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.features.health import Health
 from sandbox_server.parts import recorder
@@ -38,9 +41,20 @@ def authentication(shared: Shared) -> Auth:
     tickets = Tickets(keyring.tickets)
     tokens = Tokens(list(_token_keys(settings)), auth.audience, auth.issuer)
     key = auth.api_key.reveal() if auth.api_key else None
-    credentials = Credentials(keyring, tokens, tickets, shared.shares, shared.revoked, api_key=key, session_ttl=auth.session_ttl)
+    credentials = Credentials(
+        keyring,
+        tokens,
+        tickets,
+        shared.shares,
+        shared.revoked,
+        api_key=key,
+        session_ttl=auth.session_ttl,
+        preview_domain=auth.preview_domain,
+        is_asked=lambda handoff: shared.is_asked(handoff),
+    )
     editors = EditorTurns(lambda: shared.control.driving.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
-    return Auth(credentials, tickets, shared.ports, auth, turns=editors)
+    hosts = Hosts(auth.hosts, socket.gethostname(), auth.preview_domain, OwnNames().hold)
+    return Auth(credentials, tickets, shared.ports, auth, turns=editors, hosts=hosts)
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:

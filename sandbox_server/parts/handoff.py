@@ -1,26 +1,21 @@
 """What an agent asks of people: the desk, and who is told."""
 
-import secrets
-import time
 from collections.abc import Iterator
 
 from sandbox_server.core import Caller
-from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.mail import MailServer
 from sandbox_server.features.handoff.desk import Desk
 from sandbox_server.features.handoff.feature import Claimed, Handoffs
-from sandbox_server.features.handoff.notices import Link, Notices
+from sandbox_server.features.handoff.links import Expel, Links
+from sandbox_server.features.handoff.notices import Notices
 from sandbox_server.features.handoff.store import HandoffStore
 from sandbox_server.features.handoff.targets import Mail, Ntfy, Slack, Target, Telegram, Webhook
 from sandbox_server.features.handoff.wire import Handoff as Asked
 from sandbox_server.features.recorder.entries import HandoffEntries
 from sandbox_server.handoff_settings import Handoff
 from sandbox_server.parts.shared import Part, Shared
-from sandbox_server.settings import Settings
-
-LINK_SCOPES = frozenset({"view", "control"})
 
 
 def part(shared: Shared) -> Part:
@@ -31,8 +26,15 @@ def part(shared: Shared) -> Part:
     handoffs = Handoffs(desk, private_by(shared, desk), shared.owner.drop)
     if shared.receipts:
         desk.receipted = shared.receipts
-    desk.kept = HandoffEntries(shared.journal).kept
-    return Part((handoffs,), (store, Notices(desk, targets_of(handoff), link_of(settings)), desk))
+    tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
+    links, entries = Links(tickets, handoff.link, expelled_by(shared)), HandoffEntries(shared.journal)
+
+    def kept(asked: Asked) -> None:
+        entries.kept(asked)
+        links.kept(asked)
+
+    desk.kept, shared.is_asked = kept, desk.is_open
+    return Part((handoffs,), (store, links, Notices(desk, targets_of(handoff), links.make), desk))
 
 
 def targets_of(handoff: Handoff) -> Iterator[Target]:
@@ -62,15 +64,13 @@ def private_by(shared: Shared, desk: Desk) -> Claimed:
     return claimed
 
 
-def link_of(settings: Settings) -> Link:
-    """What makes a link that works once, until the request's deadline, to see and to control."""
-    tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
-    base = settings.handoff.link
+def expelled_by(shared: Shared) -> Expel:
+    """What ends what those have open whose names begin in one way, once their sessions are void."""
 
-    def link(handoff: Asked) -> str | None:
-        if base is None:
-            return None
-        grant = Grant(f"invited#{secrets.token_hex(3)}", LINK_SCOPES)
-        return f"{base.rstrip('/')}/view?ticket={tickets.create(grant, max(1.0, handoff.deadline_at - time.time()))}"
+    async def expel(prefix: str) -> None:
+        shared.revoked.disconnect(prefix)
+        holder = shared.control.driving.holding.holder
+        if holder is not None and holder.startswith(prefix):
+            await shared.control.driving.expel(holder)
 
-    return link
+    return expel

@@ -94,6 +94,8 @@ class Shared:
         self.journal.private = self.hidden
         self.ports = _agent_ports(settings)
         self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
+        self.is_asked: Callable[[str], bool] = lambda _: False
+        """Whether a request to a person is open, by its id; their part puts its own answer here."""
         self.revoked = Revoked(JsonFile(f"{settings.paths.run}/revoked.json"), settings.auth.session_ttl)
         self.desktop: Desktop | None = None
         """The screen, once its part is there; None where there is none."""
@@ -109,4 +111,6 @@ def _agent_ports(settings: Settings) -> Ports:
     """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
     users = settings.users
     own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    return Ports({settings.gateway.port, settings.proxy.port, DIRECT_PORT, MAPPED_PORT}, own_users)
+    ports = {"jupyter": settings.code.jupyterlab_port, "code-server": settings.code.code_server_port}
+    editors = [port for name, port in ports.items() if name not in settings.components.left_out]
+    return Ports({settings.gateway.port, settings.proxy.port, DIRECT_PORT, MAPPED_PORT}, own_users, editors=editors)

@@ -31,6 +31,7 @@ def _refusals(paths: Paths, folder: Path) -> Iterable[str]:
     (folder / "run/nginx").mkdir(parents=True)
     (folder / "run/nginx/components").symlink_to(folder / "nginx/components")
     (folder / "run/nginx/listen.conf").write_text(nginx.listen(Gateway(port=1, ipv4=None, ipv6=None), has_ipv6=False), encoding="ascii")
+    (folder / "run/nginx/origins.conf").write_text(nginx.origins(()), encoding="ascii")
     (folder / "run/nginx/upstreams.conf").write_text(nginx.upstreams({"jupyter": 1, "code-server": 1}), encoding="ascii")
     _listen_on(folder / "run/nginx/listen.conf", folder / "run/public.sock")
     command = ["nginx", "-t", "-q", "-c", str(folder / "nginx/nginx.conf")]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sandbox_server.drivers.nginx import has_ipv6, listen, upstreams
+from sandbox_server.drivers.nginx import has_ipv6, listen, origins, upstreams
 from sandbox_server.settings import Gateway
 
 
@@ -27,3 +27,17 @@ def test_an_editor_is_where_it_is_said() -> None:
 
     assert "upstream jupyter { server 127.0.0.1:9001 " in found
     assert "upstream code-server { server 127.0.0.1:8200 " in found
+
+
+def test_without_a_setting_no_other_site_is_known() -> None:
+    closed = origins(())
+    assert "http" not in closed.replace("$http_origin", "")
+    assert closed.count('default "";') == 2
+    assert "default \"'self'\";" in closed
+
+
+def test_an_origin_that_is_named_may_read_answers_and_frame_pages() -> None:
+    found = origins(["https://app.example.org", "http://localhost:9123"])
+    assert '    "https://app.example.org" "https://app.example.org";' in found
+    assert "default \"'self' https://app.example.org http://localhost:9123\";" in found
+    assert 'default "Origin";' in found

@@ -87,8 +87,19 @@ async def test_what_may_be_previewed_is_listed_without_our_own(tmp_path: Path) -
     )
 
     found = await Ports({9000}, {990}, proc).open()
+    others = await Ports({9000}, {990}, proc, editors={3000}).open()
 
     assert [(listener.port, listener.inode) for listener in found] == [(3000, 1), (80, 1)]
+    assert [listener.port for listener in others] == [80]
+
+
+async def test_an_editors_port_is_previewed_and_not_shared() -> None:
+    ports = Ports({8080}, (), editors={8888})
+    assert await ports.upstream(8888)
+    ports.check_shareable(3000)
+    for port, why in ((8888, "an editor's"), (8080, "belongs to the sandbox itself")):
+        with pytest.raises(PermissionDenied, match=why):
+            ports.check_shareable(port)
 
 
 async def test_waiting_ends_when_somebody_listens() -> None:

@@ -5,10 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from tests.image.container import Sandbox, until
+from tests.image.test_control import Person
 
+LOCAL = {"X-Forwarded-Host": "localhost:8080"}
+"""A browser that reaches the gateway at this machine, where every preview has a name of its own."""
 JUPYTERLAB_LOOKS_SECONDS = 60
 """How often JupyterLab looks whether it is idle."""
 
@@ -136,3 +140,69 @@ def test_a_page_of_another_name_cannot_reach_an_editor_directly(started: Sandbox
 
 def test_editors_that_nobody_uses_end(idle: Sandbox) -> None:
     until(lambda: running(idle) == set(), JUPYTERLAB_LOOKS_SECONDS + 60)
+
+
+def agents(sandbox: Sandbox) -> dict[str, str]:
+    """The headers of the agent's own token."""
+    return {"Authorization": f"Bearer {sandbox.exec('cat', '/run/sandbox-agent/token').stdout.strip()}"}
+
+
+def asked(sandbox: Sandbox, path: str, headers: dict[str, str]) -> int:
+    """How a call that starts something in JupyterLab is answered."""
+    return sandbox.http.post(f"{sandbox.base_url}{path}", json={}, headers=headers).status_code
+
+
+def test_while_a_person_drives_the_agent_runs_nothing_in_an_editor_by_any_credential_of_its_making(started: Sandbox) -> None:
+    token, person = agents(started), Person(started)
+    wishes: tuple[dict[str, object], ...] = (
+        {},
+        {"path_prefix": "/proxy/8888", "scopes": ["code"]},
+        {"path_prefix": "/proxy/8888", "actor": "agent"},
+    )
+    tickets = [started.http.post(f"{started.base_url}/tickets", json=each, headers=token).json()["ticket"] for each in wishes for _ in "12"]
+    terminals = "/proxy/8888/jupyter/api/terminals"
+    assert asked(started, terminals, token) == 200
+    person.control("take")
+    try:
+        assert asked(started, "/jupyter/api/terminals", token) == 423
+        assert asked(started, terminals, token) == 423
+        for ticket in tickets[::2]:
+            assert asked(started, f"{terminals}?ticket={ticket}", {}) == 423
+        for ticket in tickets[1::2]:
+            page = started.http.get(f"{started.base_url}/proxy/8888/?ticket={ticket}", headers={"Accept": "text/html"} | LOCAL)
+            cookie = {"Cookie": page.headers.get("set-cookie", "").partition(";")[0], "Origin": started.base_url}
+            assert asked(started, terminals, cookie) in (401, 423)
+        made = started.http.post(f"{started.base_url}/tickets", json={"actor": "person"}, headers=token)
+        assert (made.status_code, "control" in made.json()["message"]) == (403, True)
+        address = started.base_url.replace("http:", "ws:") + "/proxy/8888/jupyter/terminals/websocket/1"
+        with pytest.raises(InvalidStatus, match="423"), connect(address, additional_headers=token):
+            pass
+        assert asked(started, "/jupyter/api/terminals", started.headers) == 423, "a program with the key is none either"
+    finally:
+        person.control("release")
+    assert asked(started, terminals, token) == 200
+
+
+def test_the_person_who_drives_works_in_an_editor_and_another_person_does_not(started: Sandbox) -> None:
+    ann, bob = Person(started), Person(started)
+    ann.control("take")
+    try:
+        for person, status in ((ann, 200), (bob, 423)):
+            cookie = {"Cookie": person.headers["Cookie"], "Accept": "text/html"} | LOCAL
+            led = started.http.get(f"{started.base_url}/proxy/8888/jupyter/api", headers=cookie)
+            own = {"Host": "8888-preview.localhost:8080"}
+            query = led.headers["location"].partition("?")[2]
+            page = started.http.get(f"{started.base_url}/jupyter/api?{query}", headers={"Accept": "text/html"} | own)
+            there = {"Cookie": page.headers["set-cookie"].partition(";")[0], "Origin": f"http://{own['Host']}"} | own
+            assert asked(started, "/jupyter/api/terminals", there) == status
+    finally:
+        ann.control("release")
+
+
+def test_an_editor_that_runs_is_neither_listed_among_the_ports_nor_shared(started: Sandbox) -> None:
+    listed = {each["port"] for each in started.request("GET", "/v1/ports").json()["data"]["ports"]}
+    shared = started.request("POST", "/v1/ports/8888/share", json={})
+
+    assert not listed & {8888, 8200, 8080}
+    assert (shared.status_code, "an editor's" in shared.json()["message"]) == (403, True)
+    assert started.request("GET", "/proxy/8888/jupyter/api").status_code == 200, "who is signed in sees it"

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -126,10 +127,15 @@ def test_everybody_is_told_and_what_failed_is_tried_again(told: Sandbox, places:
     link = next(line for line in written.get_content().splitlines() if line.startswith("http://here.example/view?ticket="))
     page = told.http.get(link.replace("http://here.example", told.base_url), headers={"Accept": "text/html"})
     assert page.status_code in (200, 302, 303), page.text
+    came = {"Cookie": page.headers["set-cookie"].partition(";")[0]}
+    assert told.http.get(f"{told.base_url}/v1/handoffs", headers=came).status_code == 200
+    other = next(found for _, body in heard for found in re.findall(r"view\?ticket=tk-[A-Za-z0-9_-]+", json.dumps(body)))
     assert "s3cret" not in json.dumps(found)
     assert "s3cret" not in told.logs()
     assert told.run("sh", "-c", "cat /proc/*/environ /home/gem/.* 2>/dev/null | grep -c s3cret").stdout.strip() == "0"
     told.request("DELETE", f"/v1/handoffs/{asked['id']}")
+    assert told.http.get(f"{told.base_url}/v1/handoffs", headers=came).status_code == 401, "it has ended, and so has who came by its link"
+    assert told.http.get(f"{told.base_url}/{other}").status_code == 401, "and so have the links that nobody used"
 
 
 @pytest.mark.anyio

@@ -1,31 +1,15 @@
 """What an agent asks of people."""
 
-import time
-from dataclasses import replace
-from pathlib import Path
+import asyncio
+from types import SimpleNamespace
 
-from sandbox_server.drivers.credentials.keyring import Keyring
-from sandbox_server.drivers.credentials.tickets import Tickets
+import pytest
+
+from sandbox_server.core.control import Holding
 from sandbox_server.features.handoff.notices import Notices
-from sandbox_server.features.handoff.wire import Handoff
 from sandbox_server.parts import handoff
 from sandbox_server.parts.shared import Shared
 from sandbox_server.settings import load
-
-OPEN = Handoff(
-    id="h-1",
-    kind="free",
-    reason="r",
-    instructions="",
-    url=None,
-    region=None,
-    choices=[],
-    on_timeout="give_up",
-    asked_by="agent",
-    created_at=0,
-    deadline_at=time.time() + 60,
-    status="open",
-)
 
 
 def test_everybody_is_told_that_the_settings_name() -> None:
@@ -49,19 +33,35 @@ def test_everybody_is_told_that_the_settings_name() -> None:
     assert any(isinstance(each, Notices) for each in part.opened)
 
 
-def test_the_link_lets_somebody_see_and_control_once(tmp_path: Path) -> None:
-    settings = load({"HANDOFF_LINK_URL": "https://here.example/"})
-    settings = replace(settings, paths=replace(settings.paths, run=str(tmp_path), agent_run=str(tmp_path)))
-    link = handoff.link_of(settings)(OPEN)
-    assert link
-    address, _, ticket = link.partition("?ticket=")
-    assert address == "https://here.example/view"
-    tickets = Tickets(Keyring(str(tmp_path), str(tmp_path)).tickets)
-    grant = tickets.redeem(ticket, "/view")
-    assert grant
-    assert grant.scopes == {"view", "control"}
-    assert tickets.redeem(ticket, "/view") is None
+class Driving:
+    """Somebody who came by a link drives."""
+
+    def __init__(self) -> None:
+        self.holding = Holding(2, "human", "invited#1234abcd-ff", frozenset({"shell"}))
+        self.expelled: list[str] = []
+
+    async def expel(self, name: str) -> None:
+        self.expelled.append(name)
 
 
-def test_without_an_address_there_is_no_link() -> None:
-    assert handoff.link_of(load({}))(OPEN) is None
+@pytest.mark.anyio
+async def test_who_came_by_a_link_is_out_and_drives_no_more() -> None:
+    shared = Shared(load({}))
+    driving = Driving()
+    shared.control = SimpleNamespace(driving=driving)  # type: ignore[assignment]
+    waiting = asyncio.ensure_future(shared.revoked.end_of("invited#1234abcd-ff"))
+    await asyncio.sleep(0)
+    expel = handoff.expelled_by(shared)
+    await expel("invited#99999999-")
+    assert (waiting.done(), driving.expelled) == (False, [])
+    await expel("invited#1234abcd-")
+    async with asyncio.timeout(5):
+        await waiting
+    assert driving.expelled == ["invited#1234abcd-ff"]
+
+
+def test_the_gateway_knows_which_requests_are_open() -> None:
+    shared = Shared(load({}))
+    assert not shared.is_asked("h-1")
+    handoff.part(shared)
+    assert shared.is_asked.__name__ == "is_open"

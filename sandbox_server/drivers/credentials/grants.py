@@ -27,6 +27,8 @@ class Grant:
     """The only port that it shows, and then it is for nothing else; None where it is not for a port alone."""
     share: str | None = None
     """The share link that it came from, without which it is void."""
+    handoff: str | None = None
+    """The request to a person that it was made for, with whose end it ends."""
     person: bool | None = None
     """Whether a person bears it; None where that is told by how it is used: a signed-in browser is a person's."""
 

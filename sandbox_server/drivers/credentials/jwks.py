@@ -32,7 +32,7 @@ def parse_key_set(text: bytes) -> KeySet:
     for jwk in document["keys"]:
         try:
             found[jwk.get("kid")] = parse_jwk(jwk)
-        except (BadKey, AttributeError) as error:
+        except (BadKey, AttributeError, TypeError) as error:
             _log.info("a key of the JWKS is left out: %s", error)
     return found
 

@@ -40,6 +40,11 @@ class Revoked:
         if not self.holds(name):
             await self._ends.setdefault(name, asyncio.Event()).wait()
 
+    def disconnect(self, prefix: str) -> None:
+        """End what those have open whose names begin so. Their sessions have to be void already, or they come back."""
+        for name in [each for each in self._ends if each.startswith(prefix)]:
+            self._ends.pop(name).set()
+
     def _live(self) -> dict[str, float]:
         if self._until is None:
             self._until = self._file.read() or {}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.drivers.credentials.names import bearer_of
 
 MAX_OUTSTANDING = 1024
 """Tickets that may wait to be redeemed at once."""
@@ -69,7 +70,7 @@ class Tickets:
                 return None
             if kept["left"] > 1:
                 self._write(file, _kept(grant, kept["left"] - 1, shared=True), expires)
-        return replace(grant, caller=f"{grant.caller.partition('#')[0]}#{secrets.token_hex(3)}") if kept["shared"] else grant
+        return replace(grant, caller=bearer_of(grant.caller)) if kept["shared"] else grant
 
     def _path(self, ticket: str) -> Path:
         return self._directory / hashlib.sha256(ticket.encode()).hexdigest()

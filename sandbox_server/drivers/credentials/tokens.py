@@ -2,14 +2,13 @@
 
 import asyncio
 import hashlib
-import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sandbox_server.core.errors import Unauthenticated
+from sandbox_server.drivers.credentials.claims import Claims, claims_of, payload_of
 from sandbox_server.drivers.credentials.token_keys import BadKey, KeySource, TokenKey
 
 LEEWAY_SECONDS = 10.0
@@ -18,24 +17,6 @@ CACHED_SECONDS = 60.0
 """A verified token is looked at again after this long, so that a key that was withdrawn stops working."""
 MAX_CACHED = 1024
 MAX_TOKEN_CHARS = 16384
-MAX_TOOLS = 64
-"""Patterns of tools in a token; they go through the gateway in a header."""
-_TOOL_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,96}")
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """What a verified token says."""
-
-    subject: str | None
-    scopes: frozenset[str] | None
-    """The words of its `scope` (a string) or `scopes` (a list); None if it has neither."""
-    expires: float | None
-    """Seconds since the epoch; None if the token has no `exp`."""
-    tools: tuple[str, ...] | None = None
-    """The patterns of its `tools` (a string of words, or a list); None if it has none."""
-    person: bool = False
-    """Whether its `actor` is `person`: an agent's, unless the issuer says so."""
 
 
 class Tokens:
@@ -88,38 +69,21 @@ class Tokens:
             self._verified.popitem(last=False)
 
 
-def claims_of(payload: Mapping[str, Any]) -> Claims:
-    """Read the claims that matter."""
-    granted = payload.get("scope", payload.get("scopes"))
-    words = granted.split() if isinstance(granted, str) else granted if isinstance(granted, list) else []
-    scopes = None if granted is None else frozenset(map(str, words))
-    subject, expires = payload.get("sub"), payload.get("exp")
-    name, ends = None if subject is None else str(subject), None if expires is None else float(expires)
-    return Claims(name, scopes, ends, _tools(payload), person=payload.get("actor") == "person")
-
-
-def _tools(payload: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """A claim of another kind, and a word that no tool could have, allow nothing."""
-    named = payload.get("tools")
-    if named is None:
-        return None
-    words = named.split() if isinstance(named, str) else named if isinstance(named, list) else []
-    return tuple(word for word in map(str, words) if _TOOL_PATTERN.fullmatch(word))[:MAX_TOOLS]
-
-
 def _header(token: str) -> tuple[str | None, str | None]:
     import jwt  # 95 ms that an API key's caller never pays
 
     try:
         header = jwt.get_unverified_header(token)
-    except jwt.PyJWTError:
+    except (jwt.PyJWTError, RecursionError):  # JSON that is nested deeper than Python's stack
         raise Unauthenticated("the bearer token is neither this sandbox's key nor a token") from None
     return header.get("alg"), header.get("kid")
 
 
 def _decode(token: str, key: TokenKey, audience: str | None, issuer: str | None) -> dict[str, Any]:
+    """What a token says, once its signature holds; what a library would stumble over is refused before."""
     import jwt
 
+    payload_of(token)
     required = [*(["aud"] if audience else []), *(["iss"] if issuer else [])]
     options: Any = {"require": required, "verify_aud": audience is not None, "verify_sub": False, "verify_jti": False}
     try:

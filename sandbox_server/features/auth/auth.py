@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,11 +13,13 @@ from sandbox_server.core import Call, Failure, InvalidArgument, Model, Permissio
 from sandbox_server.core.allow_list import header_of
 from sandbox_server.core.errors import HeldByHuman
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
+from sandbox_server.drivers.credentials.names import bearer_of
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import cookies
 from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials, Identity
-from sandbox_server.features.auth.origin import is_own
+from sandbox_server.features.auth.hosts import Hosts
+from sandbox_server.features.auth.origin import is_allowed, is_own
 from sandbox_server.features.auth.original import Original
 from sandbox_server.features.auth.paths import OPEN, scope_for
 from sandbox_server.features.auth.previews import is_editor, own_address, shares_origin
@@ -63,6 +64,7 @@ class Auth:
         settings: AuthSettings,
         now: Callable[[], float] = time.time,
         turns: EditorTurns | None = None,
+        hosts: Hosts | None = None,
     ) -> None:
         self._credentials = credentials
         self._tickets = tickets
@@ -70,6 +72,7 @@ class Auth:
         self._settings = settings
         self._now = now
         self._turns = turns
+        self._hosts = hosts or Hosts(settings.hosts, "localhost", settings.preview_domain)
 
     @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
@@ -89,8 +92,12 @@ class Auth:
     async def create_ticket(self, request: CreateTicket, call: Call) -> Ticket:
         """Make a ticket: a credential for one use, for places where no header can be sent.
 
-        It allows at most what the caller may do, and what it becomes ends no later than the caller's own credential.
+        It allows at most what the caller may do, and it and what it becomes end no later than the caller's own credential. Who may not
+        control makes tickets for programs alone, unless it is a person.
         """
+        names_people = call.caller.person or call.caller.may("control")
+        if request.actor == "person" and not names_people:
+            raise PermissionDenied("a ticket for a person needs the scope 'control'", scope="control")
         scopes = call.caller.scopes if request.scopes is None else frozenset(request.scopes)
         if not scopes <= call.caller.scopes:
             raise PermissionDenied(f"you do not have the scope {min(scopes - call.caller.scopes)!r} yourself")
@@ -100,8 +107,11 @@ class Auth:
         if not 0 < ttl <= max(MAX_TICKET_SECONDS, self._settings.ticket_ttl):
             raise InvalidArgument(f"ttl must be over 0 and at most {MAX_TICKET_SECONDS:g} seconds")
         expires = call.headers.get("x-sandbox-expires")
-        person, ends = None if request.actor is None else request.actor == "person", float(expires) if expires else None
-        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person)
+        person = None if request.actor is None and names_people else request.actor == "person"
+        ends = float(expires) if expires else None
+        ttl = ttl if ends is None else min(ttl, max(1.0, ends - self._now()))
+        handoff = call.headers.get("x-sandbox-handoff") or None
+        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person, handoff=handoff)
         ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
@@ -111,13 +121,17 @@ class Auth:
 
         Other browsers, and whoever kept a copy of the cookie, stay signed in until their sessions end.
         """
-        host = call.headers.get("x-forwarded-host") or call.headers.get("host", "")
-        return Reply(None, status=204, headers={"Set-Cookie": cookies.clear_cookie(host)})
+        here = Original.of(call.headers)
+        return Reply(None, status=204, headers={"Set-Cookie": cookies.clear_cookie(here.host, is_encrypted=here.is_encrypted)})
 
     async def _admit(self, original: Original) -> Reply[dict[str, str]]:
         """Answer for one request; raises Unauthenticated, PermissionDenied, HeldByHuman or InvalidArgument."""
+        if self._settings.mode == "off":
+            await self._hosts.check(original)
         identity = await self._identify(original)
         _check_path(identity, original)
+        if original.port is not None and identity.grant.share is not None:
+            self._ports.check_shareable(original.port)
         if self._turns:
             self._turns.check(identity, original)
         signs_in = identity.via == "ticket" or (identity.via == "query" and original.is_page)
@@ -134,7 +148,8 @@ class Auth:
 
     async def _identify(self, original: Original) -> Identity:
         if self._settings.mode == "off":
-            return _unless_foreign(self._credentials.visitor(original), original, silence=True)
+            visitor = self._credentials.visitor(original)
+            return visitor if is_allowed(original, self._settings.origins) else _unless_foreign(visitor, original, silence=True)
         try:
             identity = await self._credentials.identify(original)
             return _unless_foreign(identity, original, silence=False) if identity.via == "session" else identity
@@ -150,8 +165,8 @@ class Auth:
             raise PermissionDenied(
                 "a preview may not share the address at which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
             )
-        bearer, scopes = bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}
-        grant = replace(identity.grant, caller=bearer, scopes=scopes, prefix="/", port=original.port)
+        scopes = identity.grant.scopes & {"code"}
+        grant = replace(identity.grant, caller=_same(identity), scopes=scopes, prefix="/", port=original.port)
         ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
@@ -159,7 +174,8 @@ class Auth:
         if identity.via == "query":  # the person who opens a page with a key is not the program that has the same key
             identity = replace(identity, grant=replace(identity.grant, caller=bearer_of(identity.grant.caller)))
         grant, sealed = self._credentials.session_of(identity)
-        cookie = cookies.set_cookie(sealed, grant, host=original.host, is_encrypted=original.is_encrypted, now=self._now())
+        framed, encrypted = bool(self._settings.origins) and original.is_framed_elsewhere, original.is_encrypted
+        cookie = cookies.set_cookie(sealed, grant, host=original.host, is_encrypted=encrypted, is_framed=framed, now=self._now())
         return {"Set-Cookie": cookie}
 
     def _welcome(self, identity: Identity, original: Original) -> dict[str, str]:
@@ -184,16 +200,18 @@ class Auth:
             "X-Sandbox-Scopes": " ".join(sorted(identity.grant.scopes)),
             "X-Sandbox-Actor": "person" if identity.person else "agent",
             "X-Sandbox-Tools": header_of(identity.grant.tools),
-            "X-Sandbox-Expires": "" if expires is None else f"{expires:.0f}",
+            "X-Sandbox-Expires": "" if expires is None else f"{math.floor(expires)}",
+            "X-Sandbox-Handoff": identity.grant.handoff or "",
             "X-Sandbox-Forward-Uri": original.uri_without(self._credentials.is_secret),
             "X-Sandbox-Forward-Cookie": cookies.without_ours(original.headers.get("cookie", "")),
             "X-Sandbox-Forward-Authorization": "" if spent else original.headers.get("authorization", ""),
         }
 
 
-def bearer_of(caller: str) -> str:
-    """A name for whoever uses a ticket that `caller` made: each is a person of their own in the log."""
-    return f"{caller.partition('#')[0]}#{secrets.token_hex(3)}"
+def _same(identity: Identity) -> str:
+    """The name that somebody has on a preview: there, too, whoever holds control is who holds it."""
+    caller = identity.grant.caller
+    return caller if "#" in caller else bearer_of(caller)
 
 
 def _refused(refusal: Failure) -> Reply[dict[str, str]]:
@@ -220,6 +238,8 @@ def _check_path(identity: Identity, original: Original) -> None:
     """Raise PermissionDenied unless the caller may use the path."""
     if identity is NOBODY:
         return
+    if original.path == "/tickets" and identity.via == "ticket":
+        raise PermissionDenied("a ticket makes no tickets: sign in with it, or use the credential that made it")
     if original.path == "/tickets" and identity.grant.prefix != "/":
         raise PermissionDenied("a ticket that is bound to a path cannot make others")
     if identity.grant.port is not None and identity.grant.port != original.port:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
-from urllib.parse import quote
 
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
 from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.names import name_of
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares, is_share
 from sandbox_server.drivers.credentials.tickets import Tickets, is_ticket
@@ -25,7 +25,6 @@ AGENT_SCOPES = ALL_SCOPES - {"admin", "control"}
 """What the token inside the box may do: an agent can reach its own tools, and can neither configure them nor hold a person's controls."""
 
 SIGN_IN = "sign in: send X-AIO-API-Key, Authorization: Bearer, or a ticket"
-MAX_NAME_CHARS = 96
 
 type Via = Literal["bearer", "key", "query", "ticket", "session", "nothing"]
 
@@ -61,8 +60,11 @@ class Credentials:
         *,
         api_key: str | None,
         session_ttl: float,
+        preview_domain: str | None = None,
+        is_asked: Callable[[str], bool] = lambda _: False,
         now: Callable[[], float] = time.time,
     ) -> None:
+        """`is_asked` tells whether a request to a person is open."""
         self._keyring = keyring
         self._tokens = tokens
         self._tickets = tickets
@@ -70,6 +72,8 @@ class Credentials:
         self._revoked = revoked
         self._api_key = api_key
         self._session_ttl = session_ttl
+        self._preview_domain = preview_domain
+        self._is_asked = is_asked
         self._now = now
 
     async def identify(self, original: Original) -> Identity:
@@ -115,7 +119,7 @@ class Credentials:
             return Identity(holder, "bearer")
         claims = await self._tokens.verify(bearer)
         scopes = ALL_SCOPES if claims.scopes is None else claims.scopes & ALL_SCOPES
-        grant = Grant(_name_of(claims.subject), scopes, expires=claims.expires, tools=claims.tools, person=claims.person)
+        grant = Grant(name_of(claims.subject), scopes, expires=claims.expires, tools=claims.tools, person=claims.person)
         return Identity(grant, "bearer")
 
     def _by_key(self, original: Original) -> Identity | None:
@@ -136,16 +140,20 @@ class Credentials:
         for share in map(self._shares.find, filter(is_share, original.values("share"))):
             if share is not None and share.port == original.port:
                 caller, prefix = f"share-{share.id}", original.preview_prefix
-                return Identity(Grant(caller, frozenset({"code"}), prefix, share.expires, port=share.port, share=share.id), "ticket")
+                scopes = frozenset({"code"})
+                return Identity(Grant(caller, scopes, prefix, share.expires, port=share.port, share=share.id, person=False), "ticket")
         return None
 
     def _holds(self, grant: Grant) -> bool:
-        return (grant.share is None or self._shares.holds(grant.share)) and not self._revoked.holds(grant.caller)
+        """Whether what it came from is in force: a share link, a request to a person, the name itself."""
+        of_share = grant.share is None or self._shares.holds(grant.share)
+        return of_share and (grant.handoff is None or self._is_asked(grant.handoff)) and not self._revoked.holds(grant.caller)
 
     def sessions(self, original: Original) -> list[Grant]:
-        """What the browser's cookies allow, wherever."""
-        opened = (self._seal.open(value, self._now()) for value in cookies.sealed_in(original.headers.get("cookie", "")))
-        return [grant for grant in opened if grant and self._holds(grant)]
+        """What the browser's cookies allow at this path."""
+        values = cookies.sealed_in(original.headers.get("cookie", ""), is_encrypted=original.is_encrypted)
+        opened = (self._seal.open(value, self._now()) for value in values)
+        return [grant for grant in opened if grant and grant.covers(original.path) and self._holds(grant)]
 
     def visitor(self, original: Original) -> Identity:
         """Who asks where everybody may enter: by the name that a page's browser was given, else anyone."""
@@ -153,7 +161,14 @@ class Credentials:
         return next((Identity(grant, "nothing") for grant in named), ANYONE)
 
     def _by_session(self, original: Original) -> Identity | None:
-        return next((Identity(grant, "session") for grant in self.sessions(original) if grant.covers(original.path)), None)
+        """A person's before a program's: who makes programs' sessions must not put one in a person's place.
+
+        Where a page of the agent's can set a cookie for this host, a program's is nobody's.
+        """
+        found = self.sessions(original)
+        people = [grant for grant in found if grant.person]
+        foreign = not original.is_encrypted and cookies.may_be_anothers(original.host, self._preview_domain)
+        return next((Identity(grant, "session") for grant in people or ([] if foreign else found)), None)
 
     def _holder(self, key: str) -> Grant | None:
         """Whose key this is, compared in constant time with every key there is."""
@@ -165,7 +180,7 @@ class Credentials:
     def _keys(self) -> list[tuple[bytes, Grant]]:
         holders = [
             (self._api_key or self._keyring.read("api-key"), Grant("key", ALL_SCOPES)),
-            (self._keyring.read("agent-token"), Grant("agent", AGENT_SCOPES)),
+            (self._keyring.read("agent-token"), Grant("agent", AGENT_SCOPES, person=False)),
         ]
         return [(_digest(key), grant) for key, grant in holders if key]
 
@@ -182,8 +197,3 @@ def _bearer(original: Original) -> str:
 
 def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "replace")).digest()
-
-
-def _name_of(subject: str | None) -> str:
-    """A token's subject as a caller's name that is safe in a header and in a log line."""
-    return "token" if subject is None else quote(subject, safe="@.:-_+|/")[:MAX_NAME_CHARS]

@@ -1,5 +1,6 @@
 """Whether a browser sends a request for one of our own pages, or for somebody else's (CSRF, cross-site WebSockets)."""
 
+from collections.abc import Container
 from urllib.parse import urlsplit
 
 from sandbox_server.features.auth.original import Original
@@ -21,6 +22,11 @@ def is_own(original: Original, *, silence: bool) -> bool:
         sender = _authority(origin)
         return sender is not None and sender in (_host(original, "host"), _host(original, "x-forwarded-host"))
     return silence or (original.method in _SAFE and not original.upgrades)
+
+
+def is_allowed(original: Original, origins: Container[str]) -> bool:
+    """Whether a page of an origin that the settings name sends it: it brings a credential of its own, or needs none."""
+    return original.headers.get("origin") in origins
 
 
 def _is_navigation(original: Original) -> bool:

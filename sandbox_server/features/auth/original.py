@@ -46,6 +46,11 @@ class Original:
         return self.headers.get("x-forwarded-proto") == "https"
 
     @property
+    def is_framed_elsewhere(self) -> bool:
+        """A browser opens it in a frame on a page of another site."""
+        return self.headers.get("sec-fetch-dest") in ("iframe", "frame") and self.headers.get("sec-fetch-site") == "cross-site"
+
+    @property
     def host(self) -> str:
         """The host and port that the client used."""
         return self.headers.get("x-forwarded-host") or self.headers.get("host", "")

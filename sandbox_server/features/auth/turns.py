@@ -19,12 +19,12 @@ class EditorTurns:
         self._ports = ports
 
     def check(self, identity: Identity, original: Original) -> None:
-        """Raise HeldByHuman for a program that would run something while a person has the shells, and for all while it is frozen.
+        """Raise HeldByHuman for whoever would run something while a person has the shells, and for all while it is frozen.
 
-        A person passes whoever holds them: an editor is on an origin of its own, where the same person has another name.
+        Who holds the shells passes, and is the same there: a preview's session bears the name of the one that it was opened from.
         """
         holding = self._holding()
-        if not self._runs_something(original) or (identity.person and holding.state == "human"):
+        if not self._runs_something(original):
             return
         if not holding.admits(Caller(identity.grant.caller, person=identity.person), "shell"):
             raise holding.refusal()

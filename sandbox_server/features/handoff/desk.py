@@ -53,6 +53,11 @@ class Desk:
             raise NotFound(f"there is no handoff {handoff!r}", id=handoff)
         return found
 
+    def is_open(self, handoff: str) -> bool:
+        """Whether there is such a one that has not ended."""
+        found = self._handoffs.get(handoff)
+        return found is not None and found.status != "closed" and found.deadline_at > self._now()
+
     def listed(self, status: str) -> list[Handoff]:
         """Those that are `open`, `closed`, or `all`, the oldest first."""
         closed = {"open": (False,), "closed": (True,), "all": (False, True)}[status]

@@ -1,6 +1,7 @@
 """Handoffs: what an agent asks of a person, and waits for."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 from sandbox_server.core import Call, Caller, Event, PermissionDenied, Reply, operation
 from sandbox_server.features.handoff.desk import Desk
@@ -15,6 +16,8 @@ from sandbox_server.features.handoff.wire import (
     WaitForPerson,
 )
 
+WITHHELD: dict[str, Any] = {"note": "", "choice": None, "values": {}, "dropped": [], "receipt": None, "deliveries": []}
+"""What of an answer is not everybody's who may look."""
 STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
 
 
@@ -43,19 +46,22 @@ class Handoffs:
         return _told(await self._ended(made.id, request.wait) if request.wait else made)
 
     @operation("GET /v1/handoffs", scope="view")
-    async def list_handoffs(self, request: ListHandoffs) -> list[Handoff]:
-        """List what is asked of people."""
-        return self._desk.listed(request.status)
+    async def list_handoffs(self, request: ListHandoffs, call: Call) -> list[Handoff]:
+        """List what is asked of people; the answers are for who asked, people who may control, and admins."""
+        return [_for(call.caller, each) for each in self._desk.listed(request.status)]
 
     @operation("GET /v1/handoffs/events", scope="view")
-    async def handoff_events(self) -> AsyncIterator[Event]:
+    async def handoff_events(self, call: Call) -> AsyncIterator[Event]:
         """Follow what is asked of people: all that is open, now and after every change."""
-        return self._follow()
+        return self._follow(call.caller)
 
     @operation("GET /v1/handoffs/{id}", scope="view", tool="wait_for_human")
-    async def get_handoff(self, request: WaitForPerson) -> Reply[Handoff]:
-        """Tell how a request to a person stands; with `wait`, once it has ended."""
-        return _told(await self._ended(request.id, request.wait))
+    async def get_handoff(self, request: WaitForPerson, call: Call) -> Reply[Handoff]:
+        """Tell how a request to a person stands; with `wait`, once it has ended.
+
+        What was answered is for who asked, people who may control, and admins.
+        """
+        return _told(_for(call.caller, await self._ended(request.id, request.wait)))
 
     @operation("POST /v1/handoffs/{id}/claim", scope="control")
     async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
@@ -112,9 +118,16 @@ class Handoffs:
         """Wait until one has ended, or so long; then with the receipt of who answered it."""
         return await self._desk.with_receipt(await self._desk.closed(handoff, seconds))
 
-    async def _follow(self) -> AsyncIterator[Event]:
+    async def _follow(self, caller: Caller) -> AsyncIterator[Event]:
         async for found in self._desk.news():
-            yield Event("handoffs", found)
+            yield Event("handoffs", [_for(caller, each) for each in found])
+
+
+def _for(caller: Caller, handoff: Handoff) -> Handoff:
+    """One of them as the caller may see it."""
+    if caller.name == handoff.asked_by or caller.may("admin") or (caller.person and caller.may("control")):
+        return handoff
+    return handoff.model_copy(update=WITHHELD)
 
 
 def _told(handoff: Handoff) -> Reply[Handoff]:

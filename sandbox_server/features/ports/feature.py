@@ -26,7 +26,7 @@ class PortViews:
 
     @operation("GET /v1/ports", scope="code", tool="sandbox_list_ports")
     async def list_ports(self, request: ListPorts, call: Call) -> PortList:
-        """List the ports that programs of the agent listen on, with the program and the address at which a browser sees it.
+        """List the ports that programs of the agent listen on, with the program and the address at which a browser sees it; no editor's.
 
         With `wait`, answer as soon as somebody listens on that port; `ready` says whether somebody does.
         """
@@ -37,7 +37,11 @@ class PortViews:
 
     @operation("POST /v1/ports/{port}/share", scope="code")
     async def share_port(self, request: SharePort, call: Call) -> NewShareLink:
-        """Make a link with which anybody who can reach the gateway sees one port, and nothing else, until it ends or is revoked."""
+        """Make a link with which anybody who can reach the gateway sees one port, and nothing else, until it ends or is revoked.
+
+        The sandbox's own ports and the editors' are refused with 403.
+        """
+        self._ports.check_shareable(request.port)
         await self._ports.upstream(request.port)
         share, token = await asyncio.to_thread(self._shares.create, request.port, request.ttl, caller=call.caller.name, note=request.note)
         return NewShareLink(**_described(share), url=f"{self._url(request.port, call)}?share={token}")

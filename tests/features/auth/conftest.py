@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sandbox_server.core import Call, Caller, Reply
 from sandbox_server.core.control import Holding
+from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
@@ -22,10 +23,12 @@ from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.auth import CreateTicket, Ticket
 from sandbox_server.features.auth.credentials import Credentials
+from sandbox_server.features.auth.hosts import Hosts
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.settings import Auth as AuthSettings
 
 KEY = "correct horse battery staple"
+EDITORS = {8888, 8200}
 PRIVATE = rsa.generate_private_key(65537, 2048)
 _PEM = PRIVATE.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
 
@@ -40,6 +43,8 @@ class Gate:
         self.folder = folder
         self.settings = settings
         self.holding = Holding()
+        self.asked: set[str] = set()
+        """The requests to people that are open."""
         (folder / "run").mkdir()
         (folder / "agent").mkdir()
         me = (os.getuid(), os.getgid())
@@ -51,12 +56,23 @@ class Gate:
     def restarted(self) -> Auth:
         """A new API process on the same files."""
         keyring = Keyring(str(self.folder / "run"), str(self.folder / "agent"))
-        tickets = Tickets(keyring.tickets, self._now)
+        tickets = self.tickets = Tickets(keyring.tickets, self._now)
         tokens = Tokens([StaticKey(_PEM.decode())], None, None, self._now)
-        credentials = Credentials(keyring, tokens, tickets, self.shares, self.revoked, api_key=KEY, session_ttl=3600, now=self._now)
-        self.auth = Auth(
-            credentials, tickets, Ports({8080, 8091}, ()), self.settings, self._now, EditorTurns(lambda: self.holding, {8888, 8200})
+        credentials = Credentials(
+            keyring,
+            tokens,
+            tickets,
+            self.shares,
+            self.revoked,
+            api_key=KEY,
+            session_ttl=3600,
+            preview_domain=self.settings.preview_domain,
+            is_asked=lambda handoff: handoff in self.asked,
+            now=self._now,
         )
+        hosts = Hosts(self.settings.hosts, "box", self.settings.preview_domain)
+        ports, turns = Ports({8080, 8091}, (), editors=EDITORS), EditorTurns(lambda: self.holding, EDITORS)
+        self.auth = Auth(credentials, tickets, ports, self.settings, self._now, turns, hosts)
         return self.auth
 
     def _now(self) -> float:
@@ -82,8 +98,30 @@ class Gate:
 
     async def cookie(self, **request: object) -> str:
         """A signed-in browser's `Cookie` header."""
-        answer = await self.ask(f"/v1/x?ticket={await self.ticket(request)}")
-        return answer.headers["Set-Cookie"].partition(";")[0]
+        return set_by(await self.ask(f"/v1/x?ticket={await self.ticket(request)}"))
+
+    async def secure_cookie(self, **request: object) -> str:
+        """The same over TLS."""
+        return set_by(await self.ask(f"/v1/x?ticket={await self.ticket(request)}", x_forwarded_proto="https"))
+
+    async def invitation(self, handoff: str) -> str:
+        """A link's ticket to a request to a person."""
+        grant = Grant("invited#12345678-a", frozenset({"view", "control"}), handoff=handoff)
+        return self.tickets.create(grant, 600)
+
+    async def bought(self, answer: Answer, **request: object) -> str:
+        """A ticket that the caller of another request makes, as the gateway would pass it on. Raises PermissionDenied."""
+        assert answer.status == 200, answer.headers
+        told, expires = answer.headers, answer.headers["X-Sandbox-Expires"]
+        caller = Caller(told["X-Sandbox-Caller"], frozenset(told["X-Sandbox-Scopes"].split()), person=told["X-Sandbox-Actor"] == "person")
+        headers = {"x-sandbox-handoff": told["X-Sandbox-Handoff"]} | ({"x-sandbox-expires": expires} if expires else {})
+        made: Ticket = await self.auth.create_ticket(CreateTicket.model_validate(request), Call(caller, "1", headers=headers))
+        return made.ticket
+
+
+def set_by(answer: Answer) -> str:
+    """The cookie that an answer sets, as a browser sends it."""
+    return answer.headers["Set-Cookie"].partition(";")[0]
 
 
 @pytest.fixture

@@ -324,7 +324,7 @@ async def test_so_does_one_that_would_be_signed_in_by_its_address(gate: "Gate", 
 
 async def test_the_domain_of_previews_can_be_set(tmp_path: Path) -> None:
     gate = Gate(tmp_path, AuthSettings(preview_domain="preview.example.org"))
-    cookie = await gate.cookie()
+    cookie = await gate.secure_cookie()
     answer = await gate.ask("/absproxy/3000/a", host="box.example.org", x_forwarded_proto="https", accept=HTML, cookie=cookie)
     assert answer.headers["X-Sandbox-Redirect"].startswith("https://3000-preview.example.org/absproxy/3000/a?ticket=tk-")
 

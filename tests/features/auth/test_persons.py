@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.features.auth.conftest import KEY, Gate
+from sandbox_server.core import PermissionDenied
+from tests.features.auth.conftest import KEY, Gate, set_by
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +41,54 @@ async def test_who_opens_a_page_with_the_key_is_not_the_program_that_has_it(gate
     page = await gate.ask(f"/?api_key={KEY.replace(' ', '+')}", accept=HTML)
     answer = await gate.ask("/v1/x", cookie=page.headers["Set-Cookie"].partition(";")[0])
     assert answer.headers["X-Sandbox-Caller"].startswith("key#")
+
+
+async def test_no_credential_that_may_not_control_becomes_a_person_by_any_way(gate: "Gate", signed: Callable[..., str]) -> None:
+    """Every credential of a program, and what can be made of it: tickets of any kind, cookies, and again of those."""
+    token = signed(sub="mia", scope="view shell code files browser")
+    for bearer in (gate.agent_token, token):
+        first = await gate.ask("/v1/x", authorization=f"Bearer {bearer}")
+        with pytest.raises(PermissionDenied, match="'control'"):
+            await gate.bought(first, actor="person")
+        for made in ({}, {"actor": "agent"}, {"path_prefix": "/v1"}, {"uses": 3}):
+            ticket = await gate.bought(first, **made)
+            assert await actor(gate, f"/v1/x?ticket={ticket}") == "agent"
+            cookie = set_by(await gate.ask(f"/v1/x?ticket={await gate.bought(first, **made)}", accept=HTML))
+            assert await actor(gate, cookie=cookie) == "agent"
+            with pytest.raises(PermissionDenied, match="'control'"):
+                await gate.bought(await gate.ask("/v1/x", cookie=cookie), actor="person")
+            again = await gate.bought(await gate.ask("/v1/x", cookie=cookie))
+            assert await actor(gate, cookie=set_by(await gate.ask(f"/v1/x?ticket={again}", accept=HTML))) == "agent"
+
+
+async def test_the_agents_token_in_a_pages_address_signs_a_program_in(gate: "Gate") -> None:
+    page = await gate.ask(f"/?api_key={gate.agent_token}", accept=HTML)
+    assert await actor(gate, cookie=set_by(page)) == "agent"
+    preview = await gate.ask(f"/proxy/3000/?api_key={gate.agent_token}", host="localhost:8080", accept=HTML)
+    ticket = preview.headers["X-Sandbox-Redirect"].partition("?ticket=")[2]
+    cookie = set_by(await gate.ask(f"/?ticket={ticket}", x_original_port="3000", accept=HTML))
+    assert await actor(gate, "/", x_original_port="3000", cookie=cookie) == "agent"
+
+
+async def test_who_follows_a_share_link_is_no_person_who_could_hold_anything(gate: "Gate") -> None:
+    _, token = gate.shares.create(3000, 600, caller="agent")
+    page = await gate.ask(f"/proxy/3000/?share={token}", accept=HTML)
+    assert await actor(gate, "/proxy/3000/", cookie=set_by(page)) == "agent"
+
+
+async def test_who_may_control_makes_persons_and_so_does_a_person(gate: "Gate") -> None:
+    watcher = await gate.cookie(scopes=["view"])
+    for headers in ({"x_aio_api_key": KEY}, {"cookie": await gate.cookie()}, {"cookie": watcher}):
+        maker = await gate.ask("/v1/x", **headers)
+        assert await actor(gate, f"/v1/x?ticket={await gate.bought(maker, actor='person')}") == "person"
+        page = await gate.ask(f"/?ticket={await gate.bought(maker)}", accept=HTML)
+        assert await actor(gate, cookie=set_by(page)) == "person"
+
+
+@pytest.mark.parametrize("subject", ["key", "agent", "owner", "anyone", "nobody", "token", "share-1", "owner#1f03ac"])
+async def test_a_tokens_subject_is_no_name_of_ours(gate: "Gate", signed: Callable[..., str], subject: str) -> None:
+    answer = await gate.ask("/v1/x", authorization=f"Bearer {signed(sub=subject)}")
+    assert answer.headers["X-Sandbox-Caller"] == {"owner#1f03ac": "owner%231f03ac"}.get(subject, f"token:{subject}")
 
 
 async def test_with_authentication_off_a_browser_is_given_a_name_and_is_a_person(open_gate: "Gate") -> None:

@@ -1,8 +1,11 @@
 """Share links at the gateway's question: one port, for a time, and nothing else."""
 
+import hashlib
+
 import pytest
 
-from tests.features.auth.conftest import Gate
+from sandbox_server.drivers.credentials.grants import Grant
+from tests.features.auth.conftest import EDITORS, Gate, set_by
 
 pytestmark = pytest.mark.anyio
 
@@ -74,3 +77,69 @@ async def test_a_previews_own_ticket_is_worth_nothing_at_the_sandbox_itself(gate
     answer = await gate.ask("/proxy/3000/", host="localhost:8080", accept=HTML, cookie=cookie)
     ticket = answer.headers["X-Sandbox-Redirect"].partition("?ticket=")[2]
     assert (await gate.ask(f"/v1/code/execute?ticket={ticket}", "POST")).status == 403
+
+
+@pytest.mark.parametrize("port", sorted(EDITORS))
+async def test_a_share_link_shows_no_editor_even_one_made_before_it_was_there(gate: Gate, port: int) -> None:
+    """The operation makes none; here one is in force all the same, and with it a session."""
+    share, token = gate.shares.create(port, 600, caller="key")
+    for uri in (f"/proxy/{port}/", f"/absproxy/{port}/jupyter/lab"):
+        refused = await gate.ask(f"{uri}?share={token}", accept=HTML)
+        assert (refused.status, "Set-Cookie" in refused.headers) == (403, False)
+    grant = Grant(f"share-{share.id}", frozenset({"code"}), expires=gate.seconds + 60, port=port, share=share.id)
+    cookie = await gate.cookie(scopes=["code"])
+    assert (await gate.ask("/", x_original_port=str(port), cookie=cookie)).status == 200, "who is signed in sees it"
+    ticket = gate.tickets.create(grant, 60)
+    assert (await gate.ask(f"/?ticket={ticket}", x_original_port=str(port), accept=HTML)).status == 403
+
+
+@pytest.mark.parametrize(
+    ("uri", "headers"),
+    [
+        ("/proxy/3001/", {}),
+        ("/absproxy/3001/", {}),
+        ("/proxy/03000/../3001/", {"path": "/proxy/3001/"}),
+        ("/", {"x_original_port": "3001"}),
+        ("/proxy/3000/", {"x_original_port": "3001"}),
+        ("/jupyter/", {}),
+        ("/code-server/", {}),
+        ("/tickets", {}),
+        ("/v1/ports/3000/share", {}),
+        ("/v1/session", {}),
+        ("/healthz/x", {}),
+        ("/websockify", {"x_original_upgrade": "websocket"}),
+        ("/proxy/3001/ws", {"x_original_upgrade": "websocket"}),
+        ("/auth", {}),
+    ],
+)
+async def test_neither_a_share_links_token_nor_its_cookie_opens_anything_else(gate: Gate, uri: str, headers: dict[str, str]) -> None:
+    _, token = shared_with(gate)
+    by_path = set_by(await gate.ask(f"/proxy/3000/?share={token}"))
+    by_host = set_by(await gate.ask(f"/?share={token}", x_original_port="3000"))
+    for asked in ({"uri": f"{uri}?share={token}"}, {"uri": uri, "cookie": by_path}, {"uri": uri, "cookie": by_host}):
+        answer = await gate.ask(**asked, **headers, sec_fetch_site="same-origin")
+        assert answer.status in (401, 403), asked
+
+
+async def test_a_share_link_upgrades_on_its_port_alone_and_not_from_another_site(gate: Gate) -> None:
+    _, token = shared_with(gate)
+    cookie = set_by(await gate.ask(f"/proxy/3000/?share={token}"))
+    socket = {"x_original_upgrade": "websocket", "cookie": cookie}
+    assert (await gate.ask("/proxy/3000/ws", **socket, origin="http://box:8080")).status == 200
+    assert (await gate.ask("/proxy/3000/ws", **socket, origin="http://evil.example")).status == 403
+    assert (await gate.ask("/proxy/3001/ws", **socket, origin="http://box:8080")).status == 401
+
+
+async def test_a_share_links_token_is_not_guessed_nor_made_of_its_id_or_hash(gate: Gate) -> None:
+    share_id, token = shared_with(gate)
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    for guess in (share_id, f"sh-{share_id}", digest, f"sh-{digest[:43]}", token[:-1], f"{token}A", token.upper(), f"sh-{'A' * 43}"):
+        assert (await gate.ask(f"/proxy/3000/?share={guess}")).status == 401, guess
+    assert (await gate.ask(f"/proxy/3000/?share=x&share={token}")).status == 200
+    assert len(token) == 46, "256 bits of the operating system's"
+
+
+async def test_what_came_of_a_share_link_makes_no_tickets(gate: Gate) -> None:
+    _, token = shared_with(gate)
+    cookie = set_by(await gate.ask(f"/?share={token}", x_original_port="3000"))
+    assert (await gate.ask("/tickets", "POST", cookie=cookie, origin="http://box:8080")).status == 403

@@ -31,6 +31,18 @@ async def opened(folder: Path, clock: Clock | None = None) -> AsyncIterator[Desk
         yield found
 
 
+async def test_it_is_open_until_it_ends_or_its_time_is_over(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock) as found:
+        asked, late = await found.ask(LOGIN, AGENT), await found.ask(LOGIN, AGENT)
+        await found.claim(asked.id, "ann")
+        assert [found.is_open(each) for each in (asked.id, late.id, "h-0")] == [True, True, False]
+        await found.close(asked.id, "agent", "cancelled")
+        assert not found.is_open(asked.id)
+        clock.now = late.deadline_at
+        assert not found.is_open(late.id)
+
+
 async def test_who_waits_is_told_the_outcome(tmp_path: Path) -> None:
     async with opened(tmp_path) as found:
         asked = await found.ask(LOGIN, AGENT)

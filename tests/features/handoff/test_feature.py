@@ -87,6 +87,35 @@ async def test_who_asked_takes_it_back(calls: Calls) -> None:
     assert (await calls.ask(ROOT, "cancel_handoff", id=again.id)).outcome == "cancelled"
 
 
+@pytest.mark.parametrize("shown", ["get_handoff", "list_handoffs"])
+async def test_an_answer_is_for_who_asked_people_who_may_control_and_admins(calls: Calls, shown: str) -> None:
+    fields = [{"name": "street", "label": "Street"}]
+    asked = await calls.ask(AGENT, "request_human", reason="r", fields=fields, choices=["left", "right"])
+    answer = {"outcome": "done", "note": "at Ann's", "choice": "left", "values": {"street": "Elm"}}
+    await calls.ask(ANN, "answer_handoff", id=asked.id, **answer)
+
+    async def seen(caller: Caller) -> Handoff:
+        found: Any = await calls.ask(caller, shown, **({"id": asked.id} if shown == "get_handoff" else {"status": "all"}))
+        told: Handoff = found if shown == "get_handoff" else found[0]
+        return told
+
+    for caller in (AGENT, ANN, ROOT):
+        told = await seen(caller)
+        assert (told.note, told.choice, told.values) == ("at Ann's", "left", {"street": "Elm"})
+    namesake = Caller("agent#1", AGENT.scopes)
+    programs_control = Caller("tool", frozenset({"view", "control"}))
+    for caller in (OTHER, GUEST, namesake, programs_control):
+        told = await seen(caller)
+        assert (told.status, told.outcome, told.reason) == ("closed", "done", "r")
+        assert (told.note, told.choice, told.values, told.receipt, told.deliveries) == ("", None, {}, None, [])
+
+
+async def test_events_tell_a_looker_what_is_asked_and_nothing_of_an_answer(calls: Calls) -> None:
+    asked = await calls.ask(AGENT, "request_human", reason="r")
+    [shown] = (await anext(await calls.follow(OTHER))).data
+    assert (shown.id, shown.reason, shown.deliveries, shown.dropped) == (asked.id, "r", [], [])
+
+
 async def test_who_asks_without_waiting_waits_later(calls: Calls) -> None:
     asked = await calls.ask(AGENT, "request_human", reason="r", wait=0.01)
     assert asked.outcome is None

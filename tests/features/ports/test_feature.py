@@ -35,6 +35,10 @@ class FakePorts:
         self.waited.append((port, timeout))
         return port == 3000
 
+    def check_shareable(self, port: int) -> None:
+        if port == 8888:
+            raise PermissionDenied("an editor's")
+
     async def upstream(self, port: int) -> str:
         if port == 8080:
             raise PermissionDenied("ours")
@@ -98,9 +102,12 @@ async def test_a_link_is_made_listed_and_taken_back(tmp_path: Path, ports: FakeP
         await feature.revoke_share(ShareRef(share_id=made.share_id))
 
 
-async def test_no_link_leads_to_a_port_of_ours(tmp_path: Path, ports: FakePorts) -> None:
+@pytest.mark.parametrize("port", [8080, 8888])
+async def test_no_link_leads_to_a_port_of_ours_or_an_editors(tmp_path: Path, ports: FakePorts, port: int) -> None:
+    feature = views(tmp_path, ports)
     with pytest.raises(PermissionDenied):
-        await views(tmp_path, ports).share_port(SharePort(port=8080), CALL)
+        await feature.share_port(SharePort(port=port), CALL)
+    assert await feature.list_shares() == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,68 @@
+"""By which names the machines beside this one reach it: a container's name and a service's are known to the engine's resolver alone."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
+
+SECONDS = 2.0
+"""How long a question may take; one at a time is asked."""
+KEPT_SECONDS = 30.0
+MAX_KEPT = 64
+"""Answers that are kept: whoever reaches the gateway may ask for any name."""
+
+type Resolve = Callable[[str], set[str]]
+
+
+class OwnNames:
+    """Asks whether a name is one of this machine's, and keeps the answers for a while."""
+
+    def __init__(self, resolve: Resolve | None = None, now: Callable[[], float] = time.monotonic) -> None:
+        self._resolve = resolve or addresses_of
+        self._now = now
+        self._kept: dict[str, tuple[bool, float]] = {}
+        self._thread = ThreadPoolExecutor(1, "own names")
+
+    async def hold(self, name: str) -> bool:
+        """Whether a name without dots leads to an address of this machine's, other than loopback.
+
+        Only such a name counts: nobody can have one in the public DNS, so none can be pointed here from outside.
+        """
+        if "." in name or not name:
+            return False
+        known, until = self._kept.get(name, (False, 0.0))
+        if self._now() < until:
+            return known
+        try:
+            async with asyncio.timeout(SECONDS):
+                found = await asyncio.get_running_loop().run_in_executor(self._thread, self._resolve, name)
+        except (OSError, UnicodeError, TimeoutError):
+            found = set()
+        held = any(is_own(address) for address in found)
+        self._keep(name, held=held)
+        return held
+
+    def _keep(self, name: str, *, held: bool) -> None:
+        if len(self._kept) >= MAX_KEPT:
+            self._kept.pop(next(iter(self._kept)))
+        self._kept[name] = (held, self._now() + KEPT_SECONDS)
+
+
+def addresses_of(name: str) -> set[str]:
+    """The addresses of a name as it is, below no domain that is searched. Raises OSError where there are none."""
+    return {str(found[4][0]) for found in socket.getaddrinfo(f"{name}.", None, type=socket.SOCK_STREAM)}
+
+
+def is_own(address: str) -> bool:
+    """Whether an address is this machine's and not loopback: one can be bound here."""
+    found = ip_address(address.partition("%")[0])
+    if found.is_loopback or found.is_unspecified or found.is_multicast:
+        return False
+    try:
+        with socket.socket(socket.AF_INET if found.version == 4 else socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+            probe.bind((str(found), 0))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,46 @@
+"""Links that lead a person to what is asked: they sign in once, and are void with everything that came of them once it has ended."""
+
+import time
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+from sandbox_server.core import Tasks
+from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.drivers.credentials.names import bearer_of, invited_by
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.features.handoff.wire import Handoff
+
+SCOPES = frozenset({"view", "control"})
+
+type Expel = Callable[[str], Coroutine[Any, Any, None]]
+"""Ends what those have open, and returns the control that they have, whose names begin so."""
+
+
+class Links:
+    """Makes them, for where people reach the sandbox (`base`; None: nowhere); an asynchronous context manager."""
+
+    def __init__(self, tickets: Tickets, base: str | None, expel: Expel) -> None:
+        self._tickets = tickets
+        self._base = base
+        self._expel = expel
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
+
+    def make(self, handoff: Handoff) -> str | None:
+        """Make one that works once, to see and to control, until the deadline at most."""
+        if self._base is None:
+            return None
+        grant = Grant(bearer_of(invited_by(handoff.id)), SCOPES, expires=handoff.deadline_at, handoff=handoff.id)
+        ticket = self._tickets.create(grant, max(1.0, handoff.deadline_at - time.time()))
+        return f"{self._base.rstrip('/')}/view?ticket={ticket}"
+
+    def kept(self, handoff: Handoff) -> None:
+        """Take note of how one stands: with its end, who came by its links is out."""
+        if self._base is not None and handoff.status == "closed":
+            self._tasks.start(self._expel(invited_by(handoff.id)), name=f"end the links of {handoff.id}")
