@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from sandbox_server.cdp.link import Link, Refused
-from sandbox_server.cdp.multiplexer import Notice
+from sandbox_server.cdp.peers import Notice
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.core.results import Caller
 
