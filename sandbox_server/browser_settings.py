@@ -50,6 +50,9 @@ class Browser:
     ui_language: str | None = variable("CHROME_UI_LANG", TEXT, None, "Language of the browser's own menus.")
     user_agent: str | None = variable("BROWSER_USER_AGENT", TEXT, None, "User agent to send. Unset: Chromium's own.")
     extra_arguments: tuple[str, ...] = variable("BROWSER_EXTRA_ARGS", ARGUMENTS, (), "More arguments for Chromium, quoted as in a shell.")
+    extensions: bool = variable(
+        "BROWSER_EXTENSIONS", BOOLEAN, False, "Allow extensions. They are stopped while a person drives, and may not use `chrome.debugger`."
+    )
     no_sandbox: bool = variable(
         "BROWSER_NO_SANDBOX",
         BOOLEAN,

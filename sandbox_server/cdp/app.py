@@ -12,11 +12,13 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.emulation import Emulation
+from sandbox_server.cdp.extensions import Extensions
 from sandbox_server.cdp.inside import Inside
 from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.pages import Pages, answered
 from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.sessions import Sessions
+from sandbox_server.cdp.shelter import Shelter
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
@@ -49,10 +51,13 @@ def create(settings: Settings) -> Starlette:
     if proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
         chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
+    rules = Rules(_kept_holding(paths.control), extensions=settings.browser.extensions)
+    shelter = Shelter(emulation, Extensions(allowed=settings.browser.extensions))
 
     async def prepare(link: Link) -> None:
         """Give a new profile the cookies it is to start with, and every page the device that is emulated."""
         await emulation.apply(link)
+        await shelter.keep(link, rules.holding, fresh=True)
         cookies = [dict(cookie) for cookie in settings.browser.cookies]
         if cookies and not (await link.command("Storage.getCookies"))["cookies"]:
             await link.command("Storage.setCookies", cookies=cookies)
@@ -64,7 +69,7 @@ def create(settings: Settings) -> Starlette:
         partial(_thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation))),
         eager=settings.browser.start == "eager",
         homepage=settings.browser.homepage or "about:blank",
-        rules=Rules(_kept_holding(paths.control)),
+        rules=rules,
         hides=settings.control.private_focus,
     )
 
@@ -72,10 +77,11 @@ def create(settings: Settings) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with browser:
             yield
+        await shelter.close()
         await emulation.close()
 
     pages, sessions = Pages(browser, paths.devtools_protocol), Sessions(browser)
-    return Starlette(routes=list(routes(pages, sessions, Inside(browser, sessions, chromium, emulation))), lifespan=lifespan)
+    return Starlette(routes=list(routes(pages, sessions, Inside(browser, sessions, chromium, emulation, shelter))), lifespan=lifespan)
 
 
 async def _thaw(box: BoxClient) -> None:

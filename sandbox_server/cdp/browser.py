@@ -13,7 +13,7 @@ from typing import Protocol, Self
 from sandbox_server.cdp.acts import PageActs
 from sandbox_server.cdp.fields import Fields
 from sandbox_server.cdp.link import Link, Refused
-from sandbox_server.cdp.multiplexer import Notice
+from sandbox_server.cdp.peers import Notice
 from sandbox_server.cdp.redaction import Secrets
 from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.tabs import Tabs

@@ -1,86 +1,43 @@
-"""DevTools methods by effect: those that only look, or keep a client's books. Whatever is not listed acts, those of newer browsers too."""
+"""Whether a command may change what a person sees or uses: by its method and its parameters. Whatever is not known to look acts."""
 
-import re
 from typing import Any
 
+from sandbox_server.cdp.methods import METHODS
 from sandbox_server.cdp.wire import Command
 
-_LOOKING = {
-    "Accessibility": "disable enable getAXNodeAndAncestors getChildAXNodes getFullAXTree getPartialAXTree getRootAXNode queryAXTree",
-    "Animation": "disable enable getCurrentTime getPlaybackRate resolveAnimation",
-    "Audits": "disable enable getEncodedResponse",
-    "Autofill": "disable enable",
-    "Browser": "getBrowserCommandLine getHistogram getHistograms getVersion getWindowBounds getWindowForTarget",
-    "CSS": "collectClassNames disable enable getBackgroundColors getComputedStyleForNode getInlineStylesForNode getLayersForNode "
-    "getMatchedStylesForNode getMediaQueries getPlatformFontsForNode getStyleSheetText startRuleUsageTracking stopRuleUsageTracking "
-    "takeComputedStyleUpdates takeCoverageDelta trackComputedStyleUpdates",
-    "CacheStorage": "requestCacheNames requestCachedResponse requestEntries",
-    "Cast": "disable enable",
-    "Console": "disable enable",
-    "DOM": "collectClassNamesFromSubtree describeNode disable discardSearchResults enable getAttributes getBoxModel "
-    "getContentQuads getDocument getFlattenedDocument getFrameOwner getNodeForLocation getOuterHTML getSearchResults getTopLayerElements "
-    "performSearch pushNodeByPathToFrontend pushNodesByBackendIdsToFrontend querySelector querySelectorAll "
-    "requestChildNodes requestNode resolveNode",
-    "DOMDebugger": "getEventListeners",
-    "DOMSnapshot": "captureSnapshot disable enable getSnapshot",
-    "DOMStorage": "disable enable getDOMStorageItems",
-    "Debugger": "disable enable getPossibleBreakpoints getScriptSource getStackTrace searchInContent setAsyncCallStackDepth "
-    "setBlackboxExecutionContexts setBlackboxPatterns setBlackboxedRanges setSkipAllPauses",
-    "DeviceAccess": "disable enable",
-    "Emulation": "canEmulate getScreenInfos setEmulatedMedia setFocusEmulationEnabled",
-    "FedCm": "disable enable",
-    "Fetch": "continueRequest continueResponse continueWithAuth disable failRequest fulfillRequest getResponseBody "
-    "takeResponseBodyAsStream",
-    "HeapProfiler": "disable enable getHeapObjectId getObjectByHeapObjectId takeHeapSnapshot",
-    "IO": "close read resolveBlob",
-    "IndexedDB": "disable enable getMetadata requestData requestDatabase requestDatabaseNames",
-    "Inspector": "disable enable",
-    "LayerTree": "compositingReasons disable enable makeSnapshot profileSnapshot releaseSnapshot snapshotCommandLog",
-    "Log": "clear disable enable startViolationsReport stopViolationsReport",
-    "Media": "disable enable",
-    "Memory": "getAllTimeSamplingProfile getBrowserSamplingProfile getDOMCounters getSamplingProfile",
-    "Network": "canClearBrowserCache canClearBrowserCookies canEmulateNetworkConditions disable enable getAllCookies getCertificate "
-    "getCookies getRequestPostData getResponseBody getSecurityIsolationStatus searchInResponseBody setAttachDebugStack "
-    "streamResourceContent",
-    "Overlay": "disable enable hideHighlight",
-    "Page": "captureScreenshot captureSnapshot createIsolatedWorld disable enable getAdScriptAncestry getAnnotatedPageContent getAppId "
-    "getAppManifest getFrameTree getInstallabilityErrors getLayoutMetrics getManifestIcons getNavigationHistory getOriginTrials "
-    "getPermissionsPolicyState getResourceContent getResourceTree printToPDF removeScriptToEvaluateOnNewDocument screencastFrameAck "
-    "searchInResource setLifecycleEventsEnabled startScreencast stopScreencast",
-    "Performance": "disable enable getMetrics setTimeDomain",
-    "PerformanceTimeline": "enable",
-    "Preload": "disable enable",
-    "Profiler": "disable enable getBestEffortCoverage setSamplingInterval start startPreciseCoverage stop stopPreciseCoverage "
-    "takePreciseCoverage",
-    "Runtime": "awaitPromise compileScript disable discardConsoleEntries enable getExceptionDetails getHeapUsage getIsolateId "
-    "getProperties globalLexicalScopeNames queryObjects releaseObject releaseObjectGroup runIfWaitingForDebugger setAsyncCallStackDepth",
-    "Schema": "getDomains",
-    "Security": "disable enable",
-    "ServiceWorker": "disable enable",
-    "Storage": "getCookies getStorageKey getStorageKeyForFrame getTrustTokens getUsageAndQuota",
-    "SystemInfo": "getFeatureState getInfo getProcessInfo",
-    "Target": "attachToBrowserTarget attachToTarget autoAttachRelated detachFromTarget getBrowserContexts getTargetInfo getTargets "
-    "setAutoAttach setDiscoverTargets",
-    "Tracing": "end getCategories recordClockSyncMarker start",
-    "WebAudio": "disable enable getRealtimeData",
-    "WebAuthn": "disable getCredential getCredentials",
-}
-"""What waits for an answer of a client, such as a request that it holds up, may go on: else the person's pages would stand still."""
-
-LOOKING = frozenset(f"{domain}.{name}" for domain, names in _LOOKING.items() for name in names.split())
-_EVALUATING = frozenset({"Runtime.evaluate", "Runtime.callFunctionOn", "Debugger.evaluateOnCallFrame"})
-_COMMENTS = re.compile(r"(\s*//[^\n]*)*\s*")
+_LOOKING = frozenset({"quiet", "looks"})
 
 
 def acts(command: Command) -> bool:
     """Whether a command may change what a person sees or uses."""
-    if command.method in LOOKING:
-        return False
+    if command.method == "Page.addScriptToEvaluateOnNewDocument":
+        return not names_a_world(command)
+    method = METHODS.get(command.method)
+    if method is None or not _given(command) <= method.parameters:
+        return True
+    if method.effect == "scripts":
+        return _parameters(command).get("throwOnSideEffect") is not True
+    return method.effect not in _LOOKING
+
+
+def names_a_world(command: Command) -> bool:
+    """Whether a script for new documents has nothing in it, and only names a world: clients set up every page with one."""
+    source = _parameters(command).get("source")
+    return isinstance(source, str) and all(not line.strip() or line.lstrip().startswith("//") for line in _lines(source))
+
+
+def _given(command: Command) -> set[str]:
+    """The parameters that say anything; one that is off says nothing."""
+    return {name for name, value in _parameters(command).items() if value is not None and value is not False}
+
+
+def _parameters(command: Command) -> dict[str, Any]:
     params: Any = command.parsed.get("params")
-    given = params if isinstance(params, dict) else {}
-    if command.method in _EVALUATING:
-        return given.get("throwOnSideEffect") is not True
-    if command.method == "Page.addScriptToEvaluateOnNewDocument":  # one without a script only names a world: clients do it for each page
-        source = given.get("source")
-        return not (isinstance(source, str) and _COMMENTS.fullmatch(source))
-    return True
+    return params if isinstance(params, dict) else {}
+
+
+def _lines(source: str) -> list[str]:
+    """As JavaScript ends them: a comment ends there, too."""
+    for end in ("\r", "\u2028", "\u2029"):
+        source = source.replace(end, "\n")
+    return source.split("\n")

@@ -9,9 +9,10 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, OWNER, Link
-from sandbox_server.cdp.multiplexer import Peer
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link
 from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.rules import OWNER
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
@@ -24,33 +25,49 @@ _SHOWN = ("page", "iframe")
 
 
 class Emulation:
-    """Keeps commands in force over restarts of the browser."""
+    """Keeps commands in force over restarts of the browser; waits `patience` seconds for the pages that are open."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = COMMAND_TIMEOUT) -> None:
+        self._patience = patience
         self._commands: Commands | None = None
+        self._paused = False
         self._tasks = Tasks()
         self._follower: asyncio.Task[None] | None = None
 
     async def set(self, link: Link, commands: Commands | None) -> None:
         """Replace the commands, and return once every page that is open was given them; raises Unavailable."""
-        self._commands = commands
+        self._commands, self._paused = commands, False
         await self.apply(link)
+
+    async def pause(self) -> None:
+        """Have no page keep them until it goes on, or others are set."""
+        self._paused = True
+        await self._let_go()
+
+    async def resume(self, link: Link) -> None:
+        """Give them to the pages again; raises Unavailable."""
+        paused, self._paused = self._paused, False
+        if paused:
+            await self.apply(link)
 
     async def apply(self, link: Link) -> None:
         """Give them to the pages of a browser, which may be a new one."""
-        if self._follower:
-            self._follower.cancel()
-            await asyncio.wait([self._follower])
-            self._follower = None
-        if not self._commands:
+        await self._let_go()
+        if not self._commands or self._paused:
             return
         follower = _Follower(link, *await link.attach(OWNER, None), self._commands)
         self._follower = self._tasks.start(follower.follow(), name="emulation")
         try:
-            async with asyncio.timeout(COMMAND_TIMEOUT):
+            async with asyncio.timeout(self._patience):
                 await follower.settled.wait()
         except TimeoutError:
             raise Unavailable("a page does not take on the device", retry_after=1.0) from None
+
+    async def _let_go(self) -> None:
+        if self._follower:
+            self._follower.cancel()
+            await asyncio.wait([self._follower])
+            self._follower = None
 
     async def close(self) -> None:
         """Let go of the browser."""

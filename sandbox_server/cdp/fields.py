@@ -14,9 +14,10 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import OWNER, Link
-from sandbox_server.cdp.multiplexer import Peer
+from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.rules import OWNER
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.tasks import Tasks
 

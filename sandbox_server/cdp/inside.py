@@ -12,6 +12,7 @@ from sandbox_server.cdp.drop import Drop, put
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.policies import take_proxy
 from sandbox_server.cdp.sessions import Sessions
+from sandbox_server.cdp.shelter import Shelter
 from sandbox_server.cdp.strip import Strip
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import InvalidArgument
@@ -35,11 +36,12 @@ class RestartRequest(Model):
 class Inside:
     """Looking at the browser, and restarting it with other policies."""
 
-    def __init__(self, browser: Browser, sessions: Sessions, chromium: Chromium, emulation: Emulation) -> None:
+    def __init__(self, browser: Browser, sessions: Sessions, chromium: Chromium, emulation: Emulation, shelter: Shelter) -> None:
         self._browser = browser
         self._sessions = sessions
         self._chromium = chromium
         self._emulation = emulation
+        self._shelter = shelter
         self._strip = Strip()
 
     async def restart(self, request: Request) -> Response:
@@ -99,6 +101,7 @@ class Inside:
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidArgument(f"this is not who has control: {error}") from error
         self._browser.hold(holding)
+        await self._shelter.keep(self._browser.running, holding)
         return JSONResponse({})
 
     async def status(self, _: Request) -> Response:

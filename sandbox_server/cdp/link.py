@@ -3,21 +3,19 @@
 import asyncio
 from collections.abc import Callable
 
-from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, Told, ToPeer
+from sandbox_server.cdp.multiplexer import Multiplexer
 from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.cdp.pipe import Pipe, open_pipe
 from sandbox_server.cdp.redaction import Secrets
-from sandbox_server.cdp.rules import OWN, Rules
+from sandbox_server.cdp.rules import OWNER, Rules, sealed
 from sandbox_server.cdp.wire import Command, Object
 from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
-from sandbox_server.core.results import ALL_SCOPES, Caller
+from sandbox_server.core.results import Caller
 
 COMMAND_TIMEOUT = 10.0
 """Seconds for a command of ours."""
 RETRY_AFTER = 1.0
-OWNER = Caller("owner", ALL_SCOPES | {OWN})
-"""This process itself, as the client that looks after pages."""
-
 
 type Noted = Callable[[str, Command], None]
 """Is told what clients send, and to which session."""
@@ -133,14 +131,19 @@ class Link:
                     self._write(message)
 
     def see(self) -> None:
-        """Have every client keep to whether it may see pages."""
-        for peer, outbox in self._outboxes.items():
-            for told in self._multiplexer.see(peer):
-                match told:
-                    case ToBrowser(message):
-                        self._write(message)
-                    case ToPeer(_, message):
-                        outbox.put(message)
+        """Have every client keep to whether it may see pages, and what it put in force there to whether that may be so."""
+        for peer in list(self._outboxes):
+            for told in (*self._multiplexer.see(peer), *self._multiplexer.resting.rest(peer)):
+                self._say(told)
+
+    def _say(self, told: ToBrowser | ToPeer | Ended) -> None:
+        match told:
+            case ToBrowser(message):
+                self._write(message)
+            case ToPeer(peer, message):
+                self._outboxes[peer].put(message)
+            case Ended(peer, reason):
+                self._close_outbox(peer, reason)
 
     async def writable(self) -> None:
         """Wait until Chromium takes more."""
@@ -209,10 +212,23 @@ class Link:
                     self._tell(peer, told)
             case Answer(number, body):
                 self._on_answer(number, body)
-            case Ended(peer):
-                self._close_outbox(peer, "the page was closed")
+            case Ended(peer, reason):
+                self._close_outbox(peer, reason)
             case Notice() as notice:
+                self._shun(notice)
                 self._take(notice)
+        self._send_due()
+
+    def _shun(self, notice: Notice) -> None:
+        """Have clients let go of a page that has become one of the browser's own tools."""
+        info = notice.params.get("targetInfo") or {}
+        if notice.method == "Target.targetInfoChanged" and sealed(info):
+            for ended in self._multiplexer.shun(str(info.get("targetId"))):
+                self._say(ended)
+
+    def _send_due(self) -> None:
+        for message in self._multiplexer.resting.due():
+            self._write(message)
 
     def _tell(self, peer: Peer, message: bytes) -> None:
         """Queue what the browser said for a client; this process's own learn by it what is secret."""

@@ -9,18 +9,23 @@ here each gets the answer that Chromium gives to a command which comes a moment 
 """
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import orjson
 
+from sandbox_server.cdp.effects import acts
+from sandbox_server.cdp.lasting import DEFERRED, Sent
+from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.overrides import Overrides
-from sandbox_server.cdp.pressed import Pressed
-from sandbox_server.cdp.privacy import HELD_UP, Collected, blanked, caught_up, neutral
+from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
+from sandbox_server.cdp.privacy import HELD_UP, blanked, caught_up, neutral
+from sandbox_server.cdp.resting import Resting
 from sandbox_server.cdp.rules import Rules
+from sandbox_server.cdp.undone import SCRIPTS
 from sandbox_server.cdp.wire import (
     INVALID_REQUEST,
     MAX_TO_BROWSER,
+    METHOD_NOT_FOUND,
     SERVER_ERROR,
     SESSION_NOT_FOUND,
     Arrival,
@@ -37,66 +42,13 @@ from sandbox_server.drivers.browser.failures import GONE
 
 MAX_PENDING = 10_000
 """Commands of one client that Chromium has not answered."""
+UNKNOWN = "'{}' wasn't found: nobody has judged what it does"
+"""Chromium's own words for a method that it has not (third_party/inspector_protocol/crdtp/dispatch.cc), with the reason."""
 NO_SESSION = "Session with given id not found."
 """Chromium's own words (content/browser/devtools/devtools_session.cc), which clients look for."""
 
 
-@dataclass(eq=False)
-class Peer:
-    """One client: who it is, and the sessions that are its own."""
-
-    caller: Caller
-    base: str
-    pending: int = 0
-    sessions: dict[str, str | None] = field(default_factory=dict)
-    """Each session with the one above it; the base has none."""
-    pressed: Pressed = field(default_factory=Pressed)
-    collected: Collected = field(default_factory=Collected)
-    hidden: bool = False
-    """Whether it may not see pages, as far as the browser has been told."""
-
-    def below(self, session: str) -> list[str]:
-        """The session and all that were attached through it: they end with it, and Chromium does not name each."""
-        found = [session]
-        for above in found:
-            found += [child for child, parent in self.sessions.items() if parent == above]
-        return found
-
-
-class ToBrowser(NamedTuple):
-    message: bytes
-
-
-class ToPeer(NamedTuple):
-    peer: Peer
-    message: bytes
-
-
-class Told(NamedTuple):
-    """Several messages for one client, in their order."""
-
-    peer: Peer
-    messages: list[bytes]
-
-
-class Answer(NamedTuple):
-    """The reply to a command of ours."""
-
-    id: int
-    body: Object
-
-
-class Notice(NamedTuple):
-    """An event that is for us."""
-
-    method: str
-    params: Object
-
-
-class Ended(NamedTuple):
-    """Chromium ended the client's base: its page is gone. What the client waits for is for `lost` to answer."""
-
-    peer: Peer
+_REMOVES = frozenset(SCRIPTS.values())
 
 
 class _Sent(NamedTuple):
@@ -104,6 +56,8 @@ class _Sent(NamedTuple):
     id: int
     session: str
     method: str
+    script: Object | None = None
+    """What is kept of a command that adds a script for new documents."""
 
 
 class _Question(NamedTuple):
@@ -130,6 +84,8 @@ class Multiplexer:
         self._questions: dict[int, _Question] = {}
         self.overrides = Overrides()
         """Which pages clients show as another device."""
+        self.resting = Resting(self._rules, self.overrides, self._next_id)
+        """What clients put in force in pages, and whether it is."""
 
     @property
     def waiting(self) -> bool:
@@ -159,6 +115,19 @@ class Multiplexer:
         peer.hidden = hidden
         return [*self._refused(peer), *self._commands(peer.collected.stops())] if hidden else self._shown(peer)
 
+    def shun(self, target: str) -> list[Ended]:
+        """Have clients let go of a target that is not for them."""
+        ended = []
+        for session in self.overrides.of(target):
+            peer = self._owners[session]
+            if self._rules.trusts(peer.caller):
+                continue
+            if session == peer.base:
+                ended.append(Ended(peer))
+            else:
+                self.resting.detach(session, peer)
+        return ended
+
     def _shown(self, peer: Peer) -> list[ToBrowser | ToPeer]:
         asked: list[ToBrowser | ToPeer] = []
         for session, method in peer.collected.missed():
@@ -184,7 +153,7 @@ class Multiplexer:
         peer.pending -= len(waiting)
         return list(waiting.values())
 
-    def _commands(self, commands: list[tuple[str, str, Object]]) -> list[ToBrowser | ToPeer]:
+    def _commands(self, commands: list[Sent]) -> list[ToBrowser | ToPeer]:
         return [ToBrowser(self._unanswered(*command)) for command in commands]
 
     def _unanswered(self, session: str, method: str, params: Object) -> bytes:
@@ -195,7 +164,7 @@ class Multiplexer:
 
     def add(self, caller: Caller, base: str, page: str | None = None) -> Peer:
         """Take in a client for which `base` was attached, to a page or the browser."""
-        peer = Peer(caller, base, hidden=not self._rules.sees(caller))
+        peer = Peer(caller, base, hidden=not self._rules.sees(caller), resting=self._rules.rests(caller))
         self._own(peer, base, None, page)
         return peer
 
@@ -205,6 +174,7 @@ class Multiplexer:
             del self._owners[session]
             self.overrides.forget(session)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.peer is not peer}
+        self.resting.forget(peer)
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
     def from_peer(self, peer: Peer, text: str | bytes) -> ToBrowser | ToPeer:
@@ -215,13 +185,42 @@ class Multiplexer:
             return ToPeer(peer, error.reply)
         if command.session is not None and command.session not in peer.sessions:
             return ToPeer(peer, error_reply(command.id, SESSION_NOT_FOUND, NO_SESSION))
-        if reason := self._problem(peer, command):
+        if effect_of(command.method) is None:
+            return ToPeer(peer, error_reply(command.id, METHOD_NOT_FOUND, UNKNOWN.format(command.method), command.session))
+        deferred = self._defers(peer, command)
+        if reason := self._problem(peer, command, deferred=deferred):
             return ToPeer(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
-        if peer.hidden and command.method in HELD_UP:  # it is begun when the client may see again
-            peer.collected.note(command.session or peer.base, command)
-            session = {"sessionId": command.session} if command.session else {}
-            return ToPeer(peer, encode({"id": command.id, "result": {}} | session))
+        if deferred:
+            return self._deferred(peer, command)
+        if command.method in _REMOVES and (removing := self._renamed(peer, command)) is not None:
+            return removing
         return self._forward(peer, command)
+
+    def _defers(self, peer: Peer, command: Command) -> bool:
+        """Whether a command is begun later: when the client may see again, or when the person lets go of the pages."""
+        rests = peer.resting and not self._rules.trusts(peer.caller)
+        return (peer.hidden and command.method in HELD_UP) or (rests and command.method in DEFERRED)
+
+    def _deferred(self, peer: Peer, command: Command) -> ToPeer:
+        session = command.session or peer.base
+        peer.collected.note(session, command)
+        peer.lasting.note(session, command)
+        return self._done(peer, command)
+
+    def _done(self, peer: Peer, command: Command) -> ToPeer:
+        session = {"sessionId": command.session} if command.session else {}
+        return ToPeer(peer, encode({"id": command.id, "result": {}} | session))
+
+    def _renamed(self, peer: Peer, command: Command) -> ToBrowser | ToPeer | None:
+        """The removal of a script that was added again since the client was told its name, or is not in force now."""
+        given = _parameters(command)
+        identifier = str(given.get("identifier"))
+        known = peer.lasting.removed(command.session or peer.base, identifier)
+        if known == identifier:
+            return None
+        if known is None:
+            return self._done(peer, command)
+        return self._forward(peer, command._replace(parsed=command.parsed | {"params": given | {"identifier": known}}))
 
     def from_browser(self, message: bytes) -> ToPeer | Told | Answer | Notice | Ended | None:
         """Take what Chromium sent; None when nobody waits for it any more."""
@@ -238,22 +237,28 @@ class Multiplexer:
         message = command.encode(number, session)
         if len(message) > MAX_TO_BROWSER:
             return ToPeer(peer, error_reply(command.id, INVALID_REQUEST, f"Message is over {MAX_TO_BROWSER} bytes", command.session))
-        self._sent[number] = _Sent(peer, command.id, session, command.method)
+        script = _parameters(command) if command.method in SCRIPTS and acts(command) else None
+        self._sent[number] = _Sent(peer, command.id, session, command.method, script)
         peer.pending += 1
         self._noted(session, command)
         self.overrides.note(session, command)
         peer.pressed.note(session, command)
         peer.collected.note(session, command)
+        peer.lasting.note(session, command)
         return ToBrowser(message)
 
     def _reply(self, arrival: Arrival) -> ToPeer | Answer | None:
         assert arrival.id is not None
         if arrival.id in self._asked:
             return Answer(arrival.id, orjson.loads(arrival.message))
+        if self.resting.answered(arrival):
+            return None
         sent = self._sent.pop(arrival.id, None)
         if sent is None:
             return None
         sent.peer.pending -= 1
+        if sent.script is not None:
+            self.resting.keep(sent.peer, sent.session, sent.method, sent.script, arrival)
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
         return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
@@ -283,7 +288,9 @@ class Multiplexer:
         """Keep to the sessions that there are; what comes back is for the client, after the event."""
         session = event["params"]["sessionId"]
         if event["method"] == "Target.attachedToTarget":
-            self._own(peer, session, event["sessionId"], event["params"].get("targetInfo", {}).get("targetId"))
+            info = event["params"].get("targetInfo", {})
+            self._own(peer, session, event["sessionId"], info.get("targetId"))
+            self.resting.greet(peer, session, info, waits=bool(event["params"].get("waitingForDebugger")))
             return []
         return self._end(peer, peer.below(session)) if session in peer.sessions else []
 
@@ -297,6 +304,7 @@ class Multiplexer:
             self.overrides.forget(ended)
             peer.pressed.forget(ended)
             peer.collected.forget(ended)
+            peer.lasting.forget(ended)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.session not in sessions}
         return [error_reply(sent.id, SESSION_NOT_FOUND, NO_SESSION, sent.session) for sent in self._take_back(peer, sessions)]
 
@@ -328,7 +336,12 @@ class Multiplexer:
         self._last_id += 1
         return self._last_id
 
-    def _problem(self, peer: Peer, command: Command) -> str | None:
+    def _problem(self, peer: Peer, command: Command, *, deferred: bool) -> str | None:
         if peer.pending >= MAX_PENDING:
             return f"{MAX_PENDING} commands wait for an answer"
-        return self._rules.refusal(peer.caller, command)
+        return self._rules.never(peer.caller, command) if deferred else self._rules.refusal(peer.caller, command)
+
+
+def _parameters(command: Command) -> Object:
+    params = command.parsed.get("params")
+    return params if isinstance(params, dict) else {}

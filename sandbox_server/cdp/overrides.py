@@ -31,6 +31,10 @@ class Overrides:
         self._targets.pop(session, None)
         self._set.discard(session)
 
+    def of(self, target: str) -> list[str]:
+        """The sessions on a target."""
+        return [session for session, each in self._targets.items() if each == target]
+
     def hold(self, session: str) -> bool:
         """Whether the session's target is shown as another device."""
         target = self._targets.get(session)

@@ -11,39 +11,18 @@ from typing import Any
 import orjson
 
 from sandbox_server.cdp.effects import acts
+from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.wire import Arrival, Command, Object, encode
-
-_QUIET = {
-    "Browser": "getVersion",
-    "Debugger": "enable",
-    "Emulation": "setFocusEmulationEnabled",
-    "Fetch": "continueRequest continueResponse continueWithAuth failRequest fulfillRequest",
-    "Inspector": "enable",
-    "Log": "clear enable",
-    "Network": "enable",
-    "Page": "addScriptToEvaluateOnNewDocument createIsolatedWorld enable getFrameTree removeScriptToEvaluateOnNewDocument "
-    "screencastFrameAck setLifecycleEventsEnabled stopScreencast",
-    "Performance": "enable",
-    "Runtime": "discardConsoleEntries enable releaseObject releaseObjectGroup runIfWaitingForDebugger setAsyncCallStackDepth",
-    "Schema": "getDomains",
-    "Target": "attachToBrowserTarget attachToTarget autoAttachRelated detachFromTarget getBrowserContexts setAutoAttach setDiscoverTargets",
-}
-"""What tells nothing of a page, besides every `disable`; what is in `HELD_UP` too is begun when the client may see again."""
-QUIET = frozenset(f"{domain}.{name}" for domain, names in _QUIET.items() for name in names.split())
 
 HELD_UP = {
     "Network.enable": ("Network.disable", "Network.enable"),
-    "Fetch.enable": ("Fetch.disable", "Fetch.enable"),
     "Page.startScreencast": ("Page.stopScreencast", "Page.startScreencast"),
-    "Debugger.enable": ("Debugger.setSkipAllPauses", "Debugger.setSkipAllPauses"),
     "Tracing.start": ("Tracing.end", None),
 }
 """What has the browser collect for a client, or stop for it: each with what ends that, and what begins it again."""
 _ENDS = {
     "Network.disable": "Network.enable",
-    "Fetch.disable": "Fetch.enable",
     "Page.stopScreencast": "Page.startScreencast",
-    "Debugger.disable": "Debugger.enable",
     "Tracing.end": "Tracing.start",
     "Page.disable": "Page.enable",
 }
@@ -93,9 +72,7 @@ class Collected:
             if method not in HELD_UP:
                 continue
             end, again = HELD_UP[method]
-            if method == "Debugger.enable":
-                found.append((session, "Debugger.resume", {}))
-            found.append((session, end, {"skip": True} if method == "Debugger.enable" else {}))
+            found.append((session, end, {}))
             if again is None:
                 del self._begun[session, method]
         return found
@@ -103,7 +80,7 @@ class Collected:
     def starts(self) -> list[tuple[str, str, Object]]:
         """Sessions and commands that begin it again."""
         return [
-            (session, again, {"skip": False} if method == "Debugger.enable" else params)
+            (session, again, params)
             for (session, method), params in self._begun.items()
             if method in HELD_UP and (again := HELD_UP[method][1])
         ]
@@ -117,7 +94,7 @@ def is_quiet(command: Command) -> bool:
     """Whether a command tells a client nothing of a page."""
     if command.method == "Page.addScriptToEvaluateOnNewDocument":
         return not acts(command)
-    return command.method in QUIET or command.method.endswith(".disable")
+    return effect_of(command.method) == "quiet"
 
 
 def neutral(arrival: Arrival) -> Arrival | None:

@@ -9,8 +9,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.link import Link
-from sandbox_server.cdp.multiplexer import Peer
 from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.peers import Peer
 from sandbox_server.cdp.rules import OWN
 from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import Failure, PermissionDenied

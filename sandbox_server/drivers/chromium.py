@@ -52,6 +52,13 @@ _ALWAYS = (
     "--log-level=3",
 )
 
+_TOOLS = ("chrome://inspect", "chrome://flags")
+"""Where the browser's own tools attach to pages, or are changed for the next start."""
+_EXTENSIONS = ("chrome://extensions", "https://chromewebstore.google.com")
+_BLOCKED = {"installation_mode": "blocked"}
+_ALLOWED = {"blocked_permissions": ["debugger", "nativeMessaging"]}
+"""With the first an extension drives pages as a client of DevTools does, past the lease; with the second programs outside."""
+
 log = logging.getLogger(__name__)
 
 
@@ -65,6 +72,8 @@ class Policies:
     """None leaves the choice to Chromium."""
     proxy: str | None = None
     """Host and port of the proxy for everything but loopback and link-local addresses."""
+    extensions: bool = False
+    """Whether extensions may be loaded."""
 
     def document(self, downloads: str, doh_templates: str | None, viewable: Sequence[str]) -> dict[str, Any]:
         """The policy file (https://chromeenterprise.google/policies).
@@ -81,9 +90,16 @@ class Policies:
             "PromptForDownloadLocation": False,
             "SyncDisabled": True,
             "TranslateEnabled": False,
-            "URLBlocklist": ["file://*", *self.blocked_urls],
+            "URLBlocklist": ["file://*", *_TOOLS, *([] if self.extensions else _EXTENSIONS), *self.blocked_urls],
             "URLAllowlist": [*(f"file://{folder}/" for folder in viewable), *self.allowed_urls],
+            "NativeMessagingBlocklist": ["*"],
+            "NativeMessagingUserLevelHosts": False,
+            "BlockExternalExtensions": True,
+            "WebAppSettings": [{"manifest_id": "*", "run_on_os_login": "blocked"}],
+            "ExtensionSettings": {"*": _ALLOWED if self.extensions else _BLOCKED},
         }
+        if not self.extensions:
+            policies |= {"ExtensionInstallBlocklist": ["*"], "ExtensionAllowedTypes": [], "ExtensionDeveloperModeSettings": 1}
         if self.file_dialogs is not None:
             policies["AllowFileSelectionDialogs"] = self.file_dialogs
         if self.proxy:
@@ -142,7 +158,7 @@ class Chromium:
         self._processes = processes
         self._browser = browser
         self._place = place
-        self.policies = Policies(browser.blocked_urls, browser.allowed_urls, browser.file_dialogs)
+        self.policies = Policies(browser.blocked_urls, browser.allowed_urls, browser.file_dialogs, extensions=browser.extensions)
         self.language = browser.language
         self.sandboxed = True
 
@@ -157,6 +173,8 @@ class Chromium:
         Raises Unavailable where it cannot run, with what to do about it, and as `Processes.start` does.
         """
         await self._check_display()
+        if not self._browser.extensions and any(word.startswith("--load-extension") for word in self._browser.extra_arguments):
+            log.warning("an extension of BROWSER_EXTRA_ARGS is left out: set BROWSER_EXTENSIONS=true")
         self.sandboxed = await self._may_sandbox()
         self.write_policies()
         theirs_in, ours_out = os.pipe()
@@ -209,6 +227,7 @@ class Chromium:
             *([f"--user-agent={browser.user_agent}"] if browser.user_agent else []),
             *(["--disable-dev-shm-usage"] if _shm_bytes() < SMALL_SHM_BYTES else []),
             *([] if self.sandboxed else ["--no-sandbox"]),
+            *([] if browser.extensions else ["--disable-extensions"]),
             *browser.extra_arguments,
         )
 

@@ -1,16 +1,11 @@
 """DevTools methods by effect."""
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox_server.cdp.effects import LOOKING, acts
+from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.wire import Command
-
-PROTOCOL = Path(os.environ.get("DEVTOOLS_PROTOCOL", "/opt/tandem/devtools-protocol.json"))
 
 
 def command(method: str, **params: Any) -> Command:
@@ -63,9 +58,23 @@ def test_a_script_for_new_documents_acts_unless_there_is_nothing_in_it(source: s
     assert acts(command("Page.addScriptToEvaluateOnNewDocument"))
 
 
-def test_every_method_of_the_table_is_one_of_this_browsers() -> None:
-    if not PROTOCOL.exists():
-        pytest.skip("the protocol's description is in the image")
-    domains = json.loads(PROTOCOL.read_text())["domains"]
-    known = {f"{domain['domain']}.{each['name']}" for domain in domains for each in domain.get("commands", [])}
-    assert LOOKING - known == set()
+@pytest.mark.parametrize("method", ["Runtime.evaluate", "Runtime.callFunctionOn", "Debugger.evaluateOnCallFrame"])
+@pytest.mark.parametrize("more", ["awaitPromise", "userGesture", "replMode", "includeCommandLineAPI", "ofTomorrow"])
+def test_a_script_with_what_may_let_it_act_acts(method: str, more: str) -> None:
+    assert acts(command(method, throwOnSideEffect=True, **{more: True}))
+    assert acts(command(method, throwOnSideEffect=True, **{more: "on"}))
+    assert not acts(command(method, throwOnSideEffect=True, **{more: False}))
+
+
+def test_waiting_for_a_promise_acts_as_it_runs_what_the_promise_says() -> None:
+    assert acts(command("Runtime.awaitPromise", promiseObjectId="1"))
+
+
+def test_a_method_that_looks_acts_with_a_parameter_of_tomorrow() -> None:
+    assert not acts(command("DOM.getDocument", depth=-1, pierce=True))
+    assert acts(command("DOM.getDocument", depth=-1, change=True))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u2029"])
+def test_a_comment_ends_where_javascript_ends_it(end: str) -> None:
+    assert acts(command("Page.addScriptToEvaluateOnNewDocument", source=f"// a{end}steal()"))

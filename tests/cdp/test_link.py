@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from sandbox_server.cdp.link import Link, Refused
-from sandbox_server.cdp.multiplexer import Notice
+from sandbox_server.cdp.peers import Notice
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.core.results import Caller
 
@@ -44,7 +44,7 @@ class Browser:
 
 def answer(command: dict[str, Any]) -> dict[str, Any] | None:
     match command["method"]:
-        case "Silent.wait":
+        case "Page.stopLoading":
             return None
         case "Target.attachToTarget" if command["params"]["targetId"] == "SLOW":
             return None
@@ -97,8 +97,8 @@ async def test_a_command_that_is_refused_says_why(wire: Wire) -> None:
 
 
 async def test_a_command_that_is_never_answered_is_given_up(wire: Wire) -> None:
-    with pytest.raises(Unavailable, match=r"Silent\.wait"):
-        await wire.link.command("Silent.wait", timeout=0.05)
+    with pytest.raises(Unavailable, match=r"Page\.stopLoading"):
+        await wire.link.command("Page.stopLoading", timeout=0.05)
 
 
 async def test_a_client_gets_a_session_and_loses_it_when_it_goes(wire: Wire) -> None:
@@ -126,7 +126,7 @@ async def test_a_client_whose_page_ends_right_after_it_came_is_told(wire: Wire) 
 
 async def test_a_page_that_ends_answers_what_its_client_waits_for(wire: Wire) -> None:
     peer, outbox = await wire.link.attach(ANN, "PAGE")
-    wire.link.send(peer, '{"id":5,"method":"Silent.wait"}')
+    wire.link.send(peer, '{"id":5,"method":"Page.stopLoading"}')
     wire.browser.say(method="Target.detachedFromTarget", params={"sessionId": SESSION})
     assert json.loads(await outbox.get() or b"") == {"id": 5, "error": {"code": -32000, "message": "Target closed"}}
     assert await outbox.get() is None
@@ -134,10 +134,10 @@ async def test_a_page_that_ends_answers_what_its_client_waits_for(wire: Wire) ->
 
 async def test_a_client_that_goes_and_a_command_given_up_leave_nobody_waiting(wire: Wire) -> None:
     peer, _ = await wire.link.attach(ANN, None)
-    wire.link.send(peer, '{"id":5,"method":"Silent.wait"}')
+    wire.link.send(peer, '{"id":5,"method":"Page.stopLoading"}')
     for session in (None, SESSION):
         with pytest.raises(Unavailable):
-            await wire.link.command("Silent.wait", timeout=0, session=session)
+            await wire.link.command("Page.stopLoading", timeout=0, session=session)
     assert wire.link.unanswered
     wire.link.detach(peer)
     assert not wire.link.unanswered
@@ -167,11 +167,11 @@ async def test_an_event_of_ours_reaches_us(wire: Wire) -> None:
 
 async def test_the_end_of_the_browser_ends_clients_and_commands_at_once(wire: Wire) -> None:
     peer, outbox = await wire.link.attach(ANN, None)
-    wire.link.send(peer, '{"id":5,"method":"Silent.wait"}')
+    wire.link.send(peer, '{"id":5,"method":"Page.stopLoading"}')
 
     async def wait_in_vain() -> None:
         with pytest.raises(Unavailable, match="over"):
-            await wire.link.command("Silent.wait")
+            await wire.link.command("Page.stopLoading")
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wait_in_vain)

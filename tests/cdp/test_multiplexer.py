@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from sandbox_server.cdp import multiplexer
-from sandbox_server.cdp.multiplexer import Answer, Ended, Multiplexer, Notice, Peer, ToBrowser, Told, ToPeer
+from sandbox_server.cdp.multiplexer import Multiplexer
+from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.core.results import Caller
 
 ANN, BOB = "A" * 32, "B" * 32
@@ -63,8 +64,8 @@ def attach(mux: Multiplexer, session: str, below: str) -> None:
 
 
 def test_two_clients_with_the_same_id_each_get_their_own_reply(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
-    first = forwarded(mux, ann, id=1, method="A.b")
-    second = forwarded(mux, bob, id=1, method="A.b")
+    first = forwarded(mux, ann, id=1, method="DOM.enable")
+    second = forwarded(mux, bob, id=1, method="DOM.enable")
     assert (first["sessionId"], second["sessionId"]) == (ANN, BOB)
     assert received(mux, id=second["id"], result={"for": "bob"}, sessionId=BOB) == (bob, {"id": 1, "result": {"for": "bob"}})
     assert received(mux, id=first["id"], result={"for": "ann"}, sessionId=ANN) == (ann, {"id": 1, "result": {"for": "ann"}})
@@ -94,25 +95,25 @@ def test_what_hangs_below_a_session_ends_with_it(mux: Multiplexer, ann: Peer) ->
     attach(mux, CHILD, below=ANN)
     attach(mux, GRANDCHILD, below=CHILD)
     mux.from_browser(written(method="Target.detachedFromTarget", params={"sessionId": CHILD}, sessionId=ANN))
-    assert refused(mux, ann, id=1, method="A.b", sessionId=GRANDCHILD)["error"]["code"] == -32001
+    assert refused(mux, ann, id=1, method="DOM.enable", sessionId=GRANDCHILD)["error"]["code"] == -32001
     assert ann.sessions.keys() == {ANN}
 
 
 def test_what_arrives_for_a_client_that_has_gone_is_dropped(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
     attach(mux, CHILD, below=ANN)
-    command = forwarded(mux, ann, id=1, method="A.b")
+    command = forwarded(mux, ann, id=1, method="DOM.enable")
     mux.remove(ann)
     assert received(mux, id=command["id"], result={}, sessionId=ANN) is None
     assert received(mux, method="A.c", params={}, sessionId=CHILD) is None
-    assert forwarded(mux, bob, id=1, method="A.b")["sessionId"] == BOB
+    assert forwarded(mux, bob, id=1, method="DOM.enable")["sessionId"] == BOB
 
 
 def test_what_waits_in_a_session_that_ends_is_answered_after_the_event(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
     attach(mux, CHILD, below=ANN)
     attach(mux, GRANDCHILD, below=CHILD)
-    late = forwarded(mux, ann, id=7, method="A.b", sessionId=CHILD)
-    forwarded(mux, ann, id=8, method="A.b", sessionId=GRANDCHILD)
-    others = forwarded(mux, ann, id=9, method="A.b"), forwarded(mux, bob, id=7, method="A.b")
+    late = forwarded(mux, ann, id=7, method="DOM.enable", sessionId=CHILD)
+    forwarded(mux, ann, id=8, method="DOM.enable", sessionId=GRANDCHILD)
+    others = forwarded(mux, ann, id=9, method="DOM.enable"), forwarded(mux, bob, id=7, method="DOM.enable")
     event = {"method": "Target.detachedFromTarget", "params": {"sessionId": CHILD}}
     told = mux.from_browser(written(**event, sessionId=ANN))
     assert isinstance(told, Told)
@@ -132,9 +133,9 @@ def test_what_waits_in_a_session_that_ends_is_answered_after_the_event(mux: Mult
 
 def test_what_waits_for_a_page_or_a_browser_that_is_gone_is_answered_once(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
     attach(mux, CHILD, below=ANN)
-    forwarded(mux, ann, id=1, method="A.b")
-    forwarded(mux, ann, id=2, method="A.b", sessionId=CHILD)
-    his = forwarded(mux, bob, id=1, method="A.b")
+    forwarded(mux, ann, id=1, method="DOM.enable")
+    forwarded(mux, ann, id=2, method="DOM.enable", sessionId=CHILD)
+    his = forwarded(mux, bob, id=1, method="DOM.enable")
     error = {"code": -32000, "message": "Target closed"}
     assert [json.loads(message) for message in mux.lost(ann)] == [{"id": 1, "error": error}, {"id": 2, "error": error, "sessionId": CHILD}]
     assert mux.lost(ann) == []
@@ -154,7 +155,7 @@ def test_commands_and_events_of_our_own_reach_no_client(mux: Multiplexer, ann: P
 
 
 def test_an_error_without_a_session_still_finds_the_client_that_waits(mux: Multiplexer, ann: Peer) -> None:
-    command = forwarded(mux, ann, id=6, method="A.b")
+    command = forwarded(mux, ann, id=6, method="DOM.enable")
     error = {"code": -32001, "message": "Session with given id not found."}
     assert received(mux, id=command["id"], error=error) == (ann, {"id": 6, "error": error})
     assert ann.pending == 0
@@ -162,16 +163,16 @@ def test_an_error_without_a_session_still_finds_the_client_that_waits(mux: Multi
 
 def test_a_client_that_sends_and_sends_is_held_to_a_bound(mux: Multiplexer, ann: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiplexer, "MAX_PENDING", 2)
-    first = forwarded(mux, ann, id=1, method="A.b")
-    forwarded(mux, ann, id=2, method="A.b")
-    assert "wait" in refused(mux, ann, id=3, method="A.b")["error"]["message"]
+    first = forwarded(mux, ann, id=1, method="DOM.enable")
+    forwarded(mux, ann, id=2, method="DOM.enable")
+    assert "wait" in refused(mux, ann, id=3, method="DOM.enable")["error"]["message"]
     received(mux, id=first["id"], result={}, sessionId=ANN)
-    forwarded(mux, ann, id=3, method="A.b")
+    forwarded(mux, ann, id=3, method="DOM.enable")
 
 
 def test_a_message_that_chromium_would_choke_on_is_refused(mux: Multiplexer, ann: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiplexer, "MAX_TO_BROWSER", 1000)
-    assert "1000 bytes" in refused(mux, ann, id=1, method="A.b", params={"x": "é" * 500})["error"]["message"]
+    assert "1000 bytes" in refused(mux, ann, id=1, method="DOM.enable", params={"x": "é" * 500})["error"]["message"]
     assert ann.pending == 0
 
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from sandbox_server.cdp.multiplexer import Multiplexer, Peer
+from sandbox_server.cdp.multiplexer import Multiplexer
+from sandbox_server.cdp.peers import Peer
 from sandbox_server.core.results import Caller
 
 ANN, BOB, CHILD = "A" * 32, "B" * 32, "C" * 32

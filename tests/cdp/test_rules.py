@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_server.cdp.rules import OWN, Rules, refusal
+from sandbox_server.cdp.rules import OWN, OWNER, Rules, refusal
 from sandbox_server.cdp.wire import Command
 from sandbox_server.core.control import Holding
 from sandbox_server.core.results import ALL_SCOPES, Caller
@@ -22,7 +22,20 @@ def test_a_caller_without_the_scope_sends_nothing(scopes: set[str]) -> None:
     assert "browser" in (refusal(Caller("eve", frozenset(scopes)), command("Browser.getVersion")) or "")
 
 
-@pytest.mark.parametrize("method", ["Target.exposeDevToolsProtocol", "Target.sendMessageToTarget"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "Target.exposeDevToolsProtocol",
+        "Target.sendMessageToTarget",
+        "Target.openDevTools",
+        "PWA.launchFilesInApp",
+        "Tethering.bind",
+        "Cast.startDesktopMirroring",
+        "Browser.executeBrowserCommand",
+        "Extensions.loadUnpacked",
+        "Domain.ofTomorrow",
+    ],
+)
 def test_nobody_sends_what_would_carry_commands_unseen(method: str) -> None:
     assert method in (refusal(Caller("ann"), command(method)) or "")
 
@@ -34,7 +47,7 @@ def test_nobody_has_the_browser_read_or_write_its_own_files(path: str) -> None:
     reading, dragging = command("DOM.setFileInputFiles", files=["/tmp/a", path]), command("Input.dispatchDragEvent", data={"files": [path]})
     writing = [command(f"{domain}.setDownloadBehavior", behavior="allow", downloadPath=path) for domain in ("Browser", "Page")]
     for one in (reading, dragging, *writing, command("Extensions.loadUnpacked", path=path)):
-        assert path in (refusal(Caller("ann"), one) or "")
+        assert path in (refusal(Caller("ann"), one, extensions=True) or "")
 
 
 @pytest.mark.parametrize("path", ["/tmp/a", "/home/gem/run/b", "/runner/c", "/var/tmp/d", "/var/folders/x", "C:\\\\d"])
@@ -67,3 +80,34 @@ def test_who_holds_the_shell_leaves_the_pages() -> None:
 def test_what_our_own_clients_do_was_judged_where_it_was_asked_for() -> None:
     assert Rules(HELD).refusal(Caller("api", frozenset({"browser", OWN})), command("Page.navigate")) is None
     assert OWN not in ALL_SCOPES, "nobody is given it"
+
+
+def test_extensions_are_refused_unless_they_are_allowed() -> None:
+    loading = command("Extensions.loadUnpacked", path="/tmp/a")
+    assert "BROWSER_EXTENSIONS" in (Rules().refusal(Caller("ann"), loading) or "")
+    assert Rules(extensions=True).refusal(Caller("ann"), loading) is None
+    assert "held_by_human" in (Rules(HELD, extensions=True).refusal(Caller("ann"), loading) or "")
+
+
+@pytest.mark.parametrize(
+    "url", ["devtools://devtools/bundled/inspector.html", " DevTools://x", "chrome://inspect/#pages", "chrome:flags", "about:inspect",
+            "view-source:chrome://extensions", "chrome:\\\\extensions/", "CHROME:///flags", "ch\nrome://flags"]
+)  # fmt: skip
+def test_nobody_opens_the_tools_that_would_drive_pages_unseen(url: str) -> None:
+    assert "tools" in (refusal(Caller("ann"), command("Page.navigate", url=url)) or "")
+    assert "tools" in (refusal(Caller("ann"), command("Target.createTarget", url=url)) or "")
+
+
+@pytest.mark.parametrize("url", ["https://devtools.example/", "chrome://version", "about:blank", "data:text/html,chrome://flags", "", None])
+def test_other_pages_are_opened(url: object) -> None:
+    assert refusal(Caller("ann"), command("Page.navigate", url=url)) is None
+
+
+def test_what_a_client_put_in_force_rests_while_a_person_has_the_pages() -> None:
+    assert Rules(HELD).rests(Caller("key"))
+    assert Rules(HELD).rests(Caller("api", frozenset({"browser", OWN})))
+    assert Rules(HELD).rests(Caller("bob", person=True))
+    assert not Rules(HELD).rests(Caller("ann", person=True))
+    assert not Rules(HELD).rests(OWNER)
+    assert not Rules(Holding(5, "human", "ann", frozenset({"shell"}))).rests(Caller("key"))
+    assert Rules(Holding(5, "frozen", None, frozenset(), "ann")).rests(Caller("key"))

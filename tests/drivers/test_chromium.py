@@ -7,6 +7,8 @@ from sandbox_server.browser_settings import Browser
 from sandbox_server.drivers.chromium import Chromium, Place
 from sandbox_server.drivers.process import Processes
 
+SHUT = ["file://*", "chrome://inspect", "chrome://flags", "chrome://extensions", "https://chromewebstore.google.com"]
+
 
 def chromium(folder: Path, **settings: object) -> Chromium:
     place = Place("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99", ("/home", "/tmp"))
@@ -40,7 +42,7 @@ def test_what_the_image_s_user_adds_comes_last_and_so_wins(tmp_path: Path) -> No
 def test_policies_are_written_whole_and_for_everybody_to_read(tmp_path: Path) -> None:
     made = chromium(tmp_path, blocked_urls=("*",), allowed_urls=("a.example",), file_dialogs=False)
     written = policies(tmp_path, made)
-    assert (written["URLBlocklist"], written["URLAllowlist"]) == (["file://*", "*"], ["file:///home/", "file:///tmp/", "a.example"])
+    assert (written["URLBlocklist"], written["URLAllowlist"]) == ([*SHUT, "*"], ["file:///home/", "file:///tmp/", "a.example"])
     assert (written["AllowFileSelectionDialogs"], written["DownloadDirectory"]) == (False, "/home/a/Downloads")
 
 
@@ -48,7 +50,7 @@ def test_a_change_leaves_out_nothing_else(tmp_path: Path) -> None:
     made = chromium(tmp_path, blocked_urls=("a.example",), file_dialogs=False)
     made.change(language="fr", file_dialogs=None)
     written = policies(tmp_path, made)
-    assert written["URLBlocklist"] == ["file://*", "a.example"]
+    assert written["URLBlocklist"] == [*SHUT, "a.example"]
     assert "AllowFileSelectionDialogs" not in written
     assert "--accept-lang=fr" in made.arguments()
 
@@ -57,3 +59,21 @@ def test_dns_over_https_is_asked_for_only_where_it_was_set(tmp_path: Path) -> No
     assert "DnsOverHttpsMode" not in policies(tmp_path, chromium(tmp_path))
     made = chromium(tmp_path, doh_templates="https://dns.example/dns-query")
     assert policies(tmp_path, made)["DnsOverHttpsTemplates"] == "https://dns.example/dns-query"
+
+
+def test_extensions_are_kept_out_by_policy_and_by_argument_unless_they_are_allowed(tmp_path: Path) -> None:
+    made = chromium(tmp_path)
+    written = policies(tmp_path, made)
+    assert "--disable-extensions" in made.arguments()
+    assert written["ExtensionInstallBlocklist"] == ["*"]
+    assert written["ExtensionSettings"] == {"*": {"installation_mode": "blocked"}}
+    assert (written["ExtensionDeveloperModeSettings"], written["NativeMessagingBlocklist"]) == (1, ["*"])
+
+
+def test_an_extension_that_is_allowed_drives_no_pages_and_no_programs(tmp_path: Path) -> None:
+    made = chromium(tmp_path, extensions=True)
+    written = policies(tmp_path, made)
+    assert "--disable-extensions" not in made.arguments()
+    assert "ExtensionInstallBlocklist" not in written
+    assert "chrome://extensions" not in str(written["URLBlocklist"])
+    assert written["ExtensionSettings"] == {"*": {"blocked_permissions": ["debugger", "nativeMessaging"]}}

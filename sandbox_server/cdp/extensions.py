@@ -1,0 +1,88 @@
+"""Extensions, where they are allowed: stopped while a person has the pages, and started again afterwards.
+
+Chromium's own page about extensions may do so. It is opened where nobody sees it, as `policies` does with that about policies.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.strip import Insider
+from sandbox_server.core.errors import Failure, Unavailable
+
+PAGE = "chrome://extensions"
+READY_SECONDS = 10.0
+LOOK_SECONDS = 0.02
+_READY = "location.protocol === 'chrome:' && document.readyState === 'complete' && !!chrome.management && !!chrome.management.setEnabled"
+_STOP = """(async () => {
+  const running = (await chrome.management.getAll()).filter((one) => one.enabled && one.type !== "theme").map((one) => one.id);
+  for (const id of running) await chrome.management.setEnabled(id, false);
+  const left = (await chrome.management.getAll()).filter((one) => one.enabled && one.type !== "theme");
+  return { stopped: running, left: left.map((one) => one.id) };
+})()"""
+_START = "(async () => { for (const id of %s) await chrome.management.setEnabled(id, true).catch(() => 0); })()"
+
+log = logging.getLogger(__name__)
+
+
+class Extensions:
+    """Those of the running browser; without `allowed` there are none, and nothing is done."""
+
+    def __init__(self, *, allowed: bool) -> None:
+        self._allowed = allowed
+        self._stopped: set[str] = set()
+        self._turn = asyncio.Lock()
+
+    async def stop(self, link: Link) -> None:
+        """Stop all that run; raises Unavailable where one goes on."""
+        if not self._allowed:
+            return
+        async with self._turn:
+            found: dict[str, list[str]] = await _run(link, _STOP)
+            self._stopped |= set(found["stopped"])
+        if found["left"]:
+            raise Unavailable("an extension of the browser cannot be stopped", retry_after=1.0, extensions=found["left"])
+
+    async def start(self, link: Link) -> None:
+        """Start those again that were stopped; one that cannot be started stays as it is."""
+        async with self._turn:
+            if not self._stopped:
+                return
+            try:
+                await _run(link, _START % sorted(self._stopped))
+                self._stopped.clear()
+            except Failure as failure:
+                log.warning("extensions stay stopped: %s", failure)
+
+
+async def _run(link: Link, script: str) -> Any:
+    """Run a script in the page about extensions; raises Unavailable."""
+    insider = await Insider.of(link)
+    try:
+        opened = await insider.command("Target.createTarget", url=PAGE, hidden=True)
+        try:
+            session = (await insider.command("Target.attachToTarget", targetId=opened["targetId"], flatten=True))["sessionId"]
+            await _ready(insider, session)
+            answer = await insider.command("Runtime.evaluate", session, expression=script, awaitPromise=True, returnByValue=True)
+        finally:
+            await insider.command("Target.closeTarget", targetId=opened["targetId"])
+    finally:
+        insider.leave()
+    if "exceptionDetails" in answer:
+        raise Unavailable(f"extensions cannot be stopped: {answer['exceptionDetails'].get('text')}", retry_after=1.0)
+    return answer["result"].get("value")
+
+
+async def _ready(insider: Insider, session: str) -> None:
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            while not await _is_ready(insider, session):  # noqa: ASYNC110 - nothing tells when it is
+                await asyncio.sleep(LOOK_SECONDS)
+    except TimeoutError:
+        raise Unavailable("the browser's page about extensions does not open", retry_after=1.0) from None
+
+
+async def _is_ready(insider: Insider, session: str) -> bool:
+    answer = await insider.command("Runtime.evaluate", session, expression=_READY, returnByValue=True)
+    return bool(answer["result"].get("value"))

@@ -1,0 +1,72 @@
+"""The clients of one browser, and what is said to whom."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sandbox_server.cdp.lasting import Lasting
+from sandbox_server.cdp.pressed import Pressed
+from sandbox_server.cdp.privacy import Collected
+from sandbox_server.cdp.wire import Object
+from sandbox_server.core.results import Caller
+
+
+@dataclass(eq=False)
+class Peer:
+    """One client: who it is, and the sessions that are its own."""
+
+    caller: Caller
+    base: str
+    pending: int = 0
+    sessions: dict[str, str | None] = field(default_factory=dict)
+    """Each session with the one above it; the base has none."""
+    pressed: Pressed = field(default_factory=Pressed)
+    collected: Collected = field(default_factory=Collected)
+    lasting: Lasting = field(default_factory=Lasting)
+    hidden: bool = False
+    """Whether it may not see pages, as far as the browser has been told."""
+    resting: bool = False
+    """Whether what it put in force is taken off, as a person has the pages."""
+
+    def below(self, session: str) -> list[str]:
+        """The session and all that were attached through it: they end with it, and Chromium does not name each."""
+        found = [session]
+        for above in found:
+            found += [child for child, parent in self.sessions.items() if parent == above]
+        return found
+
+
+class ToBrowser(NamedTuple):
+    message: bytes
+
+
+class ToPeer(NamedTuple):
+    peer: Peer
+    message: bytes
+
+
+class Told(NamedTuple):
+    """Several messages for one client, in their order."""
+
+    peer: Peer
+    messages: list[bytes]
+
+
+class Answer(NamedTuple):
+    """The reply to a command of ours."""
+
+    id: int
+    body: Object
+
+
+class Notice(NamedTuple):
+    """An event that is for us."""
+
+    method: str
+    params: Object
+
+
+class Ended(NamedTuple):
+    """The client's base ended, for a reason. What the client waits for is for `lost` to answer."""
+
+    peer: Peer
+    reason: str = "the page was closed"

@@ -1,0 +1,130 @@
+"""What clients put in force in pages rests while a person has them: it is taken off, and put back when that person lets go.
+
+Scripts for new documents get another name when they are added again, of which their client knows nothing.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import orjson
+
+from sandbox_server.cdp.lasting import Sent
+from sandbox_server.cdp.overrides import Overrides
+from sandbox_server.cdp.peers import Ended, Peer, ToBrowser
+from sandbox_server.cdp.rules import Rules, sealed
+from sandbox_server.cdp.undone import SCRIPTS
+from sandbox_server.cdp.wire import Arrival, Command, Object, encode
+
+RELEASED = "a person has the pages, and what this client put in force there ends with its session alone"
+
+
+class _Readded(NamedTuple):
+    """A script that is being added again."""
+
+    peer: Peer
+    session: str
+    identifier: str
+    method: str
+
+
+class Resting:
+    """Does so for all clients of a browser; `number` gives the ids of commands."""
+
+    def __init__(self, rules: Rules, overrides: Overrides, number: Callable[[], int]) -> None:
+        self._rules = rules
+        self._overrides = overrides
+        self._number = number
+        self._readded: dict[int, _Readded] = {}
+        self._due: list[bytes] = []
+
+    def rest(self, peer: Peer) -> list[ToBrowser | Ended]:
+        """Keep to whether what a client put in force may be so: take it off for a person who has the pages, or put it back."""
+        resting = self._rules.rests(peer.caller)
+        if resting == peer.resting:
+            return []
+        peer.resting = resting
+        return self._taken_off(peer) if resting else self._put_back(peer)
+
+    def due(self) -> list[bytes]:
+        """What follows for the browser from what was said since this was asked last."""
+        due, self._due = self._due, []
+        return due
+
+    def keep(self, peer: Peer, session: str, method: str, params: Object, arrival: Arrival) -> None:
+        """Keep a script that Chromium has named, as the reply says, if it took it."""
+        if (identifier := _identifier(arrival)) is None:
+            return
+        peer.lasting.added(session, method, params, identifier)
+        if peer.resting and not self._rules.trusts(peer.caller):  # a person took the pages before it was there
+            self._due += map(self._unanswered, peer.lasting.take_off())
+
+    def answered(self, arrival: Arrival) -> bool:
+        """Take a reply to what was added again; false where it is for somebody else."""
+        again = self._readded.pop(arrival.id or 0, None)
+        if again and (known := _identifier(arrival)):
+            self._named(again, known)
+        return again is not None
+
+    def greet(self, peer: Peer, session: str, info: Object, *, waits: bool) -> None:
+        """Have nobody drive the browser's own tools; and no client hold up the pages of a person who has them."""
+        if self._rules.trusts(peer.caller):
+            return
+        if waits and (peer.resting or sealed(info)):
+            self._due.append(self._unanswered((session, "Runtime.runIfWaitingForDebugger", {})))
+        if sealed(info):
+            self.detach(session, peer)
+
+    def detach(self, session: str, peer: Peer) -> None:
+        """End one session of a client's."""
+        self._due.append(self._unanswered(_detached(session, peer)))
+
+    def forget(self, peer: Peer) -> None:
+        """A client has gone."""
+        self._readded = {number: again for number, again in self._readded.items() if again.peer is not peer}
+
+    def _taken_off(self, peer: Peer) -> list[ToBrowser | Ended]:
+        if peer.base in peer.lasting.ending:
+            return [Ended(peer, RELEASED)]
+        off = peer.lasting.take_off()
+        for session, method, params in off:
+            self._overrides.note(session, Command(0, method, session, {"params": params}))
+        ended = [_detached(session, peer) for session in peer.lasting.ending]
+        return [ToBrowser(self._unanswered(sent)) for sent in (*ended, *off, *self._waiting(peer))]
+
+    def _waiting(self, peer: Peer) -> list[Sent]:
+        """What lets pages go on that wait for a client to be done with them."""
+        if self._rules.trusts(peer.caller):
+            return []
+        return [(session, "Runtime.runIfWaitingForDebugger", {}) for session, above in peer.sessions.items() if above]
+
+    def _put_back(self, peer: Peer) -> list[ToBrowser | Ended]:
+        found: list[ToBrowser | Ended] = []
+        for session, method, params in peer.lasting.put_back():
+            self._overrides.note(session, Command(0, method, session, {"params": params}))
+            found.append(ToBrowser(self._unanswered((session, method, params))))
+        for session, identifier, method, params in peer.lasting.scripts():
+            number = self._number()
+            self._readded[number] = _Readded(peer, session, identifier, method)
+            found.append(ToBrowser(encode({"id": number, "method": method, "params": params, "sessionId": session})))
+        return found
+
+    def _named(self, again: _Readded, known: str) -> None:
+        """Learn the new name; the script goes at once if nobody wants it there any more."""
+        if not again.peer.lasting.readded(again.session, again.identifier, known):
+            self._due.append(self._unanswered((again.session, SCRIPTS[again.method], {"identifier": known})))
+        elif again.peer.resting:
+            self._due += map(self._unanswered, again.peer.lasting.take_off())
+
+    def _unanswered(self, sent: Sent) -> bytes:
+        session, method, params = sent
+        return encode({"id": self._number(), "method": method, "params": params, "sessionId": session})
+
+
+def _detached(session: str, peer: Peer) -> Sent:
+    return peer.sessions[session] or peer.base, "Target.detachFromTarget", {"sessionId": session}
+
+
+def _identifier(arrival: Arrival) -> str | None:
+    """What Chromium calls a script that was added; None where it was not."""
+    identifier = (orjson.loads(arrival.message).get("result") or {}).get("identifier")
+    return identifier if isinstance(identifier, str) else None
