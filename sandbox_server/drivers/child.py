@@ -29,6 +29,8 @@ SESSION = "TANDEM_SESSION"
 """The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
 SPARE = "spare"
 """What the command line of a process says that waits for its program."""
+OF_THE_AGENT = frozenset({"SHELL", "WORKSPACE"})
+"""Variables that say who the agent is, and where its files are, beside those that every account has."""
 STANDARD = 3
 FIRST_FREE = 16
 """A program is given descriptors below this."""
@@ -74,6 +76,22 @@ class Account:
         except KeyError:
             return cls(str(uid), uid, gid, groups, os.environ.get("HOME", "/"))
         return cls(entry.pw_name, uid, gid, groups, entry.pw_dir)
+
+
+def own_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
+    """Give the environment of what runs as the agent, whose environment is given."""
+    return {**environment, "HOME": account.home, "USER": account.name, "LOGNAME": account.name}
+
+
+def closed_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
+    """Give the environment of what runs as `account` beside the agent, whose own environment is given.
+
+    Nothing in it leads to a file that the agent may write: programs are found by `PATH`, and many read configuration below `HOME`.
+    """
+    theirs = environment.get("HOME", "/home").rstrip("/") + "/"
+    path = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
+    kept = {name: value for name, value in environment.items() if name not in OF_THE_AGENT}
+    return {**own_environment(kept, account), "PATH": ":".join(folder for folder in path if not f"{folder}/".startswith(theirs))}
 
 
 @dataclass(frozen=True)

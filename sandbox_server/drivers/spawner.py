@@ -291,8 +291,8 @@ class Spawner:
             raise MalformedMessageError("argv is a list of strings, limits are known by name")
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
         standard = [streams.get(name, self._null) for name in _STREAMS]
-        own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
-        cwd, base = request.get("cwd"), {**self._environment, **own}
+        start_from = child.own_environment if account is self._accounts["agent"] else child.closed_environment
+        cwd, base = request.get("cwd"), start_from(self._environment, account)
         fence = self._fence(request, account, cwd or base.get("WORKSPACE") or account.home)
         environment = {**(fence.environment(base) if fence else base), **extra}
         return Program(
