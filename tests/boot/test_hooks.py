@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +16,8 @@ CONTROL = 990
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[HookRun]:
-    """The process, with a program in the place of Python that shows its user, its words and its environment."""
+def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], HookRun]:
+    """Starts the process, with a program in the place of Python that shows its user, its words and its environment."""
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     program = tmp_path / "python"
@@ -25,23 +25,28 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFi
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setenv("SANDBOX_API_KEY", "hunter2")
-    started = hooks.start(replace(Settings(), hooks=Hooks(pre_services="true", strict=True)))
-    assert started
-    yield started
-    started.process.wait(30)
-    capfd.readouterr()
+
+    def begin() -> HookRun:
+        started = hooks.start(replace(Settings(), hooks=Hooks(pre_services="true", strict=True)))
+        assert started
+        assert started.process.wait(30) == 0
+        return started
+
+    return begin
 
 
 def test_without_a_hook_there_is_no_process() -> None:
     assert hooks.start(replace(Settings(), hooks=Hooks(post_ready="true"))) is None
 
 
-def test_it_says_whether_a_failure_stops_the_container(run: HookRun) -> None:
-    assert run.strict
+def test_it_says_whether_a_failure_stops_the_container(begin: Callable[[], HookRun]) -> None:
+    assert begin().strict
 
 
-def test_it_is_controls_with_a_clean_environment_and_its_output_is_the_containers(run: HookRun, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run.process.wait(30) == 0
+def test_it_is_controls_with_a_clean_environment_and_its_output_is_the_containers(
+    begin: Callable[[], HookRun], capfd: pytest.CaptureFixture[str]
+) -> None:
+    begin()
     uid, words, *environment = capfd.readouterr().out.splitlines()
     assert (uid, words) == (str(CONTROL if os.geteuid() == 0 else os.geteuid()), "-I -m sandbox_server hooks")
     assert {line.partition("=")[0] for line in environment} == {"LANG", "PWD"}
