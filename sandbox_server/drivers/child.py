@@ -29,8 +29,8 @@ SESSION = "TANDEM_SESSION"
 """The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
 SPARE = "spare"
 """What the command line of a process says that waits for its program."""
-OF_THE_AGENT = frozenset({"SHELL", "WORKSPACE"})
-"""Variables that say who the agent is, and where its files are, beside those that every account has."""
+OF_THE_AGENT = frozenset({"SHELL", "USER", "WORKSPACE"})
+"""Variables that say who the agent is, and where its files are. `USER` names it to our own programs, which need not know it."""
 STANDARD = 3
 FIRST_FREE = 16
 """A program is given descriptors below this."""
@@ -91,7 +91,12 @@ def closed_environment(environment: Mapping[str, str], account: Account) -> dict
     theirs = environment.get("HOME", "/home").rstrip("/") + "/"
     path = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
     kept = {name: value for name, value in environment.items() if name not in OF_THE_AGENT}
-    return {**own_environment(kept, account), "PATH": ":".join(folder for folder in path if not f"{folder}/".startswith(theirs))}
+    return {
+        **kept,
+        "HOME": account.home,
+        "LOGNAME": account.name,
+        "PATH": ":".join(folder for folder in path if not f"{folder}/".startswith(theirs)),
+    }
 
 
 @dataclass(frozen=True)

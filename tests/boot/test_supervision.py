@@ -301,7 +301,7 @@ def test_only_the_agents_programs_are_led_to_the_agents_files(hooked: Supervisor
     until(lambda: hooked.read("shown-environ") and hooked.read("added-environ"))
     shown, added = (dict(line.split("=", 1) for line in hooked.read(f"{name}-environ").splitlines()) for name in ("shown", "added"))
     assert (added["PATH"], added["HOME"], added["WORKSPACE"]) == ("/home/gem/.local/bin:/usr/bin:/bin", "/home/gem", "/home/gem")
-    assert (shown["PATH"], shown["HOME"], shown["USER"], shown["GREETING"]) == ("/usr/bin:/bin", "/own", "control", "hello")
+    assert (shown["PATH"], shown["HOME"], shown["LOGNAME"], shown["GREETING"]) == ("/usr/bin:/bin", "/own", "control", "hello")
     assert "/home/gem" not in str(shown)
 
 

@@ -18,7 +18,7 @@ where=inside
 /usr/bin/test -w /proc/sys/kernel/core_pattern && where=host
 echo "$1 $(/usr/bin/id -un) $where" >>"/tmp/trapped-$1-$(/usr/bin/id -un)"
 """
-SHADOW = '#!/bin/bash\n/home/gem/trap {name}\nexec /usr/bin/{name} "$@"\n'
+SHADOW = '#!/bin/bash\n/home/gem/trap {name}\nPATH=/usr/local/bin:/usr/bin:/bin exec {name} "$@"\n'
 SHADOWS = ("cat", "dbus-daemon", "git", "haproxy", "mkdir", "node", "openbox", "pulseaudio", "readlink", "rm", "sleep", "Xvfb", "xdg-open")
 PYTHON = "import os\nos.system('/home/gem/trap {name}')\n"
 PACKAGES = "/home/gem/.local/lib/python3.13/site-packages"
@@ -49,7 +49,8 @@ HOMED |= {f"{PACKAGES}/{name}.py": PYTHON.format(name=name) for name in ("usercu
 HOMED |= {f"{PACKAGES}/trap.pth": "import os; os.system('/home/gem/trap pth')\n"}
 
 HOOK = """python3 -c pass; bash -lc true; bash -ic true; cat /dev/null; cd ~ && git init -q repo; cd repo && git status >/dev/null
-git commit -q --allow-empty -m x; git checkout -q -b y; cd ~/pkg && npm run build; sudo -n true; sudo -n python3 -c pass; rm -f /tmp/x; echo hook-is-done
+git commit -q --allow-empty -m x; git checkout -q -b y; cd ~/pkg && npm run build; sudo -n true; sudo -n python3 -c pass; rm -f /tmp/x
+echo hook-is-done
 """
 SPRUNG_BY_THE_HOOK = {"usercustomize", "pth", "bash_profile", "bashrc", "cat", "git", "npm", "rm"}
 
