@@ -263,7 +263,7 @@ EXPOSE 8080
 # The box's files: overlayfs takes no layer that is itself on one, as the container's own files are. Unnamed, the volume goes with the container.
 VOLUME /sandbox
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS "http://127.0.0.1:${PUBLIC_PORT:-8080}/readyz" >/dev/null
-ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_server", "boot"]
+ENTRYPOINT ["/opt/venv/bin/python", "-I", "-S", "/opt/tandem/sandbox_server/boot/given.py"]
 
 FROM base AS test
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \

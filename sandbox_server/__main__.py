@@ -23,12 +23,12 @@ def wait_for(path: str) -> None:
 
 def boot(_: argparse.Namespace) -> None:
     """Start the container: check the settings, prepare the machine, run the services."""
-    from sandbox_server.boot import head_start
+    from sandbox_server.boot import given, head_start
 
     api = head_start.start("api", head_start.configuration("api"))
     from sandbox_server.boot import sequence
 
-    sequence.boot(os.environ, api)
+    sequence.boot(given.take(os.environ), api)
 
 
 def serve(_: argparse.Namespace) -> None:
@@ -128,6 +128,15 @@ def guests(_: argparse.Namespace) -> None:
     Guests(display.name, display.socket, trusted=display.trust_shells).serve(listen(settings.paths.guest_socket(display.name)))
 
 
+def hooks(_: argparse.Namespace) -> None:
+    """Run RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES; ends with 1 where one of them did not end well."""
+    from sandbox_server import lifecycle
+    from sandbox_server.settings import load_written
+
+    if not lifecycle.before_services(load_written()):
+        raise SystemExit(1)
+
+
 def post_ready(_: argparse.Namespace) -> None:
     """Wait until every component is ready, then run RUN_HOOK_POST_READY."""
     from sandbox_server import lifecycle
@@ -192,6 +201,7 @@ def parser() -> argparse.ArgumentParser:
     add("stream", stream)
     add("desktop", desktop)
     add("guests", guests)
+    add("hooks", hooks)
     add("post-ready", post_ready)
     add("shutdown", shutdown)
     add("sign-in", sign_in).add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")

@@ -1,6 +1,7 @@
-"""The hooks that need the running services: RUN_HOOK_POST_READY, and the shutdown hooks.
+"""The hooks: RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES before the services, RUN_HOOK_POST_READY, and the shutdown hooks.
 
-Each is a process of its own that the supervisor starts, so that a hook that hangs holds nobody up.
+All of them run where the agent lives: the agent may have written whatever a command finds in its home. Each kind is started by a process of
+its own, so that a hook that hangs holds nobody up.
 """
 
 import asyncio
@@ -10,15 +11,37 @@ import socket
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 
 from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.hooks import HookStore
-from sandbox_server.drivers.process import Exit, Processes
+from sandbox_server.drivers.process import KILL_GRACE, Exit, Processes
 from sandbox_server.settings import Settings, ShutdownHook
 
 READY_POLL_SECONDS = 0.1
 ANSWER_SECONDS = 5.0
+SPAWNER_SECONDS = 30.0
+"""For the spawner to listen, after a start."""
+
+
+def before_services(settings: Settings) -> bool:
+    """Run RUN_HOOK_INIT, then RUN_HOOK_PRE_SERVICES, as soon as there is a spawner; whether both ended well.
+
+    With RUN_HOOKS_STRICT the second is left out where the first did not.
+    """
+    commands = {"RUN_HOOK_INIT": settings.hooks.init, "RUN_HOOK_PRE_SERVICES": settings.hooks.pre_services}
+    hooks = [ShutdownHook(name, command, settings.hooks.timeout) for name, command in commands.items() if command is not None]
+    return asyncio.run(_in_order(hooks, Processes(settings.paths.socket("spawn"), SPAWNER_SECONDS), strict=settings.hooks.strict))
+
+
+async def _in_order(hooks: Iterable[ShutdownHook], processes: Processes, *, strict: bool) -> bool:
+    good = True
+    for hook in hooks:
+        good = await _run(hook, processes) and good
+        if strict and not good:
+            break
+    return good
 
 
 def post_ready(settings: Settings) -> None:
@@ -68,22 +91,26 @@ def by_priority(hooks: Iterable[ShutdownHook]) -> Iterator[list[ShutdownHook]]:
         yield list(together)
 
 
-async def _run(hook: ShutdownHook, processes: Processes) -> None:
-    """Run a hook to its end; what it writes is the container's output."""
+async def _run(hook: ShutdownHook, processes: Processes) -> bool:
+    """Run a hook to its end; what it writes is the output of this process. Whether it ended well."""
     try:
         process = await processes.start(["/bin/bash", "-c", hook.command], stdout=1, stderr=2)
     except Failure as failure:
         _say(f"{hook.name} did not run: {failure.message}")
-        return
+        return False
     try:
         async with asyncio.timeout(hook.timeout):
             ended = await process.wait()
         _say(f"{hook.name} ended with {described(ended)}")
+        return ended.code == 0
     except TimeoutError:
         _say(f"{hook.name} was killed after {hook.timeout:g} seconds")
+        return False
     finally:
         await process.kill(signal.SIGKILL)
-        await process.wait()
+        with suppress(TimeoutError):  # one that the kernel holds up is not waited for
+            async with asyncio.timeout(KILL_GRACE):
+                await process.wait()
 
 
 def described(ended: Exit) -> str:

@@ -183,9 +183,9 @@ class Skills:
 class Hooks:
     """Commands at points of the container's life, run as the agent"""
 
-    init: str | None = variable("RUN_HOOK_INIT", TEXT, None, "Runs first, before the workspace is prepared.")
-    pre_services: str | None = variable("RUN_HOOK_PRE_SERVICES", TEXT, None, "Runs before the services start.")
-    post_ready: str | None = variable("RUN_HOOK_POST_READY", TEXT, None, "Runs once, when every component is ready.")
+    init: str | None = variable("RUN_HOOK_INIT", TEXT, None, "Runs first, where the agent lives: in the box, if there is one.")
+    pre_services: str | None = variable("RUN_HOOK_PRE_SERVICES", TEXT, None, "Runs after it there, before the services start.")
+    post_ready: str | None = variable("RUN_HOOK_POST_READY", TEXT, None, "Runs once there, when every component is ready.")
     timeout: float = variable(
         "RUN_HOOKS_TIMEOUT",
         seconds(1, 86400),

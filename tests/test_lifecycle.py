@@ -38,6 +38,69 @@ def test_hooks_of_the_environment_and_registered_ones_run_as_the_agent(settings:
     ]
 
 
+NOTE = "echo $(id -un) $HOOK $GREETING ${SANDBOX_API_KEY-no key}"
+
+
+def with_both(settings: Settings, init: str, pre_services: str, **more: object) -> Settings:
+    """The settings with these hooks before the services."""
+    hooks = Hooks(init=f"HOOK=init; {init}", pre_services=f"HOOK=pre; {pre_services}", timeout=30)
+    return replace(settings, hooks=replace(hooks, **more))  # type: ignore[arg-type] # fields of Hooks
+
+
+def test_the_hooks_before_the_services_run_in_their_order_as_the_agent(
+    settings: Settings, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDBOX_API_KEY", "secret")
+    assert lifecycle.before_services(with_both(settings, NOTE, NOTE))
+    told = [line for line in capfd.readouterr().out.splitlines() if not line.startswith("hooks: ")]
+    assert told == ["gem init no key", "gem pre no key"]
+
+
+def test_a_hook_before_the_services_that_fails_is_told_and_the_next_one_runs(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
+    assert not lifecycle.before_services(with_both(settings, "exit 4", "kill -9 $$"))
+    assert capfd.readouterr().out.splitlines() == [
+        "hooks: RUN_HOOK_INIT ended with exit code 4",
+        "hooks: RUN_HOOK_PRE_SERVICES ended with signal 9",
+    ]
+
+
+def test_where_hooks_are_strict_none_runs_after_one_that_failed(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
+    assert not lifecycle.before_services(with_both(settings, "exit 4", "echo never", strict=True))
+    assert capfd.readouterr().out == "hooks: RUN_HOOK_INIT ended with exit code 4\n"
+
+
+def test_a_hook_that_takes_too_long_is_killed_with_what_it_started(settings: Settings, until: object, home: Path) -> None:
+    slow = f"sleep 600 & echo $! >{home}/pid; wait"
+    assert not lifecycle.before_services(with_both(settings, slow, "true", timeout=1.5))
+    assert callable(until)
+    until(lambda: is_gone(int((home / "pid").read_text())))
+
+
+def test_what_a_hook_leaves_running_runs_on_and_may_still_write(settings: Settings, until: object, home: Path) -> None:
+    service = f"(while [ -d {home} ]; do echo here; date +%N >{home}/alive; sleep 0.05; done) &"
+    assert lifecycle.before_services(with_both(settings, service, "true"))
+    before = (home / "alive").read_text() if (home / "alive").exists() else ""
+    assert callable(until)
+    until(lambda: (home / "alive").exists() and (home / "alive").read_text() not in ("", before))
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_without_a_spawner_the_hooks_before_the_services_have_failed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "SPAWNER_SECONDS", 0.1)
+    settings = replace(Settings(), paths=Paths(run=str(tmp_path)), hooks=Hooks(init="true"))
+    assert not lifecycle.before_services(settings)
+    assert capfd.readouterr().out.startswith("hooks: RUN_HOOK_INIT did not run: ")
+
+
 def test_nothing_is_started_where_there_is_no_hook(tmp_path: Path) -> None:
     lifecycle.shutdown(replace(Settings(), paths=Paths(run=str(tmp_path))))
 

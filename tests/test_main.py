@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server import __main__ as command_line
 
-COMMANDS = ("boot", "serve", "box", "spawn", "mcp", "guests", "post-ready", "shutdown", "sign-in", "generate")
+COMMANDS = ("boot", "serve", "box", "spawn", "mcp", "guests", "hooks", "post-ready", "shutdown", "sign-in", "generate")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

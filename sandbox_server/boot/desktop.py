@@ -3,7 +3,9 @@
 import os
 import secrets
 import socket
+import stat
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 from sandbox_server.boot import places
@@ -30,7 +32,16 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     places.own(settings.paths.downloads, 0o770, desktop)
     mark_microphone(Path(settings.paths.microphone), desktop, there=settings.stream.microphone)
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)
+    _set_aside(sockets)
     places.own(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
+
+
+def _set_aside(sockets: Path) -> None:
+    """Move away what somebody but root made where the X server's socket is to be, in a directory that is everybody's."""
+    with suppress(FileNotFoundError):
+        found = sockets.lstat()
+        if os.geteuid() == 0 and (found.st_uid != 0 or not stat.S_ISDIR(found.st_mode)):
+            sockets.rename(f"{sockets}.{secrets.token_hex(8)}")
 
 
 def guest_environ(settings: Settings, *, boxed: bool) -> dict[str, str]:

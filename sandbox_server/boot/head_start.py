@@ -18,7 +18,7 @@ from sandbox_server import gate
 type Pipes = dict[str, int | None]
 """Descriptors by the supervisor's names for them."""
 
-_ENVIRONMENT = {"LANG": "C.UTF-8"}
+ENVIRONMENT = {"LANG": "C.UTF-8"}
 """What the program has until it is let go: nothing that was given to the container, which may be a secret."""
 
 
@@ -56,7 +56,7 @@ def start(name: str, configuration: str) -> HeadStart:
         parser.read_file(file)
     program = parser[f"program:{name}"]
     own = dict(pair.split("=", 1) for pair in _listed(program.get("environment", "")))
-    uid, gid, groups = _identity(program["user"])
+    uid, gid, groups = identity(program["user"])
     ours, theirs = socket.socketpair()
     pipes = _pipes()
     with theirs:
@@ -66,7 +66,7 @@ def start(name: str, configuration: str) -> HeadStart:
             stdout=pipes["child_stdout"],
             stderr=subprocess.STDOUT,
             cwd=program.get("directory"),
-            env={**_ENVIRONMENT, **own, gate.VARIABLE: str(theirs.fileno())},
+            env={**ENVIRONMENT, **own, gate.VARIABLE: str(theirs.fileno())},
             pass_fds=[theirs.fileno()],
             process_group=0,
             user=uid,
@@ -92,7 +92,8 @@ def _pipes() -> Pipes:
     return {**ends, "stderr": None, "child_stderr": None}
 
 
-def _identity(user: str) -> tuple[int, int, list[int]] | tuple[None, None, None]:
+def identity(user: str) -> tuple[int, int, list[int]] | tuple[None, None, None]:
+    """User, group and groups of an account, as `subprocess` takes them; none without root, where nobody becomes anybody else."""
     if os.geteuid() != 0:
         return None, None, None
     entry = pwd.getpwnam(user)

@@ -1,58 +1,49 @@
-"""Commands of whoever runs the container that come before the services, run as the agent: RUN_HOOK_INIT, RUN_HOOK_PRE_SERVICES."""
+"""The hooks that come before the services: RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES.
 
-import os
-import select
-import signal
-from collections.abc import Mapping
+They run where the agent lives, in the box where there is one, because a command finds there what the agent wrote in an earlier run: a
+shell's start-up files, packages of its own, the scripts of a repository. So the keeper of the box and the spawner run before them, and
+everything else waits. They are asked for by a process of control's, which holds the container's output open for what they leave running.
+"""
 
-from sandbox_server.drivers import child
-from sandbox_server.drivers.child import Account, Program
+import subprocess
+import sys
+from dataclasses import dataclass
 
+from sandbox_server.boot import head_start
+from sandbox_server.settings import Settings
 
-class HookFailedError(Exception):
-    """A hook failed, and RUN_HOOKS_STRICT says that this stops the container."""
-
-
-def run(name: str, command: str, account: Account, environment: Mapping[str, str], timeout: float) -> str | None:
-    """Run one hook to its end; its output is the container's. What went wrong, or None.
-
-    After `timeout` seconds its whole process group is killed.
-    """
-    program = Program(["/bin/bash", "-c", command], None, environment, (_null(), 1, 2), {})
-    readable, writable = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        child.run_program(program, account, None, writable)
-    os.close(writable)
-    status = _wait(pid, timeout)
-    with open(readable, encoding="utf-8") as report:
-        refused = report.read() if status is not None else ""
-    if refused:
-        return f"{name} could not start: {refused}"
-    if status is None:
-        return f"{name} was killed after {timeout:g} seconds"
-    return f"{name} ended with {_described(status)}" if status else None
+NEEDED = frozenset({"box", "spawner"})
+"""The programs that hooks need."""
+PROGRAM = "hooks"
 
 
-def _null() -> int:
-    return os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+@dataclass(frozen=True)
+class HookRun:
+    """The process that runs them; `strict`: the container stops where it does not end with 0."""
+
+    process: "subprocess.Popen[bytes]"
+    strict: bool
+
+    @property
+    def pid(self) -> int:
+        """Its number, until it is reaped."""
+        return self.process.pid
 
 
-def _wait(pid: int, timeout: float) -> int | None:
-    """The wait status, or None if it had to be killed."""
-    ended = select.poll()
-    handle = os.pidfd_open(pid)
-    try:
-        ended.register(handle, select.POLLIN)
-        if not ended.poll(timeout * 1000):
-            os.killpg(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return None
-        return os.waitpid(pid, 0)[1]
-    finally:
-        os.close(handle)
-
-
-def _described(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    return f"exit code {code}" if code >= 0 else f"signal {-code}"
+def start(settings: Settings) -> HookRun | None:
+    """Start the process that runs the hooks as soon as it can; None where there are none. Its output is the container's."""
+    if settings.hooks.init is None and settings.hooks.pre_services is None:
+        return None
+    command = [sys.executable, "-I", "-m", "sandbox_server", PROGRAM]
+    uid, gid, groups = head_start.identity(settings.users.control)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        cwd="/",
+        env=dict(head_start.ENVIRONMENT),
+        process_group=0,
+        user=uid,
+        group=gid,
+        extra_groups=groups,
+    )
+    return HookRun(process, settings.hooks.strict)

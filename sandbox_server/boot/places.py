@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+import sys
 
 from sandbox_server.drivers.drafts import Owner
 from sandbox_server.settings import Settings
@@ -25,28 +26,44 @@ def prepare(settings: Settings) -> None:
     own(paths.agent_run, 0o751, root)
     own(paths.shells, 0o700, agent)
     own(paths.kernels, 0o700, agent)
-    own(settings.logs.directory, 0o755, agent)
     own(settings.agent.home, 0o755, agent)
+    give(settings.logs.directory, 0o755, agent)
     fill_home(settings.agent.home, SKELETON, agent)
 
 
 def fill_home(home: str, skeleton: str, owner: Owner) -> None:
-    """Give a home that is empty, as a new volume is, the files that every new account gets (useradd(8))."""
+    """Give a home that is empty, as a new volume is, the files that every new account gets (useradd(8)). Its owner copies them."""
     if os.listdir(home) or not os.path.isdir(skeleton):
         return
-    subprocess.run(["cp", "--recursive", "--no-dereference", f"{skeleton}/.", home], check=True)
-    if os.geteuid() == 0:
-        subprocess.run(["chown", "--recursive", "--no-dereference", "{}:{}".format(*owner), home], check=True)
+    uid, gid = owner if os.geteuid() == 0 else (None, None)
+    command = ["cp", "--recursive", "--no-dereference", f"{skeleton}/.", home]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, user=uid, group=gid, extra_groups=None if uid is None else [])
 
 
 def prepare_workspace(settings: Settings) -> None:
-    """Make the workspace and give it to the agent, unless it is reached through a link: the agent could have made that link."""
-    workspace = settings.agent.workspace
-    if workspace == settings.agent.home:
+    """Make the workspace and give it to the agent."""
+    if settings.agent.workspace != settings.agent.home:
+        give(settings.agent.workspace, None, (settings.agent.uid, settings.agent.gid))
+
+
+def give(path: str, mode: int | None, owner: Owner) -> None:
+    """Make a directory and give it away as `own` does, unless it is reached through a link, which the agent could have made.
+
+    What the agent may have put in its place does not keep the container from starting: it is left as it is, and told.
+    """
+    if link := link_on(path):
+        _say(f"{path} is left as it is: {link} is a link, and the agent could have made it")
         return
-    os.makedirs(workspace, exist_ok=True)
-    if os.path.realpath(workspace) == os.path.normpath(workspace):
-        own(workspace, None, (settings.agent.uid, settings.agent.gid))
+    try:
+        own(path, mode, owner)
+    except (FileExistsError, NotADirectoryError) as error:
+        _say(f"{path} is left as it is: {error.strerror}")
+
+
+def link_on(path: str) -> str | None:
+    """The first link on the way to `path`; whose it is says nothing, as root in a box makes links of root's on a volume."""
+    parts = os.path.normpath(path).split("/")
+    return next((step for depth in range(2, len(parts) + 1) if os.path.islink(step := "/".join(parts[:depth]))), None)
 
 
 def own(path: str, mode: int | None, owner: Owner) -> None:
@@ -72,3 +89,7 @@ def _chmod(directory: int, mode: int) -> None:
     except PermissionError:
         if os.geteuid() == 0:
             raise
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"boot: {message}\n")

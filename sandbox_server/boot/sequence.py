@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,13 +13,12 @@ from sandbox_server.boot import accounts, components, desktop, hooks, isolation,
 from sandbox_server.boot.head_start import HeadStart
 from sandbox_server.drivers import drafts
 from sandbox_server.drivers import isolation as told
-from sandbox_server.drivers.child import Account
+from sandbox_server.drivers.child import Account, closed_environment
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.fence import landlock
 from sandbox_server.settings import BadSettings, Settings
 
 EXIT_BAD_SETTINGS = 2
-EXIT_HOOK_FAILED = 3
 EXIT_NOT_ISOLATED = 4
 SECRET = 0o400
 """Mode of a file that its owner alone reads."""
@@ -37,8 +37,6 @@ def boot(environ: Mapping[str, str], api: HeadStart) -> NoReturn:
         agent_environ = prepare(settings, environ)
     except BadSettings as error:
         _stop(EXIT_BAD_SETTINGS, f"the settings are wrong:\n{error}")
-    except hooks.HookFailedError as error:
-        _stop(EXIT_HOOK_FAILED, str(error))
     except isolation.NotIsolatedError as error:
         _stop(EXIT_NOT_ISOLATED, str(error))
     _supervise(settings, agent_environ, api)
@@ -56,14 +54,12 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
         _say(lost)
     agent_environ = desktop.guest_environ(settings, boxed=chosen.rung == "box") | declared.agent_environ(environ, settings)
     _write_environs(settings, environ, agent_environ)
-    _run_hook("RUN_HOOK_INIT", settings.hooks.init, settings, agent_environ)
     places.prepare_workspace(settings)
     _prepare_keys(settings)
     desktop.prepare(settings)
     proxy.prepare(settings)
     Path(settings.paths.announcement).touch()
     components.link(settings, with_box=chosen.rung == "box")
-    _run_hook("RUN_HOOK_PRE_SERVICES", settings.hooks.pre_services, settings, agent_environ)
     if chosen.rung == "box" or chosen.root_withheld:
         accounts.withdraw_root()
     return agent_environ
@@ -86,29 +82,16 @@ def _prepare_keys(settings: Settings) -> None:
     )
 
 
-def _run_hook(name: str, command: str | None, settings: Settings, agent_environ: Mapping[str, str]) -> None:
-    if command is None:
-        return
-    account = Account.named(settings.agent.user) if os.geteuid() == 0 else Account.current()
-    failure = hooks.run(name, command, account, agent_environ, settings.hooks.timeout)
-    if failure is None:
-        return
-    if settings.hooks.strict:
-        raise hooks.HookFailedError(failure)
-    _say(failure)
-
-
 def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: HeadStart) -> NoReturn:
-    api.go(agent_environ)
     if told.read(settings.paths.isolation).root_withheld:  # sudo's own rules may be on a filesystem that is read-only
         landlock.forbid_new_rights()
-    # What runs without an environment of its own gets the agent's: added services, and programs that they start.
-    os.environ.clear()
-    os.environ.update(agent_environ)
+    before = hooks.start(settings)
     from sandbox_server.boot.supervision import supervise  # heavy, and not needed where the settings are wrong
 
-    supervise(f"{settings.paths.code}/supervisord/supervisord.conf", settings.agent.uid, api)
-    sys.exit(0)
+    agent = Account.named(settings.agent.user) if os.geteuid() == 0 else Account.current()
+    go = partial(api.go, closed_environment(agent_environ, Account.named(settings.users.control)))
+    configuration = f"{settings.paths.code}/supervisord/supervisord.conf"
+    sys.exit(supervise(configuration, agent, agent_environ, early=api, before=before, go=go))
 
 
 def _say(message: str) -> None:

@@ -1,17 +1,19 @@
-"""The supervisor, in this process: Supervisor 4 with six rules of ours.
+"""The supervisor, in this process: Supervisor 4 with eight rules of ours.
 
 It acts at once, at the start and on every signal, where Supervisor waits for up to a second. It adopts the program that boot gave a head
-start. What comes after the gateway in the order of priorities starts once that program serves, so that nothing takes the processor from
-it. A program that names no user runs as the
-agent, because the configuration may have come from anywhere. Without root, nobody changes user at all. A program that is
-not root may open /dev/stdout and /dev/stderr, as nginx does.
+start. Where there are hooks, it starts what they need, and everything else once they have ended. What comes after the gateway in the order
+of priorities starts once the program with the head start serves, so that nothing takes the processor from it. A program that names no user
+runs as the agent, because the configuration may have come from anywhere. What runs as anybody else has an environment that leads to nothing
+the agent wrote. Without root, nobody changes user at all. A program that is not root may open /dev/stdout and /dev/stderr, as nginx does.
 """
 
 import os
+import pwd
 import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from enum import IntEnum
 from functools import partial
 
 from supervisor import poller
@@ -20,14 +22,28 @@ from supervisor.options import ProcessConfig, ProcessGroupConfig, ServerOptions
 from supervisor.states import SupervisorStates
 from supervisor.supervisord import Supervisor
 
+from sandbox_server.boot import hooks
 from sandbox_server.boot.head_start import HeadStart, Pipes
+from sandbox_server.boot.hooks import HookRun
+from sandbox_server.drivers.child import Account, closed_environment
 
 FIRST_PRIORITY = 22
 """What starts at once: programs with this priority, the gateway's, or a lower one."""
 REST_SECONDS = 10.0
 """After this long the rest starts, whether the program with the head start serves or not."""
+EXIT_HOOK_FAILED = 3
 _EAGER_TURNS = 2
 """Turns of Supervisor's loop that it takes to act on news: in the first it learns of them, in the second it acts."""
+
+
+class Stage(IntEnum):
+    """How far the start is."""
+
+    HOOKS = 0
+    """What the hooks need runs, and they do."""
+    FIRST = 1
+    """What has a priority up to `FIRST_PRIORITY` runs."""
+    ALL = 2
 
 
 class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no types
@@ -77,12 +93,16 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
 
 
 class Options(ServerOptions):  # type: ignore[misc]
-    """The supervisor's options, where a program without a user is the agent's; `early` runs already."""
+    """The supervisor's options, where a program without a user is the agent's; `early` runs already, and the hooks as `before`."""
 
-    def __init__(self, agent_uid: int, early: HeadStart | None) -> None:
+    def __init__(self, agent: Account, environment: Mapping[str, str], early: HeadStart | None, before: HookRun | None) -> None:
         super().__init__()
-        self._agent_uid = agent_uid
+        self.environ_expansions |= {f"ENV_{name}": value for name, value in environment.items()}
+        self.on_hooks_end: Callable[[int], None] = lambda _: None
+        self._agent = agent
+        self._environment = environment
         self._early = early
+        self._before = before
         self._adopted: HeadStart | None = None
         self.poller = EagerPoller(self)
 
@@ -116,11 +136,21 @@ class Options(ServerOptions):  # type: ignore[misc]
         """Read the programs of the configuration."""
         groups: list[ProcessGroupConfig] = super().process_groups_from_parser(parser)
         processes = [process for group in groups for process in group.process_configs]
-        assign_users(processes, self._agent_uid, root=os.geteuid() == 0)
+        assign_environments(processes, self._agent, self._environment)
+        assign_users(processes, self._agent.uid, root=os.geteuid() == 0)
         for process in processes:
             if self._early and process.name == self._early.name:
                 process.make_dispatchers = partial(self._adopt, process, self._early)
         return groups
+
+    def waitpid(self) -> tuple[int | None, int | None]:
+        """Reap a child. That of the hooks is none of the supervisor's programs."""
+        pid, status = super().waitpid()
+        if self._before and pid == self._before.pid:
+            self._before = None
+            self.on_hooks_end(os.waitstatus_to_exitcode(status))
+            return None, None
+        return pid, status
 
     def _adopt(self, config: ProcessConfig, early: HeadStart, process: object) -> object:
         """Prepare what Supervisor does next, once: it reads the program's pipes, and forks."""
@@ -137,28 +167,70 @@ class Options(ServerOptions):  # type: ignore[misc]
 
 
 class PatientSupervisor(Supervisor):  # type: ignore[misc]
-    """Lets what is not among the first programs wait for the one with the head start."""
+    """Lets programs wait for the hooks, and what is not among the first for the one with the head start, which is told to `go` on.
 
-    def __init__(self, options: Options, early: HeadStart | None) -> None:
+    `status` is what the container is to end with.
+    """
+
+    def __init__(self, options: Options, early: HeadStart | None, before: HookRun | None, go: Callable[[], None]) -> None:
         super().__init__(options)
+        self.status = 0
+        self._early = early
+        self._before = before
+        self._go = go
         self._later: list[ProcessGroupConfig] = []
-        self._waits = early is not None
-        if early:
-            options.poller.call_once(early.gate.fileno(), self._add_the_rest, REST_SECONDS)
+        self._stage = Stage.HOOKS
+        options.on_hooks_end = self._on_hooks_end
+        if not before:
+            self._begin_services()
 
     def add_process_group(self, config: ProcessGroupConfig) -> bool:
         """Take up a group of programs, now or later."""
-        if self._waits and config.priority > FIRST_PRIORITY:
+        if self._stage_of(config) > self._stage:
             self._later.append(config)
             return False
         added: bool = super().add_process_group(config)
         return added
 
-    def _add_the_rest(self) -> None:
-        self._waits = False
+    def _stage_of(self, config: ProcessGroupConfig) -> Stage:
+        if config.name in hooks.NEEDED or (self._early and config.name == self._early.name):
+            return Stage.HOOKS
+        return Stage.FIRST if config.priority <= FIRST_PRIORITY else Stage.ALL
+
+    def _on_hooks_end(self, code: int) -> None:
+        failed, self._before = bool(code and self._before and self._before.strict), None
+        if failed:
+            self.status, self.options.mood = EXIT_HOOK_FAILED, SupervisorStates.SHUTDOWN
+        else:
+            self._begin_services()
+
+    def _begin_services(self) -> None:
+        self._go()
+        self._reach(Stage.FIRST if self._early else Stage.ALL)
+        if self._early:
+            self.options.poller.call_once(self._early.gate.fileno(), partial(self._reach, Stage.ALL), REST_SECONDS)
+
+    def _reach(self, stage: Stage) -> None:
+        self._stage = stage
         if self.options.mood >= SupervisorStates.RUNNING:
-            for config in self._later:
+            later, self._later = self._later, []
+            for config in later:
                 self.add_process_group(config)
+
+
+def _account(uid: int) -> Account:
+    try:
+        return Account.named(pwd.getpwuid(uid).pw_name)
+    except KeyError:
+        return Account(str(uid), uid, uid, (), "/")
+
+
+def assign_environments(processes: Iterable[object], agent: Account, environment: Mapping[str, str]) -> None:
+    """Give every program the whole environment that it starts from: the agent's own, or one closed to what the agent wrote."""
+    for process in processes:
+        uid = process.uid  # type: ignore[attr-defined]
+        start_from = environment if uid in (None, agent.uid) else closed_environment(environment, _account(uid))
+        process.environment = {**start_from, **(process.environment or {})}  # type: ignore[attr-defined]
 
 
 def assign_users(processes: Iterable[object], agent_uid: int, *, root: bool) -> None:
@@ -170,21 +242,33 @@ def assign_users(processes: Iterable[object], agent_uid: int, *, root: bool) -> 
             process.uid = agent_uid  # type: ignore[attr-defined]
 
 
-def supervise(configuration: str, agent_uid: int, early: HeadStart | None = None) -> None:
-    """Run the programs of `configuration` until a signal ends it; SIGHUP starts all of them anew.
+def supervise(
+    configuration: str,
+    agent: Account,
+    environment: Mapping[str, str],
+    *,
+    early: HeadStart | None = None,
+    before: HookRun | None = None,
+    go: Callable[[], None] = lambda: None,
+) -> int:
+    """Run the programs of `configuration` until a signal ends it; SIGHUP starts all of them anew. Gives what the container is to end with.
 
-    `early` is the one of them that runs already, as a child of this process.
+    `early` is the one of them that runs already, as a child of this process, and is let go by `go` once the services may start. `before`
+    runs the hooks. `environment` is the agent's.
     """
-    adopted = early
-    first = True
+    path = closed_environment(environment, agent)["PATH"]
+    os.environ.clear()  # programs have what `assign_environments` gives them, and are found by this
+    os.environ["PATH"] = path
+    adopted, first = early, True
     while True:
-        options = Options(agent_uid, adopted)
+        options = Options(agent, environment, adopted, before)
         options.realize(["--configuration", configuration])
         options.first, options.test = first, False
+        supervisor = PatientSupervisor(options, adopted, before, go)
         with suppress(asyncore.ExitNow):
-            PatientSupervisor(options, adopted).main()
+            supervisor.main()
         options.close_httpservers()
         options.close_logger()
-        first, adopted = False, None
+        first, adopted, before = False, None, None
         if options.mood < SupervisorStates.RESTARTING:
-            return
+            return supervisor.status

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers import links, wire_fds
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.fence.fence import Fence, FenceError
 
@@ -29,6 +29,8 @@ SESSION = "TANDEM_SESSION"
 """The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
 SPARE = "spare"
 """What the command line of a process says that waits for its program."""
+OF_THE_AGENT = frozenset({"SHELL", "USER", "WORKSPACE"})
+"""Variables that say who the agent is, and where its files are. `USER` names it to our own programs, which need not know it."""
 STANDARD = 3
 FIRST_FREE = 16
 """A program is given descriptors below this."""
@@ -76,6 +78,27 @@ class Account:
         return cls(entry.pw_name, uid, gid, groups, entry.pw_dir)
 
 
+def own_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
+    """Give the environment of what runs as the agent, whose environment is given."""
+    return {**environment, "HOME": account.home, "USER": account.name, "LOGNAME": account.name}
+
+
+def closed_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
+    """Give the environment of what runs as `account` beside the agent, whose own environment is given.
+
+    Nothing in it leads to a file that the agent may write: programs are found by `PATH`, and many read configuration below `HOME`.
+    """
+    theirs = environment.get("HOME", "/home").rstrip("/") + "/"
+    path = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
+    kept = {name: value for name, value in environment.items() if name not in OF_THE_AGENT}
+    return {
+        **kept,
+        "HOME": account.home,
+        "LOGNAME": account.name,
+        "PATH": ":".join(folder for folder in path if not f"{folder}/".startswith(theirs)),
+    }
+
+
 @dataclass(frozen=True)
 class Program:
     """What to execute: `cwd` None is the workspace; `fds` become descriptors 0, 1, 2 and so on."""
@@ -87,6 +110,8 @@ class Program:
     limits: Mapping[str, int]
     fence: Fence | None = None
     oom_score: int = OOM_SCORE
+    linkless: bool = False
+    """Links in the agent's directories are not followed."""
 
 
 class Place(Protocol):
@@ -126,6 +151,8 @@ def run_program(program: Program, account: Account, place: Place | None, report:
         let_open(program.fds[:STANDARD], account)
         report = put_in_place(program.fds, report)
         become(account, place, program.fence)
+        if program.linkless:
+            links.follow_none()
         _execute(program, stage)
     except Exception as failure:
         os.write(report, describe_failure(failure, stage.subject))

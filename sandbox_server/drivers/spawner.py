@@ -291,8 +291,8 @@ class Spawner:
             raise MalformedMessageError("argv is a list of strings, limits are known by name")
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
         standard = [streams.get(name, self._null) for name in _STREAMS]
-        own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name}
-        cwd, base = request.get("cwd"), {**self._environment, **own}
+        start_from = child.own_environment if account is self._accounts["agent"] else child.closed_environment
+        cwd, base = request.get("cwd"), start_from(self._environment, account)
         fence = self._fence(request, account, cwd or base.get("WORKSPACE") or account.home)
         environment = {**(fence.environment(base) if fence else base), **extra}
         return Program(
@@ -302,6 +302,7 @@ class Spawner:
             fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
             limits={**({} if request.get("user") == "desktop" else self._limits), **{name: int(value) for name, value in limits.items()}},
             fence=fence,
+            linkless=request.get("user") == "desktop" and not self._seat and account is not self._accounts["agent"],
             oom_score=min(1000, max(0, int(request.get("oom_score", child.OOM_SCORE)))),
         )
 

@@ -44,6 +44,22 @@ def test_clients_find_a_cookie_and_each_start_makes_another(settings: Settings, 
     assert len(cookies) == 2
 
 
+@pytest.mark.parametrize("kind", ["directory", "link", "file"])
+def test_what_the_agent_made_in_place_of_the_sockets_is_moved_away(settings: Settings, tmp_path: Path, kind: str) -> None:
+    sockets = tmp_path / "sockets"
+    if kind == "directory":
+        sockets.mkdir()
+        (sockets / "X99").touch()
+    elif kind == "link":
+        sockets.symlink_to(tmp_path)
+    else:
+        sockets.touch()
+    os.chown(sockets, 1000, 1000, follow_symlinks=False)
+    prepare(settings, sockets)
+    assert access(sockets) == (0, 991, 0o1770)
+    assert list(sockets.iterdir()) == []
+
+
 def test_the_sound_server_is_told_of_a_microphone_only_where_it_is_asked_for(settings: Settings, tmp_path: Path) -> None:
     for asked in (True, False):
         prepare(replace(settings, stream=replace(settings.stream, microphone=asked)), tmp_path / "sockets")

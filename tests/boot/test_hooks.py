@@ -1,57 +1,52 @@
-"""Hooks that come before the services run as the agent, end in time, and say what went wrong."""
+"""The process that runs the hooks before the services is control's, and knows nothing that was given to the container."""
 
 import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot.hooks import run
-from sandbox_server.drivers.child import Account
+from sandbox_server.boot import hooks
+from sandbox_server.boot.hooks import HookRun
+from sandbox_server.settings import Hooks, Settings
 
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/", "GREETING": "hello"}
+CONTROL = 990
 
 
 @pytest.fixture
-def account() -> Account:
-    """The agent, as far as the tests can become it."""
-    return Account.named("gem") if os.geteuid() == 0 else Account.current()
+def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], HookRun]:
+    """Starts the process, with a program in the place of Python that shows its user, its words and its environment."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    program = tmp_path / "python"
+    program.write_text('#!/bin/sh\nid -u\necho "$@"\nenv\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setenv("SANDBOX_API_KEY", "hunter2")
+
+    def begin() -> HookRun:
+        started = hooks.start(replace(Settings(), hooks=Hooks(pre_services="true", strict=True)))
+        assert started
+        assert started.process.wait(30) == 0
+        return started
+
+    return begin
 
 
-def test_a_hook_that_succeeds_has_nothing_to_say(account: Account) -> None:
-    assert run("RUN_HOOK_INIT", "true", account, ENVIRONMENT, 30) is None
+def test_without_a_hook_there_is_no_process() -> None:
+    assert hooks.start(replace(Settings(), hooks=Hooks(post_ready="true"))) is None
 
 
-def test_its_output_is_the_containers(account: Account, capfd: pytest.CaptureFixture[str]) -> None:
-    run("RUN_HOOK_INIT", "echo $GREETING; echo oops >&2", account, ENVIRONMENT, 30)
-    assert capfd.readouterr() == ("hello\n", "oops\n")
+def test_it_says_whether_a_failure_stops_the_container(begin: Callable[[], HookRun]) -> None:
+    assert begin().strict
 
 
-def test_it_runs_as_the_agent_with_the_environment_of_the_agent_alone(account: Account, capfd: pytest.CaptureFixture[str]) -> None:
-    os.environ["LEAK"] = "secret"
-    try:
-        run("RUN_HOOK_INIT", "id -u; echo ${LEAK-none}", account, ENVIRONMENT, 30)
-    finally:
-        del os.environ["LEAK"]
-    assert capfd.readouterr().out == f"{account.uid}\nnone\n"
-
-
-def test_a_hook_that_fails_says_how(account: Account) -> None:
-    assert run("RUN_HOOK_INIT", "exit 3", account, ENVIRONMENT, 30) == "RUN_HOOK_INIT ended with exit code 3"
-    assert run("RUN_HOOK_INIT", "kill -9 $$", account, ENVIRONMENT, 30) == "RUN_HOOK_INIT ended with signal 9"
-
-
-def test_a_hook_that_takes_too_long_is_killed_with_what_it_started(account: Account, tmp_path: Path, until: object) -> None:
-    tmp_path.chmod(0o777)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o755)
-    failure = run("RUN_HOOK_INIT", f"sleep 600 & echo $! >{tmp_path}/pid; wait", account, ENVIRONMENT, 1.5)
-    assert failure == "RUN_HOOK_INIT was killed after 1.5 seconds"
-    assert callable(until)
-    until(lambda: _is_gone(int((tmp_path / "pid").read_text())))
-
-
-def _is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+def test_it_is_controls_with_a_clean_environment_and_its_output_is_the_containers(
+    begin: Callable[[], HookRun], capfd: pytest.CaptureFixture[str]
+) -> None:
+    begin()
+    uid, words, *environment = capfd.readouterr().out.splitlines()
+    assert (uid, words) == (str(CONTROL if os.geteuid() == 0 else os.geteuid()), "-I -m sandbox_server hooks")
+    assert {line.partition("=")[0] for line in environment} == {"LANG", "PWD"}

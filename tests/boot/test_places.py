@@ -1,6 +1,7 @@
 """Directories get their owners and modes, and no link made by the agent is followed."""
 
 import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,6 +62,9 @@ def test_an_empty_home_gets_the_files_of_a_new_account(tmp_path: Path) -> None:
     skeleton.mkdir()
     (skeleton / ".config").mkdir()
     (skeleton / ".config" / "tool").write_text("fast\n")
+    os.chown(home, *AGENT)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
     fill_home(str(home), str(skeleton), AGENT)
     assert (owner(home / ".config" / "tool"), (home / ".config" / "tool").read_text()) == (AGENT, "fast\n")
 
@@ -90,6 +94,43 @@ def test_a_workspace_behind_a_link_is_not_given_away(settings: Settings, tmp_pat
     (tmp_path / "work").symlink_to(precious)
     prepare_workspace(settings)
     assert owner(precious / "deep") == (0, 0)
+
+
+def test_nothing_is_made_behind_a_link_of_the_agents(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (tmp_path / "work").symlink_to(precious)
+    (tmp_path / "log").symlink_to(precious)
+    prepare_workspace(settings)
+    prepare(settings)
+    assert list(precious.iterdir()) == []
+    assert owner(precious) == (0, 0)
+    assert f"boot: {tmp_path}/log is left as it is: {tmp_path}/log is a link" in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_the_workspace_does_not_stop_the_start(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "work").mkdir()
+    for wrong in (tmp_path / "work" / "deep", tmp_path / "work"):
+        wrong.rmdir() if wrong.is_dir() else None
+        wrong.touch()
+        prepare_workspace(settings)
+        assert "is left as it is: " in capsys.readouterr().err
+        wrong.unlink()
+        assert owner(tmp_path) == (0, 0)
+
+
+def test_a_new_home_is_filled_by_its_owner_and_not_by_root(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o500)  # which stops everybody but root
+    os.chown(home, *AGENT)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    with pytest.raises(subprocess.CalledProcessError):
+        fill_home(str(home), "/etc/skel", AGENT)
+    assert list(home.iterdir()) == []
 
 
 def test_a_link_in_place_of_a_directory_is_refused(tmp_path: Path) -> None:

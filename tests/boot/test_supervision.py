@@ -12,7 +12,7 @@ import pytest
 from supervisor.options import ServerOptions
 from supervisor.poller import PollPoller
 
-from sandbox_server.boot.supervision import EagerPoller, assign_users
+from sandbox_server.boot.supervision import EXIT_HOOK_FAILED, EagerPoller, assign_users
 
 PATIENCE = 0.2
 """Seconds that a turn waits in these tests."""
@@ -33,6 +33,19 @@ stdout_logfile = {folder}/output
 stopwaitsecs = 2
 autorestart = true
 """
+
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.getcwd()}
+"""What the supervisors of these tests are started with."""
+PRELUDE = """
+import os, sys
+from sandbox_server.boot import head_start, hooks
+from sandbox_server.boot.supervision import supervise
+from sandbox_server.drivers.child import Account
+agent = Account.named("gem") if os.geteuid() == 0 else Account.current()
+theirs = {"PATH": "/home/gem/.local/bin:/usr/bin:/bin", "HOME": "/home/gem", "WORKSPACE": "/home/gem", "GREETING": "hello"}
+"""
+PLAIN = PRELUDE + "supervise(sys.argv[1], agent, theirs)"
 
 
 @dataclass
@@ -118,8 +131,7 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
         folder.chmod(0o777 if folder == tmp_path else 0o755)
     agent_uid = 1000 if os.geteuid() == 0 else os.geteuid()
     (tmp_path / "conf").write_text(CONFIGURATION.format(folder=tmp_path, user=os.geteuid()))
-    code = f"from sandbox_server.boot.supervision import supervise; supervise('{tmp_path}/conf', {agent_uid})"
-    with subprocess.Popen([sys.executable, "-c", code], env={"PATH": "/usr/bin:/bin", "PYTHONPATH": os.getcwd()}) as process:
+    with subprocess.Popen([sys.executable, "-c", PLAIN, f"{tmp_path}/conf"], env=ENVIRONMENT) as process:
         yield Supervisor(process, tmp_path, agent_uid)
         process.kill()
 
@@ -158,12 +170,7 @@ priority = 30
 stopwaitsecs = 2
 """
 
-ADOPT = """
-import sys
-from sandbox_server.boot import head_start
-from sandbox_server.boot.supervision import supervise
-supervise(sys.argv[1], int(sys.argv[2]), head_start.start("early", sys.argv[1]))
-"""
+ADOPT = PRELUDE + 'supervise(sys.argv[1], agent, theirs, early=head_start.start("early", sys.argv[1]))'
 
 
 @pytest.fixture
@@ -175,8 +182,7 @@ def adopting(tmp_path: Path) -> Iterator[Supervisor]:
     given = {"folder": tmp_path, "user": os.geteuid(), "account": "control" if os.geteuid() == 0 else os.geteuid()}
     first = CONFIGURATION.format(**given).replace("stopwaitsecs", "priority = 10\nstopwaitsecs")
     (tmp_path / "conf").write_text(first + EARLY.format(**given))
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.getcwd()}
-    with subprocess.Popen([sys.executable, "-c", ADOPT, f"{tmp_path}/conf", str(agent_uid)], env=environment) as process:
+    with subprocess.Popen([sys.executable, "-c", ADOPT, f"{tmp_path}/conf"], env=ENVIRONMENT) as process:
         yield Supervisor(process, tmp_path, agent_uid)
         process.kill()
 
@@ -206,6 +212,97 @@ def test_a_signal_ends_the_program_that_was_adopted_too(adopting: Supervisor, un
     adopting.process.send_signal(signal.SIGTERM)
     assert adopting.process.wait(30) == 0
     assert not Path("/proc", adopting.read("early")).exists()
+
+
+HOOKED = """
+[program:spawner]
+command = /bin/sh -c 'echo $$ >{folder}/spawner; exec sleep 600'
+user = {account}
+priority = 10
+stopwaitsecs = 2
+
+[program:shown]
+command = /bin/sh -c 'env >{folder}/shown-environ; exec sleep 600'
+user = {account}
+stopwaitsecs = 2
+environment = HOME="/own"
+
+[program:added]
+command = /bin/sh -c 'env >{folder}/added-environ; exec sleep 600'
+priority = 1
+stopwaitsecs = 2
+"""
+HOOK = (
+    PRELUDE
+    + """
+import subprocess
+waits = f"until [ -f {sys.argv[2]}/end ]; do sleep 0.02; done; read code <{sys.argv[2]}/end; exit $code"
+before = hooks.HookRun(subprocess.Popen(["/bin/sh", "-c", waits]), sys.argv[3] == "strict")
+go = lambda: open(f"{sys.argv[2]}/told", "w").close()
+sys.exit(supervise(sys.argv[1], agent, theirs, before=before, go=go))
+"""
+)
+
+
+@pytest.fixture(params=["strict", "lenient"])
+def hooked(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Supervisor]:
+    """A supervisor whose hooks end with what is written to the file `end`."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777 if folder == tmp_path else 0o755)
+    account = "control" if os.geteuid() == 0 else os.geteuid()
+    given = {"folder": tmp_path, "user": os.geteuid(), "account": account}
+    (tmp_path / "conf").write_text((CONFIGURATION + HOOKED).format(**given))
+    command = [sys.executable, "-c", HOOK, f"{tmp_path}/conf", str(tmp_path), request.param]
+    with subprocess.Popen(command, env=ENVIRONMENT) as process:
+        yield Supervisor(process, tmp_path, 1000 if os.geteuid() == 0 else os.geteuid())
+        process.kill()
+
+
+def end_hooks(supervisor: Supervisor, code: int) -> None:
+    """Have the hooks end."""
+    draft = supervisor.folder / "draft"
+    draft.write_text(f"{code}\n")
+    draft.rename(supervisor.folder / "end")
+
+
+def test_before_the_hooks_have_ended_only_what_they_need_runs(hooked: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: hooked.read("spawner"))
+    assert (hooked.read("output"), hooked.read("added-environ")) == ("", "")
+    assert not (hooked.folder / "told").exists()
+    end_hooks(hooked, 0)
+    until(lambda: hooked.read("output") and hooked.read("added-environ"))
+    assert (hooked.folder / "told").exists()
+
+
+def test_hooks_that_fail_stop_the_container_where_that_is_asked_for_and_nowhere_else(
+    hooked: Supervisor, until: Callable[..., None], request: pytest.FixtureRequest
+) -> None:
+    until(lambda: hooked.read("spawner"))
+    end_hooks(hooked, 1)
+    if "strict" in request.node.name:
+        assert hooked.process.wait(30) == EXIT_HOOK_FAILED
+        assert not Path("/proc", hooked.read("spawner")).exists()
+        assert (hooked.read("output"), (hooked.folder / "told").exists()) == ("", False)
+    else:
+        until(lambda: hooked.read("output"))
+
+
+def test_a_signal_ends_what_runs_while_the_hooks_do(hooked: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: hooked.read("spawner"))
+    hooked.process.send_signal(signal.SIGTERM)
+    assert hooked.process.wait(30) == 0
+    assert hooked.read("output") == ""
+    end_hooks(hooked, 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_only_the_agents_programs_are_led_to_the_agents_files(hooked: Supervisor, until: Callable[..., None]) -> None:
+    end_hooks(hooked, 0)
+    until(lambda: hooked.read("shown-environ") and hooked.read("added-environ"))
+    shown, added = (dict(line.split("=", 1) for line in hooked.read(f"{name}-environ").splitlines()) for name in ("shown", "added"))
+    assert (added["PATH"], added["HOME"], added["WORKSPACE"]) == ("/home/gem/.local/bin:/usr/bin:/bin", "/home/gem", "/home/gem")
+    assert (shown["PATH"], shown["HOME"], shown["LOGNAME"], shown["GREETING"]) == ("/usr/bin:/bin", "/own", "control", "hello")
+    assert "/home/gem" not in str(shown)
 
 
 def test_a_wait_that_is_over_calls_back_once(eager: EagerPoller) -> None:

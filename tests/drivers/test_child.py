@@ -79,3 +79,25 @@ def test_a_program_that_cannot_run_reports_what_was_wrong(changes: dict[str, obj
     gem = Account.named("gem")
     code, said = in_a_fork(lambda report: child.run_program(program(**changes), gem, None, report))
     assert (code, json.loads(said)["subject"]) == (127, subject)
+
+
+def test_what_is_not_the_agents_finds_no_program_and_no_configuration_of_the_agents() -> None:
+    given = {
+        "HOME": "/home/ada",
+        "USER": "ada",
+        "SHELL": "/bin/bash",
+        "WORKSPACE": "/home/ada/work",
+        "PATH": "/home/ada/.local/bin:/home/adam/bin::.:work/bin:/opt/tool/bin:/home/ada:/usr/bin",
+        "TZ": "Europe/Berlin",
+    }
+    desktop = Account("desktop", 991, 991, (991,), "/nonexistent")
+    assert child.closed_environment(given, desktop) == {
+        "HOME": "/nonexistent",
+        "LOGNAME": "desktop",
+        "PATH": "/home/adam/bin:/opt/tool/bin:/usr/bin",
+        "TZ": "Europe/Berlin",
+    }
+
+
+def test_without_a_path_the_systems_own_is_searched() -> None:
+    assert child.closed_environment({}, Account("root", 0, 0, (0,), "/root"))["PATH"] == os.defpath

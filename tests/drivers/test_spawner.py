@@ -131,6 +131,21 @@ def test_root_is_a_process_s_user_only_where_it_is_allowed(spawner: "SpawnerDaem
     assert "root" in reply["message"]
 
 
+def test_what_runs_beside_the_agent_is_found_and_starts_where_the_agent_writes_nothing(spawner: "SpawnerDaemon", home: Path) -> None:
+    shadow = home / ".local" / "bin" / "python3"
+    shadow.parent.mkdir(parents=True)
+    shadow.write_text("#!/bin/sh\necho '\"shadow\"'\n")
+    shadow.chmod(0o755)
+    spawner.stop()
+    spawner.environment |= {"HOME": str(home), "PATH": f"{shadow.parent}:{spawner.environment['PATH']}"}
+    spawner.start("--desktop", "desktop", "--allow-root")
+    assert report(spawner) == "shadow", "the agent has what it has installed"
+    for user, whose in (("desktop", "/nonexistent"), ("root", "/root")):
+        seen = report(spawner, user=user)
+        assert (seen["env"]["HOME"], seen["cwd"]) == (whose, "/" if user == "desktop" else whose)
+        assert str(home) not in str(seen["env"])
+
+
 def test_without_root_processes_run_as_the_spawner_s_own_user(spawner: "SpawnerDaemon") -> None:
     spawner.stop()
     Path(spawner.socket).parent.chmod(0o777)
