@@ -102,7 +102,7 @@ class Auth:
         expires = call.headers.get("x-sandbox-expires")
         person, ends = None if request.actor is None else request.actor == "person", float(expires) if expires else None
         grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person)
-        ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses)
+        ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses, maker=call.caller.name, person=call.caller.person)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
     @operation("DELETE /v1/session", scope="any")
@@ -152,7 +152,7 @@ class Auth:
             )
         bearer, scopes = bearer_of(identity.grant.caller), identity.grant.scopes & {"code"}
         grant = replace(identity.grant, caller=bearer, scopes=scopes, prefix="/", port=original.port)
-        ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl)
+        ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl, person=identity.person)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
     def _sign_in(self, identity: Identity, original: Original) -> dict[str, str]:
