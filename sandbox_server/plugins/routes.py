@@ -30,7 +30,9 @@ def _refusals(paths: Paths, folder: Path) -> Iterable[str]:
         file.write_text(file.read_text("utf-8").replace(f"{paths.run}/", f"{folder}/run/"), encoding="utf-8")
     (folder / "run/nginx").mkdir(parents=True)
     (folder / "run/nginx/components").symlink_to(folder / "nginx/components")
-    (folder / "run/nginx/listen.conf").write_text(nginx.listen(Gateway(port=1, ipv4=None, ipv6=None), has_ipv6=False), encoding="ascii")
+    nowhere = Gateway(port=1, ipv4=None, ipv6=None)
+    (folder / "run/nginx/listen.conf").write_text(nginx.listen(nowhere, has_ipv6=False), encoding="ascii")
+    (folder / "run/nginx/body.conf").write_text(nginx.body(nowhere), encoding="ascii")
     (folder / "run/nginx/upstreams.conf").write_text(nginx.upstreams({"jupyter": 1, "code-server": 1}), encoding="ascii")
     _listen_on(folder / "run/nginx/listen.conf", folder / "run/public.sock")
     command = ["nginx", "-t", "-q", "-c", str(folder / "nginx/nginx.conf")]
