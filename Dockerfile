@@ -80,9 +80,15 @@ WORKDIR /requirements
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund \
     && mkdir -p /vendor/novnc && cd node_modules/@novnc/novnc && cp -r core vendor AUTHORS LICENSE.txt docs/LICENSE.MPL-2.0 /vendor/novnc/ \
-    && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/css/xterm.css addon-fit/lib/addon-fit.mjs /vendor/ \
+    && cd ../../@xterm && cp xterm/lib/xterm.mjs xterm/lib/xterm.js xterm/css/xterm.css addon-fit/lib/addon-fit.mjs addon-fit/lib/addon-fit.js /vendor/ \
     && cp xterm/LICENSE /vendor/xterm.LICENSE && cp ../fzstd/esm/index.mjs /vendor/fzstd.mjs && cp ../fzstd/LICENSE /vendor/fzstd.LICENSE \
     && mkdir /pages && cd ../@mozilla/readability && cp Readability.js LICENSE.md /pages/
+
+# --- gateway: what counts the connections to it, the one of nginx's modules that is not in the image's nginx -------------
+FROM tools AS gateway
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends libnginx-mod-stream
 
 # --- native: what the streaming process does to pixels -----------------------------------------------------------------
 FROM tools AS native
@@ -262,7 +268,7 @@ ENV LANG=C.UTF-8
 EXPOSE 8080
 # The box's files: overlayfs takes no layer that is itself on one, as the container's own files are. Unnamed, the volume goes with the container.
 VOLUME /sandbox
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS "http://127.0.0.1:${PUBLIC_PORT:-8080}/readyz" >/dev/null
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS --unix-socket /run/sandbox/door.sock http://localhost/readyz >/dev/null
 ENTRYPOINT ["/opt/venv/bin/python", "-I", "-S", "/opt/tandem/sandbox_server/boot/given.py"]
 
 FROM base AS test
@@ -281,6 +287,7 @@ COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY --from=native /tandem-pixels.so /usr/local/lib/
+COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
 COPY . /opt/tandem
 WORKDIR /opt/tandem
 ENV PLAYWRIGHT_NODEJS_PATH=/opt/node/22/bin/node
@@ -298,3 +305,4 @@ COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY --from=native /tandem-pixels.so /usr/local/lib/
+COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/

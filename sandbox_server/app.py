@@ -21,6 +21,7 @@ from sandbox_server.core.custom import load_features
 from sandbox_server.core.dispatch import Dispatcher, Guard
 from sandbox_server.core.http import create_app, create_routes
 from sandbox_server.core.http.growing import Growing
+from sandbox_server.core.http.limits import Limits
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Feature, Operation, operations
 from sandbox_server.features.description import Description
@@ -90,7 +91,7 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
 
     `new`: it is the first one in its container. `whole` is called once every part is there, and the first calls are answered.
     """
-    product, stopped = Product(settings, new=new), asyncio.Event()
+    product, limits, stopped = Product(settings, new=new), Limits(), asyncio.Event()
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -106,12 +107,12 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
             for part in product.joining():
                 product.parts.append(await asyncio.to_thread(part))
                 await _open(stack, product.parts[-1])
-            growing.complete(create_routes(product.operations, Dispatcher(product.guards), product.stamp))
+            growing.complete(create_routes(product.operations, Dispatcher(product.guards), product.stamp, limits))
             await growing.quiet(QUIET_SECONDS)
             whole()
             await stopped.wait()
 
-    growing = Growing(create_app(product.operations, Dispatcher(product.guards), lifespan, product.stamp))
+    growing = Growing(create_app(product.operations, Dispatcher(product.guards), lifespan, product.stamp, limits))
     return growing
 
 

@@ -121,6 +121,12 @@ class Gateway:
     port: int = variable("PUBLIC_PORT", PORT, 8080, "TCP port of the gateway, the one port to publish.", inherited=True)
     ipv4: str | None = variable("PUBLIC_LISTEN_IPV4", address(4), "0.0.0.0", "IPv4 address that it binds.")
     ipv6: str | None = variable("PUBLIC_LISTEN_IPV6", address(6), "::", "IPv6 address that it binds, where the host has IPv6.")
+    address_connections: int = variable(
+        "CONNECTIONS_PER_ADDRESS",
+        integer(0, 16384),
+        1024,
+        "Connections that one address outside may have at once. 0: any number, for where a proxy before it lets everybody come from one.",
+    )
     max_body_bytes: int = variable("MAX_BODY_BYTES", SIZE, 0, "Largest request body that it takes, in bytes. 0: no limit of its own.")
 
 

@@ -21,7 +21,8 @@ def create(settings: Settings, url: str) -> str:
     if settings.auth.mode == "off":
         return f"{base}/"
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
-    ticket = Tickets(keyring.tickets).create(Grant(f"owner#{secrets.token_hex(3)}", ALL_SCOPES), LINK_SECONDS)
+    owner = Grant(f"owner#{secrets.token_hex(3)}", ALL_SCOPES)
+    ticket = Tickets(keyring.tickets).create(owner, LINK_SECONDS, person=True)
     return f"{base}/?ticket={ticket}"
 
 

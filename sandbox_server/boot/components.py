@@ -19,6 +19,7 @@ def link(settings: Settings, *, with_box: bool = False) -> None:
     gateway = Path(paths.run, "nginx")
     fill(gateway / "components", [f"{paths.code}/nginx/components"], left_out)
     (gateway / "listen.conf").write_text(nginx.listen(settings.gateway, has_ipv6=nginx.has_ipv6()), encoding="ascii")
+    (gateway / "body.conf").write_text(nginx.body(settings.gateway), encoding="ascii")
     editors = {"jupyter": settings.code.jupyterlab_port, "code-server": settings.code.code_server_port}
     (gateway / "origins.conf").write_text(nginx.origins(settings.auth.origins), encoding="ascii")
     (gateway / "upstreams.conf").write_text(nginx.upstreams(editors), encoding="ascii")

@@ -2,23 +2,44 @@
 
 import http.client
 import json
+import os
+import socket
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from sandbox_server.cli.stop import FAILED, UNREACHABLE, USAGE, Stop
 
+DOOR = "/run/sandbox/door.sock"
+"""The gateway's socket, which nobody in the box can enter: who can needs no connection that the agent's programs may have taken."""
+
+
+class Door(http.client.HTTPConnection):
+    """A connection through the gateway's socket."""
+
+    def __init__(self, path: str, timeout: float | None) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect. Raises OSError."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
 
 class Api:
-    """The API at a URL, asked in the name of a token."""
+    """The API at a URL, asked in the name of a token; through the gateway's own socket, `door`, where it may be entered."""
 
-    def __init__(self, url: str, token: str | None, timeout: float | None) -> None:
+    def __init__(self, url: str, token: str | None, timeout: float | None, door: str | None = None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise Stop(USAGE, f"{url!r} is not the URL of an API")
         self._url, self._base, self._token = url, parts.path.rstrip("/"), token
         connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = connection(parts.hostname, parts.port, timeout=timeout)
+        if door and os.access(door, os.W_OK):
+            self._connection = Door(door, timeout)
 
     def send(self, verb: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> http.client.HTTPResponse:
         """Send one request and wait for the beginning of its answer."""

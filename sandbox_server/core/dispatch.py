@@ -31,6 +31,19 @@ class Dispatcher:
     def __init__(self, guards: Sequence[Guard]) -> None:
         self._guards = guards
 
+    async def admit(self, operation: Operation, call: Call) -> None:
+        """Refuse a call that its caller may not make whatever its fields are, before they are read; every guard sees that it was made.
+
+        Raises PermissionDenied.
+        """
+        try:
+            for right in RIGHTS:
+                if right in self._guards:
+                    await right(operation, None, call, _nothing)
+        except PermissionDenied as refusal:
+            await self._guarded(operation, None, call, _nothing)
+            raise refusal from None
+
     async def call(
         self,
         operation: Operation,
@@ -84,6 +97,14 @@ async def require_tool(operation: Operation, request: BaseModel | None, call: Ca
     if spec.scope not in ("any", "public") and not names_one(call.caller.tools, (spec.tool, *spec.aliases) if spec.tool else ()):
         raise PermissionDenied(f"your token does not name {spec.tool or operation.name}", operation=operation.name)
     return await proceed()
+
+
+RIGHTS: tuple[Guard, ...] = (require_scope, require_tool)
+"""The guards that need no fields."""
+
+
+async def _nothing() -> object:
+    return None
 
 
 def validate(operation: Operation, fields: Mapping[str, object], *, strict: bool) -> BaseModel | None:

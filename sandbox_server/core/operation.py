@@ -13,6 +13,11 @@ from sandbox_server.core.results import Body, Call, Event, Reply, Scope, Socket,
 _SPEC = "__operation__"
 _STREAM_OF = "__stream_of__"
 
+MAX_BODY = 16 << 20
+"""Bytes of a JSON body, where an operation says nothing else."""
+MAX_FILE_BODY = 256 << 20
+"""Bytes of one that holds a file: larger ones are uploaded."""
+
 type Access = Scope | Literal["any", "public"]
 """Who may call an operation: holders of the scope, anyone who signed in, or anyone at all."""
 type Method = Callable[..., Any]
@@ -56,6 +61,8 @@ class Spec:
     """Whether it tells anything of the screen or the pages, which a person may hide."""
     ends_with_client: bool = False
     """Whether a call is cancelled when its client hangs up; else it goes on, and its result is lost."""
+    max_body: int = MAX_BODY
+    """Bytes that its JSON body may have."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -106,6 +113,7 @@ def operation(
     acts: Reach | None = None,
     shows: bool | None = None,
     ends_with_client: bool = False,
+    max_body: int = MAX_BODY,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
@@ -118,6 +126,7 @@ def operation(
     `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser`
     does.
     `ends_with_client` is for work that is of use to nobody once its client has hung up: it is cancelled then.
+    `max_body` bounds its JSON body, in bytes; what takes whole files takes more.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """
@@ -145,6 +154,7 @@ def operation(
             acts=acts,
             shows=scope == "browser" if shows is None else shows,
             ends_with_client=ends_with_client,
+            max_body=max_body,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)

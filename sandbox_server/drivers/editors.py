@@ -8,12 +8,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sandbox_server.core.errors import DeadlineExceeded, NotFound, Unavailable
+from sandbox_server.core.errors import DeadlineExceeded, Failure, NotFound, Unavailable
+from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.pipes import Capture, PipeReader
 from sandbox_server.drivers.process import Process, Processes, put_down
 
 START_SECONDS = 60.0
+USUAL_SECONDS = 5.0
+"""What it takes until an editor answers."""
+RETRY_SECONDS = 1.0
 KNOCK_SECONDS = 0.1
 PROBE_SECONDS = 20.0
 SAID_BYTES = 1 << 16
@@ -92,11 +96,16 @@ class Editors:
         self._editors = {editor.name: editor for editor in editors}
         self._running: dict[str, tuple[Process, PipeReader]] = {}
         self._starting = asyncio.Lock()
+        self._tasks = Tasks()
+        self._woken: dict[str, float] = {}
+        """What starts unattended, and since when."""
+        self._failed: dict[str, Failure] = {}
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._tasks.close()
         for name in list(self._running):
             await self.stop(name)
 
@@ -129,6 +138,25 @@ class Editors:
                 await self.stop(name)
                 await self._start(editor)
         return editor
+
+    def wake(self, name: str) -> float:
+        """Have one start, without waiting for it; seconds after which it should answer. Raises NotFound, and once why it did not start."""
+        self.get(name)
+        if failure := self._failed.pop(name, None):
+            raise failure
+        now = asyncio.get_running_loop().time()
+        if name not in self._woken:
+            self._woken[name] = now
+            self._tasks.start(self._awaken(name), name=f"start {name}")
+        return max(RETRY_SECONDS, USUAL_SECONDS - (now - self._woken[name]))
+
+    async def _awaken(self, name: str) -> None:
+        try:
+            await self.start(name)
+        except Failure as failure:  # told to whoever asks next
+            self._failed[name] = failure
+        finally:
+            del self._woken[name]
 
     async def stop(self, name: str) -> None:
         """End it, with all that was started in it."""

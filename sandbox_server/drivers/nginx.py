@@ -15,11 +15,18 @@ def has_ipv6(proc: str = "/proc/net") -> bool:
 
 
 def listen(settings: Gateway, *, has_ipv6: bool) -> str:
-    """Write the `listen` directives of the outer server and the largest body that it takes."""
+    """Write where the gateway's door listens, and how many connections one address outside may have."""
     lines = [f"listen {settings.ipv4}:{settings.port};"] if settings.ipv4 else []
     if settings.ipv6 and has_ipv6:
         lines.append(f"listen [{settings.ipv6}]:{settings.port} ipv6only=on;")
-    return "\n".join([*lines, f"client_max_body_size {settings.max_body_bytes};", ""])
+    if settings.address_connections:
+        lines.append(f"limit_conn outside {settings.address_connections};")
+    return "\n".join([*lines, ""])
+
+
+def body(settings: Gateway) -> str:
+    """Write the largest body that the outer server takes."""
+    return f"client_max_body_size {settings.max_body_bytes};\n"
 
 
 def upstreams(ports: Mapping[str, int]) -> str:

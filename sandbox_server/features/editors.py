@@ -1,6 +1,6 @@
 """Editors in the browser: JupyterLab and code-server, which start when somebody opens them and end when nobody uses them."""
 
-from sandbox_server.core import Model, operation
+from sandbox_server.core import Model, Unavailable, operation
 from sandbox_server.drivers.editors import Editor, Editors
 
 
@@ -49,6 +49,12 @@ class EditorPages:
     async def start_editor(self, request: EditorRef) -> EditorState:
         """Start an editor and wait until it answers; opening its path does so too."""
         return await self._described(await self._editors.start(request.name))
+
+    @operation("POST /v1/editors/{name}/wake", scope="shell", acts="shell")
+    async def wake_editor(self, request: EditorRef) -> None:
+        """Have an editor start, and say when to come again: 503 with `Retry-After`. A program's request for its path does so."""
+        seconds = self._editors.wake(request.name)
+        raise Unavailable(f"{self._editors.get(request.name).title} is starting", retry_after=seconds)
 
     @operation("POST /v1/editors/{name}/stop", scope="shell", destructive=True, acts="shell")
     async def stop_editor(self, request: EditorRef) -> EditorState:

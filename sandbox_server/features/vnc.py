@@ -5,12 +5,17 @@ from collections.abc import Callable
 
 from sandbox_server.core import Call, Caller, InvalidArgument, Private, ResourceExhausted, Socket, Unavailable, socket
 from sandbox_server.core.control import Control
+from sandbox_server.core.quota import NEEDED, Quota
 from sandbox_server.drivers.vnc.messages import BadMessage, Message
 from sandbox_server.drivers.vnc.rights import INPUT, Rights, means_to_act
 from sandbox_server.drivers.vnc.server import PIECE_BYTES, RETRY_AFTER, Stream, VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
 
 MAX_VIEWERS = 32
+PROGRAM_VIEWERS = 24
+"""Of these, how many may be programs."""
+VIEWERS_OF_ONE = 16
+"""Of these, how many may have one program's credential."""
 
 
 class Vnc:
@@ -22,7 +27,7 @@ class Vnc:
         self._server = server
         self._desktop = desktop
         self._control = control
-        self._viewers = 0
+        self._places = Quota("places of VNC viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
 
     @socket("/websockify", scope="view", shows=True)
     async def view_desktop(self, socket: Socket, call: Call) -> None:
@@ -31,21 +36,17 @@ class Vnc:
         Keys, pointer, clipboard and size of a viewer without the scope `control` go no further than here, nor do anybody's while
         somebody else has control. A person's first key or click takes it from the agent, where the settings let it.
         """
-        if self._viewers >= MAX_VIEWERS:
-            raise ResourceExhausted(f"{MAX_VIEWERS} viewers watch already", retry_after=RETRY_AFTER)
-        rights = Rights(control=call.caller.may("control"))
-        self._viewers += 1
-        try:
-            with self._control.watching(call.caller):
+        rights, evicted = Rights(control=call.caller.may("control")), asyncio.Event()
+        place = self._places.take(call.caller.name, person=call.caller.person, leave=evicted.set)
+        with place, self._control.watching(call.caller):
+            try:
                 async with self._server.connect() as stream:
                     seeing = Seeing(socket, lambda: self._check_seen(call.caller))
-                    await _carry(seeing, Hand(rights, call.caller, self._control), stream)
-        except Unavailable:
-            if rights.pressing:  # the server died, so nobody else releases what it pressed
-                await self._desktop.release_everything()
-            raise
-        finally:
-            self._viewers -= 1
+                    await _carry(seeing, Hand(rights, call.caller, self._control), stream, evicted)
+            except Unavailable:
+                if rights.pressing:  # the server died, so nobody else releases what it pressed
+                    await self._desktop.release_everything()
+                raise
 
     def _check_seen(self, caller: Caller) -> None:
         if not self._control.sees(caller):
@@ -107,15 +108,17 @@ class Hand:
         return await self._control.drive(self._caller, "gui")
 
 
-async def _carry(socket: Seeing, hand: Hand, stream: Stream) -> None:
+async def _carry(socket: Seeing, hand: Hand, stream: Stream, evicted: asyncio.Event) -> None:
     """Carry what both sides send until the viewer leaves.
 
-    Raises Unavailable if the server ended, Private once the viewer may not see, InvalidArgument for what is no RFB.
+    Raises Unavailable if the server ended, Private once the viewer may not see, InvalidArgument for what is no RFB, and ResourceExhausted
+    once a person has its place.
     """
     ways = [
         asyncio.create_task(_to_server(socket, hand, stream[1])),
         asyncio.create_task(_to_viewer(stream[0], socket)),
         asyncio.create_task(hand.let_go(stream[1])),
+        asyncio.create_task(_leave(evicted)),
     ]
     try:
         ended, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -125,6 +128,11 @@ async def _carry(socket: Seeing, hand: Hand, stream: Stream) -> None:
         await asyncio.gather(*ways, return_exceptions=True)
     for way in ended:
         way.result()
+
+
+async def _leave(evicted: asyncio.Event) -> None:
+    await evicted.wait()
+    raise ResourceExhausted(NEEDED)
 
 
 async def _to_server(socket: Seeing, hand: Hand, writer: asyncio.StreamWriter) -> None:

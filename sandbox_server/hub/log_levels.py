@@ -7,7 +7,7 @@ from mcp.server.connection import allowed_log_levels
 from mcp_types import EmptyResult, LoggingLevel, SetLevelRequestParams
 
 from sandbox_server.core.mcp.operations import Context, request_of
-from sandbox_server.core.mcp.transport import MAX_SESSIONS
+from sandbox_server.core.mcp.sessions import MAX_SESSIONS
 
 LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 

@@ -17,6 +17,7 @@ from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhaus
 from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEADER, call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
+from sandbox_server.core.quota import NEEDED, Quota
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.focus import news
@@ -36,11 +37,17 @@ from sandbox_server.stream.wire import MAX_UP, BadMessage
 
 MAX_VIEWERS = 16
 """Each keeps a copy of the screen: 33 MB of the largest."""
+PROGRAM_VIEWERS = 12
+"""Of these, how many may be programs."""
+VIEWERS_OF_ONE = 8
+"""Of these, how many may have one program's credential."""
 PING_SECONDS = 20.0
 PONG_SECONDS = 20.0
 """A viewer that does not answer for so long is gone, and lets go of what it held."""
 SHUTDOWN_SECONDS = 1
 SIGNED_OUT = 4401
+PLACE_TAKEN = 4429
+"""Close code for a viewer whose place somebody else needs more."""
 UNSUPPORTED = 1003
 """Close code for what is no message (RFC 6455, section 7.4.1)."""
 _LOOPBACK = {"localhost": "127.0.0.1"}
@@ -83,31 +90,31 @@ class Viewers:
         self._browser = browser
         self.tasks = Tasks()
         self._following: asyncio.Task[None] | None = None
-        self._watching = 0
+        self._places = Quota("places of viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
         self._sessions = Sessions()
 
     async def serve(self, websocket: WebSocket) -> None:
         """One viewer, from its first message to its last."""
+        evicted = asyncio.Event()
         try:
             caller = caller_of(websocket)
-            if self._watching >= MAX_VIEWERS:
-                raise ResourceExhausted(f"{MAX_VIEWERS} viewers watch already", retry_after=1)
+            place = self._places.take(caller.name, person=caller.person, leave=evicted.set)
         except Failure as failure:
             await websocket.send_denial_response(failure_response(failure))
             return
-        self._count(1)
         try:
-            await websocket.accept()
-            await self._show(websocket, caller)
+            with place:
+                self._follow_while_watched()
+                await websocket.accept()
+                await self._show(websocket, caller, evicted)
         finally:
-            self._count(-1)
+            self._follow_while_watched()
 
-    def _count(self, more: int) -> None:
+    def _follow_while_watched(self) -> None:
         """Follow what is done on pages while somebody watches."""
-        self._watching += more
-        if self._browser and self._watching and not self._following:
+        if self._browser and self._places.taken and not self._following:
             self._following = self.tasks.start(self._follow_pages(self._browser), name="what is done on pages")
-        elif self._following and not self._watching:
+        elif self._following and not self._places.taken:
             self._following.cancel()
             self._following = None
 
@@ -115,7 +122,7 @@ class Viewers:
         async for told in news(browser, "acts"):
             await self.screen.note_on_page(told)
 
-    async def _show(self, websocket: WebSocket, caller: Caller) -> None:
+    async def _show(self, websocket: WebSocket, caller: Caller, evicted: asyncio.Event) -> None:
         hands = Hands(self.desktop, self.hands)
 
         async def let_go() -> None:
@@ -129,25 +136,30 @@ class Viewers:
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
                 async with lease, transport:
-                    await _while_signed_in(viewer, lease)
+                    await _while_admitted(viewer, lease, evicted)
         except Unauthenticated as ended:
             await websocket.close(SIGNED_OUT, ended.message)
+        except ResourceExhausted as taken:
+            await websocket.close(PLACE_TAKEN, taken.message)
         except BadMessage as bad:
             await websocket.close(UNSUPPORTED, str(bad))
 
 
-async def _while_signed_in(viewer: Viewer, lease: Hand) -> None:
-    """Serve a viewer; raises Unauthenticated once it was signed out."""
-    running, ended = asyncio.ensure_future(viewer.run()), asyncio.ensure_future(lease.ended.wait())
+async def _while_admitted(viewer: Viewer, lease: Hand, evicted: asyncio.Event) -> None:
+    """Serve a viewer; raises Unauthenticated once it was signed out, and ResourceExhausted once a person has its place."""
+    running = asyncio.ensure_future(viewer.run())
+    ends = asyncio.ensure_future(lease.ended.wait()), asyncio.ensure_future(evicted.wait())
     try:
-        await asyncio.wait({running, ended}, return_when=asyncio.FIRST_COMPLETED)
-        if not running.done():
+        await asyncio.wait({running, *ends}, return_when=asyncio.FIRST_COMPLETED)
+        if lease.ended.is_set():
             raise Unauthenticated("your session was ended")
+        if evicted.is_set():
+            raise ResourceExhausted(NEEDED)
         await running
     finally:
-        for task in (running, ended):
+        for task in (running, *ends):
             task.cancel()
-        await asyncio.wait({running, ended})
+        await asyncio.wait({running, *ends})
 
 
 def caller_of(websocket: WebSocket) -> Caller:

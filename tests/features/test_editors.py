@@ -1,9 +1,10 @@
+import socket
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
-from sandbox_server.core import NotFound
+from sandbox_server.core import NotFound, Unavailable
 from sandbox_server.drivers.editors import Editor, Editors
 from sandbox_server.drivers.process import Processes
 from sandbox_server.features.editors import EditorPages, EditorRef
@@ -32,3 +33,34 @@ async def test_stopping_one_that_does_not_run_tells_its_state_and_an_unknown_one
             assert not (await EditorPages(editors).stop_editor(EditorRef(name="there"))).running
             with pytest.raises(NotFound):
                 await EditorPages(editors).stop_editor(EditorRef(name="other"))
+
+
+async def test_one_that_is_woken_starts_and_says_when_to_come_again(spawner: "SpawnerDaemon") -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    serves = Editor("web", "Web", port, "/bin/sh", ["python3", "-m", "http.server", str(port), "--bind", "127.0.0.1"], "WEB=1")
+    async with Editors(Processes(spawner.socket), [serves]) as editors:
+        with anyio.fail_after(30):
+            for _ in range(2):
+                with pytest.raises(Unavailable, match="Web is starting") as told:
+                    await EditorPages(editors).wake_editor(EditorRef(name="web"))
+                assert told.value.retry_after
+                assert 1 <= told.value.retry_after <= 5
+            while not editors.runs(serves):
+                await anyio.sleep(0.01)
+
+
+async def test_one_that_cannot_start_is_said_why_to_who_comes_again(spawner: "SpawnerDaemon") -> None:
+    async with Editors(Processes(spawner.socket), [MISSING]) as editors:
+        with anyio.fail_after(30):
+            with pytest.raises(Unavailable, match="Missing is starting"):
+                await EditorPages(editors).wake_editor(EditorRef(name="missing"))
+            while True:
+                with pytest.raises(Unavailable) as told:
+                    await EditorPages(editors).wake_editor(EditorRef(name="missing"))
+                if told.value.message == "Missing is not in this image":
+                    break
+                await anyio.sleep(0.01)
+            with pytest.raises(NotFound):
+                await EditorPages(editors).wake_editor(EditorRef(name="other"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Call, Caller, InvalidArgument, Private, ResourceExhausted, Unavailable
+from sandbox_server.core.quota import Quota
 from sandbox_server.drivers.vnc.rights import EXTENDED_CLIPBOARD
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -169,18 +170,37 @@ async def test_a_server_that_dies_is_said_to_have_and_leaves_nothing_pressed(vie
     await eventually(kinds, lambda found: found == ["down", "up"])
 
 
-async def test_there_is_a_limit_to_viewers(viewers: Vnc, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feature, "MAX_VIEWERS", 1)
-    first = Page("view")
-    viewing = asyncio.create_task(viewers.view_desktop(first, first.call))
-    await first.greet()
-    with pytest.raises(ResourceExhausted):
-        await viewers.view_desktop(Page("view"), first.call)
-    first.say(None)
-    await viewing
-    again = Page("view")
+async def test_a_program_has_a_share_of_the_places(viewers: Vnc) -> None:
+    async with asyncio.TaskGroup() as watching:
+        pages = [Page("view", name="agent", person=False) for _ in range(feature.VIEWERS_OF_ONE)]
+        for page in pages:
+            watching.create_task(viewers.view_desktop(page, page.call))
+            await page.greet()
+        ticket = Page("view", name="agent#1", person=False)
+        with pytest.raises(ResourceExhausted, match="agent has its share"):
+            await viewers.view_desktop(ticket, ticket.call)
+        for page in pages:
+            page.say(None)
+    again = Page("view", name="agent", person=False)
     again.say(None)
     await viewers.view_desktop(again, again.call)
+
+
+async def test_a_person_who_finds_no_place_has_the_one_of_the_program_that_came_first(
+    viewers: Vnc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewers, "_places", Quota("places", 2, programs=1, each=1))
+    agent, ann, bob = Page("view", name="agent", person=False), Page("view", name="ann"), Page("view", name="bob")
+    watching = asyncio.create_task(viewers.view_desktop(agent, agent.call))
+    await agent.greet()
+    async with asyncio.TaskGroup() as people:
+        for page in (ann, bob):
+            people.create_task(viewers.view_desktop(page, page.call))
+            await page.greet()
+        with pytest.raises(ResourceExhausted, match="a person needed the place"):
+            await watching
+        for page in (ann, bob):
+            page.say(None)
 
 
 async def test_who_has_no_control_moves_nothing_and_who_loses_it_lets_go(viewers: Vnc, program: Program, control: Driving) -> None:

@@ -57,10 +57,12 @@ def running(sandbox: Sandbox) -> set[str]:
     return {editor["name"] for editor in sandbox.request("GET", "/v1/editors").json()["data"]["editors"] if editor["running"]}
 
 
-def test_a_program_is_told_how_to_start_an_editor_that_does_not_run(sandbox: Sandbox) -> None:
+def test_a_programs_first_hit_starts_an_editor_and_says_when_to_come_again(sandbox: Sandbox) -> None:
     answer = sandbox.request("GET", "/code-server/")
-
-    assert (answer.status_code, answer.json()["hint"]) == (503, "POST /v1/editors/code-server/start starts it")
+    assert (answer.status_code, answer.json()["message"]) == (503, "code-server is starting")
+    assert 1 <= int(answer.headers["Retry-After"]) <= 5
+    until(lambda: sandbox.request("GET", "/code-server/").status_code != 503, 60)
+    sandbox.request("POST", "/v1/editors/code-server/stop").raise_for_status()
 
 
 @pytest.mark.parametrize("path", ["/jupyter/lab", "/code-server/"])

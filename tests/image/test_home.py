@@ -71,3 +71,18 @@ def test_health_and_servers_are_told_and_a_phone_has_room_for_all_of_it(browser:
         expect(page.locator("#checks li", has_text="separate users")).to_be_visible(timeout=PATIENCE_MS)
         expect(page.locator("#ports li").first).to_be_visible(timeout=PATIENCE_MS)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("xterm@5.3.0/lib/xterm.js", "Terminal"),
+        ("xterm@5.3.0/css/xterm.css", ".xterm"),
+        ("xterm-addon-fit@0.8.0/lib/xterm-addon-fit.js", "FitAddon"),
+    ],
+)
+def test_the_terminals_library_is_where_clients_own_pages_expect_it(sandbox: Sandbox, path: str, says: str) -> None:
+    answer = sandbox.request("GET", f"/static/sandbox/{path}")
+    assert answer.status_code == 200
+    assert says in answer.text
+    assert sandbox.request("GET", "/static/sandbox/xterm@5.3.0/package.json").status_code == 404

@@ -28,7 +28,7 @@ from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.nginx import listen, origins, upstreams
+from sandbox_server.drivers.nginx import body, listen, origins, upstreams
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
@@ -166,7 +166,7 @@ class Gateway:
 
     def start_nginx(self) -> None:
         """Run nginx as supervisord's conf does; returns once it accepts connections."""
-        for name in ("gateway", "preview"):
+        for name in ("door", "gateway", "preview"):
             (self.folder / f"run/sandbox/{name}.sock").unlink(missing_ok=True)
         with self.log.open("ab") as log:
             self._nginx = subprocess.Popen(["nginx", "-c", str(self.folder / "nginx/nginx.conf")], stdout=log, stderr=log)
@@ -216,6 +216,7 @@ class Gateway:
         (run / "nginx/components").symlink_to(self.folder / "nginx/components")
         (run / "nginx/listen.conf").write_text(listen(GatewaySettings(port=self.port, ipv4="127.0.0.1"), has_ipv6=False))
         (run / "nginx/origins.conf").write_text(origins(self._settings.origins))
+        (run / "nginx/body.conf").write_text(body(GatewaySettings()))
         (run / "nginx/upstreams.conf").write_text(upstreams({"jupyter": 8888, "code-server": 8200}))
 
     def send(self, raw: bytes) -> bytes:

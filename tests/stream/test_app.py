@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient, WebSocketDenialResponse
+from starlette.testclient import TestClient, WebSocketDenialResponse, WebSocketTestSession
+from starlette.websockets import WebSocketDisconnect
 from websockets.sync.server import ServerConnection, unix_serve
 
 from sandbox_server.settings import Stream
+from sandbox_server.stream import app as module
 from sandbox_server.stream import wire
 from sandbox_server.stream.acts import RIGHT
-from sandbox_server.stream.app import UNSUPPORTED, create
+from sandbox_server.stream.app import PLACE_TAKEN, UNSUPPORTED, create
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.transport.signals import INVITED
 from tests.drivers.x11.conftest import XServer
@@ -133,3 +135,32 @@ def test_a_port_that_cannot_be_had_is_done_without(xserver: XServer, caplog: pyt
 def test_the_process_is_healthy_without_a_desktop() -> None:
     with TestClient(create(":98", "/nonexistent", "/nonexistent")) as client:
         assert client.get("/healthz").status_code == 200
+
+
+PERSON = {"x-sandbox-caller": "ann#1", "x-sandbox-scopes": "view", "x-sandbox-actor": "person"}
+
+
+def last_of(socket: WebSocketTestSession) -> WebSocketDisconnect:
+    """How a socket is closed, after what is sent before."""
+    while True:
+        try:
+            socket.receive_bytes()
+        except WebSocketDisconnect as closed:
+            return closed
+
+
+def test_a_program_has_a_share_of_the_places_and_a_person_the_one_of_the_first_program(
+    xserver: XServer, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("MAX_VIEWERS", 2), ("PROGRAM_VIEWERS", 1), ("VIEWERS_OF_ONE", 1)):
+        monkeypatch.setattr(module, name, most)
+    with (
+        TestClient(create(xserver.name, api, "/nonexistent")) as client,
+        client.websocket_connect("/stream/socket", headers=VIEW) as program,
+    ):
+        with pytest.raises(WebSocketDenialResponse) as refused:
+            client.websocket_connect("/stream/socket", headers=VIEW).__enter__()
+        assert refused.value.status_code == 429
+        with client.websocket_connect("/stream/socket", headers=PERSON), client.websocket_connect("/stream/socket", headers=PERSON):
+            closed = last_of(program)
+            assert (closed.code, closed.reason) == (PLACE_TAKEN, "a person needed the place that you had")

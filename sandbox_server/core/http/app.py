@@ -1,10 +1,11 @@
 """Operations as Starlette routes."""
 
+import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,16 +17,18 @@ from starlette.websockets import WebSocket, WebSocketState
 
 from sandbox_server.core.allow_list import read_header
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
-from sandbox_server.core.errors import Failure, Unauthenticated
+from sandbox_server.core.errors import Failure, ResourceExhausted, Unauthenticated
 from sandbox_server.core.http.content import content_response
 from sandbox_server.core.http.decode import body_of, fields_of, query_of
 from sandbox_server.core.http.drain import Drain
 from sandbox_server.core.http.encode import error_response, json_response, result_response
 from sandbox_server.core.http.hung_up import while_connected
+from sandbox_server.core.http.limits import Lasting, Limits
 from sandbox_server.core.http.multipart import MultipartUpload
 from sandbox_server.core.http.sockets import AcceptedSocket
 from sandbox_server.core.http.sse import event_stream
 from sandbox_server.core.operation import Operation, Spec
+from sandbox_server.core.quota import Reservation, unless
 from sandbox_server.core.results import Call, Caller, Content, Event, Slashes
 
 CALLER_HEADER = "x-sandbox-caller"
@@ -33,6 +36,10 @@ ACTOR_HEADER = "x-sandbox-actor"
 SCOPES_HEADER = "x-sandbox-scopes"
 SURFACE_HEADER = "x-sandbox-surface"
 TOOLS_HEADER = "x-sandbox-tools"
+SERVER = "server"
+"""What a process of the sandbox's own has beside the scopes of whom it asks for; no credential gives it."""
+PLACE_TAKEN = 4429
+"""Close code of a socket whose place there is not, or not any more."""
 
 type Endpoint = Callable[[Request], Awaitable[Response]]
 type Stamp = Callable[[], Mapping[str, str]]
@@ -43,20 +50,27 @@ _NOBODY = Caller("nobody", frozenset())
 
 
 def create_app(
-    operations: Iterable[Operation], dispatcher: Dispatcher, lifespan: Lifespan | None = None, stamp: Stamp = dict[str, str]
+    operations: Iterable[Operation],
+    dispatcher: Dispatcher,
+    lifespan: Lifespan | None = None,
+    stamp: Stamp = dict[str, str],
+    limits: Limits | None = None,
 ) -> Starlette:
     """An ASGI application that answers every operation.
 
     Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
     """
-    routes, middleware = create_routes(operations, dispatcher, stamp), [Middleware(Drain)]
+    routes, middleware = create_routes(operations, dispatcher, stamp, limits), [Middleware(Drain)]
     handlers = {HTTPException: _framework_error}
     return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
 
 
-def create_routes(operations: Iterable[Operation], dispatcher: Dispatcher, stamp: Stamp = dict[str, str]) -> list[BaseRoute]:
-    """The routes of such an application, in the order in which they are tried."""
-    return [_route(operation, dispatcher, stamp) for operation in sorted(operations, key=_specificity)]
+def create_routes(
+    operations: Iterable[Operation], dispatcher: Dispatcher, stamp: Stamp = dict[str, str], limits: Limits | None = None
+) -> list[BaseRoute]:
+    """The routes of such an application, in the order in which they are tried; `limits` are its callers', its own where none are given."""
+    limits = limits or Limits()
+    return [_route(operation, dispatcher, stamp, limits) for operation in sorted(operations, key=_specificity)]
 
 
 def _specificity(operation: Operation) -> tuple[int, str]:
@@ -64,10 +78,10 @@ def _specificity(operation: Operation) -> tuple[int, str]:
     return operation.spec.path.count("{"), operation.spec.path
 
 
-def _route(operation: Operation, dispatcher: Dispatcher, stamp: Stamp) -> BaseRoute:
+def _route(operation: Operation, dispatcher: Dispatcher, stamp: Stamp, limits: Limits) -> BaseRoute:
     if operation.spec.socket:
-        return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher))
-    return Route(_pattern(operation.spec), _stamped(_endpoint(operation, dispatcher), stamp), methods=[operation.spec.verb])
+        return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher, limits))
+    return Route(_pattern(operation.spec), _stamped(_endpoint(operation, dispatcher, limits), stamp), methods=[operation.spec.verb])
 
 
 def _pattern(spec: Spec) -> str:
@@ -88,33 +102,66 @@ def _stamped(endpoint: Endpoint, stamp: Stamp) -> Endpoint:
     return stamped
 
 
-def _endpoint(operation: Operation, dispatcher: Dispatcher) -> Endpoint:
+def _endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> Endpoint:
     spec = operation.spec
 
     async def endpoint(request: Request) -> Response:
         try:
             call = call_of(request, public=spec.scope == "public")
-            fields = await fields_of(request, spec)
-            if spec.streams or (operation.stream and _wants_events(request)):
-                return event_stream(await dispatcher.stream(operation, fields, call))
-            calling = dispatcher.call(operation, fields, call, _injected(operation, request))
-            result = await (while_connected(request, calling) if spec.ends_with_client else calling)
-            return _response(result, request, spec)
+            await dispatcher.admit(operation, call)
+            if spec.scope == "public":
+                return await answer(request, call, None)
+            name, person = call.caller.name, call.caller.person
+            with limits.calls.take(name, person=person), limits.body_bytes.take(name, person=person, size=0) as body:
+                return await answer(request, call, body)
         except Exception as error:  # the top of a call: a defect is answered and logged under an id
             return error_response(error, spec)
+
+    async def answer(request: Request, call: Call, body: Reservation | None) -> Response:
+        fields = await fields_of(request, spec, body)
+        if spec.streams or (operation.stream and _wants_events(request)):
+            return await _events(operation, dispatcher, fields, call, limits)
+        calling = dispatcher.call(operation, fields, call, _injected(operation, request))
+        result = await (while_connected(request, calling) if spec.ends_with_client else calling)
+        return _response(result, request, spec, call, limits)
 
     return endpoint
 
 
-def _response(result: object, request: Request, spec: Spec) -> Response:
+async def _events(operation: Operation, dispatcher: Dispatcher, fields: Mapping[str, object], call: Call, limits: Limits) -> Response:
+    evicted = asyncio.Event()
+    place = _place(limits, call, evicted)
+    try:
+        return _lasting(event_stream(await dispatcher.stream(operation, fields, call), evicted), place)
+    except BaseException:
+        place.close()
+        raise
+
+
+def _place(limits: Limits, call: Call, evicted: asyncio.Event) -> Reservation:
+    return limits.open.take(call.caller.name, person=call.caller.person, leave=evicted.set)
+
+
+def _lasting(response: Response, place: Reservation) -> Response:
+    return cast("Response", Lasting(response, place))
+
+
+def _response(result: object, request: Request, spec: Spec, call: Call, limits: Limits) -> Response:
+    evicted = asyncio.Event()
     if isinstance(result, Content):
-        return content_response(result, request)
+        try:
+            place = limits.open.take(call.caller.name, person=call.caller.person)
+        except ResourceExhausted:
+            result.close()
+            raise
+        return _lasting(content_response(result, request), place)
     if hasattr(result, "__aiter__"):
-        return event_stream(cast("AsyncIterator[Event]", result))
+        place = _place(limits, call, evicted)
+        return _lasting(event_stream(cast("AsyncIterator[Event]", result), evicted), place)
     return result_response(result, spec)
 
 
-def _socket_endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[WebSocket], object]:
+def _socket_endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> Callable[[WebSocket], object]:
     async def endpoint(websocket: WebSocket) -> None:
         try:
             call = call_of(websocket)
@@ -124,7 +171,7 @@ def _socket_endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[
         socket = AcceptedSocket(websocket)
         fields = {**query_of(websocket, operation.spec), **websocket.path_params}
         try:
-            await dispatcher.call(_accepting(operation, websocket), fields, call, {"socket": socket})
+            await _while_placed(limits, call, dispatcher.call(_accepting(operation, websocket), fields, call, {"socket": socket}))
         except (Failure, InvalidFields) as failure:
             await _refuse_or_close(websocket, socket, failure)
         except ConnectionError:
@@ -133,6 +180,21 @@ def _socket_endpoint(operation: Operation, dispatcher: Dispatcher) -> Callable[[
             await socket.close()
 
     return endpoint
+
+
+async def _while_placed(limits: Limits, call: Call, work: Coroutine[Any, Any, object]) -> None:
+    """Serve a socket while its caller has a place. Raises ResourceExhausted where there is none, and once a person has it."""
+    if call.caller.may(SERVER):
+        await work
+        return
+    evicted = asyncio.Event()
+    try:
+        place = _place(limits, call, evicted)
+    except ResourceExhausted:
+        work.close()
+        raise
+    with place:
+        await unless(evicted, work)
 
 
 def _accepting(operation: Operation, websocket: WebSocket) -> Operation:
@@ -149,7 +211,7 @@ async def _refuse_or_close(websocket: WebSocket, socket: AcceptedSocket, failure
     if websocket.application_state == WebSocketState.CONNECTING:
         await websocket.send_denial_response(error_response(failure))
     else:
-        await socket.close(4000, str(failure)[:120])
+        await socket.close(PLACE_TAKEN if isinstance(failure, ResourceExhausted) else 4000, str(failure)[:120])
 
 
 def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:

@@ -8,19 +8,31 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import InvalidArgument, TooLarge
+from sandbox_server.core.http.limits import BODY_WAIT_SECONDS, COPIES
 from sandbox_server.core.operation import Spec
+from sandbox_server.core.quota import Reservation
 
-MAX_JSON_BYTES = 256 * 1024 * 1024
-"""A file written as base64 in one call may be this large, with its encoding; larger ones are uploaded."""
+MAX_PUBLIC_BYTES = 64 << 10
+"""What is read of a body of somebody who has not signed in."""
+MAX_DEPTH = 128
+"""How deep a body's lists and objects may be in each other."""
+MAX_VALUES = 500_000
+"""Values of a body, each of which takes some 100 bytes of memory."""
+_PIECE = 1 << 20
+"""What is reserved at a time for a body of unknown length."""
 
 
-async def fields_of(request: Request, spec: Spec) -> dict[str, object]:
-    """Fields from the path, then from the body or the query."""
+async def fields_of(request: Request, spec: Spec, place: Reservation | None = None) -> dict[str, object]:
+    """Fields from the path, then from the body or the query.
+
+    The memory that they take is reserved in `place`. Raises InvalidFields, TooLarge, InvalidArgument and
+    ResourceExhausted.
+    """
     if spec.reads_json and spec.whole_body:
-        return {spec.whole_body: await _json(request), **query_of(request, spec, only=spec.query), **request.path_params}
+        return {spec.whole_body: await _json(request, spec, place), **query_of(request, spec, only=spec.query), **request.path_params}
     if spec.reads_json:
         return {
-            **await _json(request),
+            **await _json(request, spec, place),
             **query_of(request, spec, only=spec.query),
             **request.path_params,
         }
@@ -57,33 +69,52 @@ def _is_list(annotation: Any) -> bool:
     return get_origin(annotation) is list or any(get_origin(argument) is list for argument in arguments)
 
 
-async def _json(request: Request) -> dict[str, object]:
-    body = await _read(request)
+async def _json(request: Request, spec: Spec, place: Reservation | None) -> dict[str, object]:
+    body = await _read(request, MAX_PUBLIC_BYTES if spec.scope == "public" else spec.max_body, place)
+    value = _parsed(body)
+    if place:
+        place.shrink(len(body))
+    if not isinstance(value, dict):
+        raise _malformed("Input should be an object", "model_attributes_type")
+    return value
+
+
+def _parsed(body: bytes | bytearray) -> object:
+    """What a body says. Raises InvalidFields, also for one that is too deep, and TooLarge for one of too many values."""
     if body.strip() in (b"", b"null"):
         return {}
+    if len(body) > MAX_VALUES and values_in(body) > MAX_VALUES:
+        raise TooLarge(f"a body may have {MAX_VALUES} values", limit=MAX_VALUES)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise InvalidFields(
-            [
-                {
-                    "loc": ("body", error.pos),
-                    "msg": f"JSON decode error: {error.msg}",
-                    "type": "json_invalid",
-                }
-            ]
-        ) from None
-    if not isinstance(value, dict):
-        raise InvalidFields(
-            [
-                {
-                    "loc": ("body",),
-                    "msg": "Input should be an object",
-                    "type": "model_attributes_type",
-                }
-            ]
-        )
+        raise _malformed(f"JSON decode error: {error.msg}", "json_invalid", error.pos) from None
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth_of(value) > MAX_DEPTH:
+        raise _malformed(f"JSON decode error: deeper than {MAX_DEPTH}", "json_invalid")
     return value
+
+
+def _malformed(message: str, kind: str, *place: int) -> InvalidFields:
+    return InvalidFields([{"loc": ("body", *place), "msg": message, "type": kind}])
+
+
+def values_in(body: bytes | bytearray) -> int:
+    """How many values there are at most in JSON, whatever its texts hold; in time and memory that are linear, before it is parsed."""
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # a backslash stands in texts alone: what is left of quotes are their ends
+    if plain.count(b'"') > 2 * MAX_VALUES:
+        return MAX_VALUES + 1
+    between = plain.split(b'"')[::2]
+    return 1 + sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in between)
+
+
+def depth_of(value: object) -> int:
+    """How deep the lists and objects of a value are in each other."""
+    depth, level = 0, [value]
+    while level := [
+        inner for each in level if isinstance(each, dict | list) for inner in (each.values() if isinstance(each, dict) else each)
+    ]:
+        depth += 1
+    return depth
 
 
 async def body_of(request: Request) -> AsyncIterator[bytes]:
@@ -95,20 +126,24 @@ async def body_of(request: Request) -> AsyncIterator[bytes]:
         raise InvalidArgument("the body ended half way") from None
 
 
-async def _read(request: Request) -> bytes:
-    if int(request.headers.get("content-length") or 0) > MAX_JSON_BYTES:
-        raise TooLarge(
-            f"a JSON body may have {MAX_JSON_BYTES} bytes; upload larger files",
-            limit=MAX_JSON_BYTES,
-        )
-    chunks: list[bytes] = []
-    total = 0
+async def _read(request: Request, limit: int, place: Reservation | None) -> bytearray:
+    """A whole body, for which memory is reserved before it comes."""
+    body, reserved = bytearray(), 0
+    declared = int(request.headers.get("content-length") or 0)
+    if declared > limit:
+        raise _too_large(limit)
+    if place and declared:
+        reserved = declared
+        await place.grow(COPIES * declared, BODY_WAIT_SECONDS)
     async for chunk in body_of(request):
-        total += len(chunk)
-        if total > MAX_JSON_BYTES:
-            raise TooLarge(
-                f"a JSON body may have {MAX_JSON_BYTES} bytes; upload larger files",
-                limit=MAX_JSON_BYTES,
-            )
-        chunks.append(chunk)
-    return b"".join(chunks)
+        if len(body) + len(chunk) > limit:
+            raise _too_large(limit)
+        while place and len(body) + len(chunk) > reserved:
+            await place.grow(COPIES * _PIECE, BODY_WAIT_SECONDS)
+            reserved += _PIECE
+        body += chunk
+    return body
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"a JSON body may have {limit} bytes here; upload larger files", limit=limit)

@@ -16,6 +16,10 @@ from sandbox_server.core.errors import InvalidArgument, TooLarge
 MAX_FIELD_BYTES = 1024 * 1024
 """A plain form field may be this long."""
 MAX_FIELDS = 100
+MAX_FORM_BYTES = 4 * 1024 * 1024
+"""All plain fields of a form together."""
+MAX_HEADER_BYTES = 16 * 1024
+"""All headers of a part."""
 _EXTENDED_NAME = re.compile(r";\s*filename\*=utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
 
 
@@ -53,6 +57,8 @@ class MultipartUpload:
         self._fields: dict[str, str] = {}
         self._header = (bytearray(), bytearray())
         self._headers: dict[str, str] = {}
+        self._header_bytes = 0
+        self._form_bytes = 0
         self._ended = False
         self._parser = MultipartParser(options[b"boundary"], self._callbacks())  # type: ignore[arg-type]
 
@@ -92,24 +98,34 @@ class MultipartUpload:
         value = bytearray()
         while (event := await self.next_event()).kind == "data":
             value += event.data
+            self._form_bytes += len(event.data)
             if len(value) > MAX_FIELD_BYTES:
-                raise TooLarge(
-                    f"the form field {name!r} may have {MAX_FIELD_BYTES} bytes",
-                    limit=MAX_FIELD_BYTES,
-                )
+                raise TooLarge(f"the form field {name!r} may have {MAX_FIELD_BYTES} bytes", limit=MAX_FIELD_BYTES)
+            if self._form_bytes > MAX_FORM_BYTES:
+                raise TooLarge(f"the fields of a form may have {MAX_FORM_BYTES} bytes together", limit=MAX_FORM_BYTES)
         return value.decode("utf-8", "replace")
 
     def _callbacks(self) -> dict[str, Any]:
         return {
-            "on_part_begin": self._headers.clear,
-            "on_header_field": lambda data, start, end: self._header[0].extend(data[start:end]),
-            "on_header_value": lambda data, start, end: self._header[1].extend(data[start:end]),
+            "on_part_begin": self._part_began,
+            "on_header_field": lambda data, start, end: self._header_part(0, data[start:end]),
+            "on_header_value": lambda data, start, end: self._header_part(1, data[start:end]),
             "on_header_end": self._header_ended,
             "on_headers_finished": lambda: self._events.append(_Event("part", headers=dict(self._headers))),
             "on_part_data": lambda data, start, end: self._events.append(_Event("data", bytes(data[start:end]))),
             "on_part_end": lambda: self._events.append(_Event("part_end")),
             "on_end": self._finished,
         }
+
+    def _part_began(self) -> None:
+        self._headers.clear()
+        self._header_bytes = 0
+
+    def _header_part(self, which: int, data: bytes) -> None:
+        self._header_bytes += len(data)
+        if self._header_bytes > MAX_HEADER_BYTES:
+            raise TooLarge(f"a part's headers may have {MAX_HEADER_BYTES} bytes", limit=MAX_HEADER_BYTES)
+        self._header[which].extend(data)
 
     def _header_ended(self) -> None:
         name, value = self._header

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 
 from starlette.responses import StreamingResponse
 
-from sandbox_server.core.errors import Failure
+from sandbox_server.core.errors import Failure, ResourceExhausted
 from sandbox_server.core.http.encode import json_bytes
+from sandbox_server.core.quota import NEEDED
 from sandbox_server.core.results import Event
 
 HEARTBEAT_SECONDS = 15.0
@@ -16,18 +17,22 @@ HEARTBEAT_SECONDS = 15.0
 _log = logging.getLogger(__name__)
 
 
-def event_stream(events: AsyncIterator[Event]) -> StreamingResponse:
-    """Stream events until the iterator ends or the client goes; either way the iterator is closed."""
+def event_stream(events: AsyncIterator[Event], evicted: asyncio.Event | None = None) -> StreamingResponse:
+    """Stream events until the iterator ends, the client goes or a person has its place; in every case the iterator is closed."""
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_frames(events), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_frames(events, evicted or asyncio.Event()), media_type="text/event-stream", headers=headers)
 
 
-async def _frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
+async def _frames(events: AsyncIterator[Event], evicted: asyncio.Event) -> AsyncIterator[bytes]:
     pending: asyncio.Task[Event] | None = None
+    leaving = asyncio.ensure_future(evicted.wait())
     try:
         while True:
             pending = pending or asyncio.ensure_future(anext(events))
-            done, _ = await asyncio.wait({pending}, timeout=HEARTBEAT_SECONDS)
+            done, _ = await asyncio.wait({pending, leaving}, timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if evicted.is_set():
+                yield _failed(ResourceExhausted(NEEDED))
+                return
             if not done:
                 yield b": keep-alive\n\n"
                 continue
@@ -36,17 +41,22 @@ async def _frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
     except StopAsyncIteration:
         return
     except Failure as failure:
-        yield _frame(Event("error", {"kind": failure.kind, "message": failure.message, "hint": failure.hint}))
+        yield _failed(failure)
     except Exception:  # the top of a stream: the client is told, the log has the trace
         _log.exception("an event stream failed")
         yield _frame(Event("error", {"kind": "internal", "message": "Internal error"}))
     finally:
+        leaving.cancel()
         if pending is not None:
             pending.cancel()
             await asyncio.gather(pending, return_exceptions=True)
         close = getattr(events, "aclose", None)
         if close is not None:
             await close()
+
+
+def _failed(failure: Failure) -> bytes:
+    return _frame(Event("error", {"kind": failure.kind, "message": failure.message, "hint": failure.hint}))
 
 
 def _frame(event: Event) -> bytes:

@@ -19,19 +19,32 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
+from sandbox_server.core.errors import ResourceExhausted, TooLarge
+from sandbox_server.core.mcp.sessions import MAX_SESSIONS, Sessions
+from sandbox_server.core.quota import Quota, Reservation
+
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """A call's arguments may be this large; larger files are uploaded over HTTP."""
-MAX_SESSIONS = 1000
+CALLER = "x-sandbox-caller"
+SESSION = "mcp-session-id"
 _BOTH = "application/json, text/event-stream"
 _READS_EVENTS = "sandbox.reads_events"
+_OLDEST = HANDSHAKE_PROTOCOL_VERSIONS[0]
+"""What a client that names no version of the protocol is taken for."""
+_COPIES = 2
+"""What a body takes: its bytes, and the values in them."""
+_BODY_WAIT_SECONDS = 10.0
 
 
 class Transport:
     """An ASGI application for one MCP server."""
 
     def __init__(self, server: Server[Any]) -> None:
-        self._sessions = StreamableHTTPSessionManager(server, max_request_body_size=MAX_BODY_BYTES, max_sessions=MAX_SESSIONS)
+        self._sessions = StreamableHTTPSessionManager(server, max_request_body_size=MAX_BODY_BYTES, max_sessions=MAX_SESSIONS + 1)
         self._single = StreamableHTTPSessionManager(server, stateless=True, json_response=True, max_request_body_size=MAX_BODY_BYTES)
+        self._known = Sessions(self._end)
+        self._calls = Quota("MCP calls at once", 512, programs=448, each=384)
+        self._body_bytes = Quota("bytes for bodies of MCP calls", 384 << 20, programs=320 << 20, each=256 << 20)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -43,15 +56,27 @@ class Transport:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        caller = request.headers.get("x-sandbox-caller")
+        caller = request.headers.get(CALLER)
         if not caller:
             await _error("the request did not come through the gateway", 401)(scope, receive, send)
             return
-        if request.method == "GET" and "mcp-session-id" not in request.headers:
+        if request.method == "GET" and SESSION not in request.headers:
             await _error("events belong to a session; start one with initialize", 405, {"Allow": "POST, DELETE"})(scope, receive, send)
             return
+        person = request.headers.get("x-sandbox-actor") == "person"
+        begun = _Begun(send)
+        try:
+            with self._body_bytes.take(caller, person=person, size=0) as place:
+                await self._answer(request, _Body(receive, place), begun, caller, person=person)
+        except (ResourceExhausted, TooLarge) as refusal:
+            if begun.begun:
+                raise
+            retry = {"Retry-After": str(round(refusal.retry_after))} if refusal.retry_after else None
+            await _error(refusal.message, refusal.status, retry)(scope, receive, send)
+
+    async def _answer(self, request: Request, body: "_Body", send: Send, caller: str, *, person: bool) -> None:
+        scope = request.scope
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))  # a session is its caller's alone
-        body = _Body(receive)
         scope[_READS_EVENTS] = "text/event-stream" in request.headers.get("accept", "")
         if not reads_events(request) and request.method == "POST":
             if b'"subscriptions/listen"' in await body.peek() and _method(await body.peek()) == "subscriptions/listen":
@@ -59,13 +84,47 @@ class Transport:
                 return
             send = _AnswerOnly(send)
         MutableHeaders(scope=scope)["accept"] = _BOTH
-        manager = self._sessions if await self._in_session(request, body) else self._single
-        await manager.handle_request(scope, body, send)
+        if request.method != "POST":
+            await self._go_on(request, body, send)
+            return
+        with self._calls.take(caller, person=person):
+            if not await self._in_session(request, body):
+                await self._single.handle_request(scope, body, send)
+            elif SESSION in request.headers or request.headers.get("mcp-protocol-version", _OLDEST) not in HANDSHAKE_PROTOCOL_VERSIONS:
+                await self._go_on(request, body, send)
+            else:
+                await self._open(request, body, send, caller, person=person)
+
+    async def _go_on(self, request: Request, body: "_Body", send: Send) -> None:
+        """Answer a request of a session that there is, or one of a protocol version that has none."""
+        session = request.headers.get(SESSION, "")
+        with self._known.using(session):
+            await self._sessions.handle_request(request.scope, body, send)
+        if request.method == "DELETE":
+            self._known.forget(session)
+
+    async def _open(self, request: Request, body: "_Body", send: Send, caller: str, *, person: bool) -> None:
+        """Answer a request that opens a session. Raises ResourceExhausted."""
+        place, opened = await self._known.admit(caller, person=person), _Opened(send)
+        try:
+            await self._sessions.handle_request(request.scope, body, opened)
+        finally:
+            if opened.session:
+                self._known.note(opened.session, caller, place)
+            else:
+                place.close()
+
+    async def _end(self, session: str, caller: str) -> None:
+        """End a session as its client would."""
+        headers = [(SESSION.encode(), session.encode()), (b"accept", _BOTH.encode())]
+        user = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
+        scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers, "user": user}
+        await self._sessions.handle_request(scope, _nothing_more, _drop)
 
     async def _in_session(self, request: Request, body: "_Body") -> bool:
         """Whether the request has a session, or opens one; every other call stands on its own."""
         version = request.headers.get("mcp-protocol-version")
-        if "mcp-session-id" in request.headers or request.method != "POST":
+        if SESSION in request.headers:
             return True
         if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
             return True  # this manager answers versions without sessions too, and can stream progress
@@ -75,21 +134,62 @@ class Transport:
 class _Body:
     """A request body that can be looked at before it is handed on."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, place: Reservation) -> None:
         self._receive = receive
+        self._place = place
         self._seen: list[Message] = []
-        self._whole = b""
+        self._whole = bytearray()
 
-    async def peek(self) -> bytes:
+    async def peek(self) -> bytearray:
         """The whole body, or as much as is over the limit, which the SDK then refuses."""
         while not self._seen or (self._seen[-1].get("more_body") and len(self._whole) <= MAX_BODY_BYTES):
-            message = await self._receive()
+            message = await self._take()
             self._seen.append(message)
             self._whole += message.get("body", b"")
         return self._whole
 
     async def __call__(self) -> Message:
-        return self._seen.pop(0) if self._seen else await self._receive()
+        return self._seen.pop(0) if self._seen else await self._take()
+
+    async def _take(self) -> Message:
+        """The next piece, for which memory is reserved. Raises ResourceExhausted."""
+        message = await self._receive()
+        await self._place.grow(_COPIES * len(message.get("body", b"")), _BODY_WAIT_SECONDS)
+        return message
+
+
+class _Begun:
+    """A `send` that knows whether an answer has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        self.begun = True
+        await self._send(message)
+
+
+class _Opened:
+    """A `send` that knows which session an answer opens."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.session: str | None = None
+
+    async def __call__(self, message: Message) -> None:
+        for name, value in message.get("headers", ()):
+            if name == SESSION.encode():
+                self.session = value.decode("ascii")
+        await self._send(message)
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _drop(_: Message) -> None:
+    return None
 
 
 class _AnswerOnly:
@@ -132,7 +232,7 @@ def _last_data(events: bytes) -> bytes:
     return lines[-1].removeprefix(b"data:").strip() if lines else b""
 
 
-def _method(body: bytes) -> object:
+def _method(body: bytes | bytearray) -> object:
     try:
         message = json.loads(body)
     except ValueError:

@@ -7,16 +7,23 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sandbox_server.core.errors import ResourceExhausted
+from sandbox_server.core.quota import Quota, owner_of
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.names import bearer_of
 
 MAX_OUTSTANDING = 1024
 """Tickets that may wait to be redeemed at once."""
+PROGRAMS_OUTSTANDING = 768
+"""Of these, how many may be made by programs."""
+MAX_OF_ONE = 512
+"""Of these, how many by one program."""
 
 _TICKET = re.compile(r"tk-[A-Za-z0-9_-]{43}")
 
@@ -27,6 +34,7 @@ def is_ticket(text: str) -> bool:
 
 
 _UNFINISHED = "new-"
+_PERSON, _PROGRAM = "p", "a"
 UNFINISHED_SECONDS = 60.0
 """A file that has not got its name by then never will."""
 
@@ -34,6 +42,7 @@ UNFINISHED_SECONDS = 60.0
 class Tickets:
     """The tickets that were made and not redeemed, in one directory of the control user.
 
+    A file's name is the ticket's hash and who made it: a program has its share of them, and who starts the container always gets one.
     The calls block for as long as a small file operation takes.
     """
 
@@ -42,13 +51,22 @@ class Tickets:
         self._now = now
         self._redeeming = threading.Lock()
 
-    def create(self, grant: Grant, ttl: float, uses: int = 1) -> str:
-        """Make a ticket that can be redeemed `uses` times within `ttl` seconds. Raises ResourceExhausted when too many wait."""
+    def create(self, grant: Grant, ttl: float, uses: int = 1, *, maker: str | None = None, person: bool = False) -> str:
+        """Make a ticket that can be redeemed `uses` times within `ttl` seconds. `maker` asks for it, a `person` or a program; unsaid, who
+        the grant is for.
+
+        Raises ResourceExhausted where the maker has its share. A person's ticket takes the place of a program's where all are taken.
+        """
         self._directory.mkdir(mode=0o700, exist_ok=True)
-        if self._sweep() >= MAX_OUTSTANDING:
-            raise ResourceExhausted(f"{MAX_OUTSTANDING} tickets wait to be redeemed", retry_after=ttl)
+        maker = owner_of(maker or grant.caller, person=person)
+        owner = _digest(maker)[:16]
+        try:
+            self._quota().take(owner, person=person)
+        except ResourceExhausted as refusal:
+            raise ResourceExhausted(refusal.message.replace(owner, maker), retry_after=ttl, limit=MAX_OUTSTANDING) from None
         ticket = f"tk-{secrets.token_urlsafe(32)}"
-        self._write(self._path(ticket), _kept(grant, uses, shared=uses > 1), self._now() + ttl)
+        name = f"{_digest(ticket)}.{_PERSON if person else _PROGRAM}-{owner}"
+        self._write(self._directory / name, _kept(grant, uses, shared=uses > 1), self._now() + ttl)
         return ticket
 
     def redeem(self, ticket: str, path: str) -> Grant | None:
@@ -56,8 +74,10 @@ class Tickets:
 
         Everybody who uses a ticket that several may use has a name of their own.
         """
-        file = self._path(ticket)
         with self._redeeming:
+            file = next(self._directory.glob(f"{_digest(ticket)}.*"), None)
+            if file is None:
+                return None
             try:
                 kept, expires = json.loads(file.read_bytes()), file.stat().st_mtime
                 grant = Grant.loads(json.dumps(kept["grant"]).encode())
@@ -71,9 +91,6 @@ class Tickets:
             if kept["left"] > 1:
                 self._write(file, _kept(grant, kept["left"] - 1, shared=True), expires)
         return replace(grant, caller=bearer_of(grant.caller)) if kept["shared"] else grant
-
-    def _path(self, ticket: str) -> Path:
-        return self._directory / hashlib.sha256(ticket.encode()).hexdigest()
 
     def _write(self, file: Path, content: bytes, expires: float) -> None:
         """The modification time is when it expires. Root makes it the directory's owner's: the API must be able to read it.
@@ -92,19 +109,37 @@ class Tickets:
             os.close(descriptor)
         made.rename(file)
 
-    def _sweep(self) -> int:
-        """Remove the expired ones; how many are left."""
-        left = 0
+    def _quota(self) -> Quota:
+        """Who has how many, after those that have expired are removed."""
+        quota = Quota("tickets", MAX_OUTSTANDING, programs=PROGRAMS_OUTSTANDING, each=MAX_OF_ONE)
+        for file in sorted(self._waiting(), key=_age):
+            kind, _, owner = file.name.rpartition(".")[2].partition("-")
+            with suppress(ResourceExhausted):  # two processes may make the last one at once
+                quota.take(owner, person=kind == _PERSON, leave=partial(file.unlink, missing_ok=True))
+        return quota
+
+    def _waiting(self) -> Iterator[Path]:
+        """The files of tickets that have not expired; the others are removed."""
         for entry in os.scandir(self._directory):
             unfinished = UNFINISHED_SECONDS if entry.name.startswith(_UNFINISHED) else 0.0
             try:
                 if entry.stat().st_mtime + unfinished <= self._now():
                     os.unlink(entry)
                 else:
-                    left += 1
+                    yield Path(entry.path)
             except FileNotFoundError:
                 continue
-        return left
+
+
+def _age(file: Path) -> float:
+    try:
+        return file.stat().st_ctime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _kept(grant: Grant, left: int, *, shared: bool) -> bytes:

@@ -112,7 +112,7 @@ class Auth:
         ttl = ttl if ends is None else min(ttl, max(1.0, ends - self._now()))
         handoff = call.headers.get("x-sandbox-handoff") or None
         grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person, handoff=handoff)
-        ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses)
+        ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses, maker=call.caller.name, person=call.caller.person)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
     @operation("DELETE /v1/session", scope="any")
@@ -167,7 +167,7 @@ class Auth:
             )
         scopes = identity.grant.scopes & {"code"}
         grant = replace(identity.grant, caller=_same(identity), scopes=scopes, prefix="/", port=original.port)
-        ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl)
+        ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl, person=identity.person)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
     def _sign_in(self, identity: Identity, original: Original) -> dict[str, str]:

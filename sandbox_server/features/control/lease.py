@@ -11,6 +11,7 @@ from sandbox_server.core.control import ALL_REACHES, ON_SCREEN, Holding, Reach, 
 from sandbox_server.core.errors import Conflict, Failure, PermissionDenied, ResourceExhausted
 
 MAX_REQUESTS = 16
+PROGRAM_REQUESTS = 12
 
 type Ending = Literal["idle", "cap", "lost"]
 """Why a lease ends by itself: no input, held too long, or no viewer of its holder is connected."""
@@ -110,7 +111,7 @@ def request(lease: Lease, actor: Actor, reach: frozenset[Reach], now: float, tim
     if _holds(lease, actor) or (not actor.person and lease.state != "human"):
         return lease
     others = tuple(asked for asked in lease.requests if asked.actor.name != actor.name)
-    if len(others) >= MAX_REQUESTS:
+    if len(others) >= MAX_REQUESTS or (not actor.person and sum(not asked.actor.person for asked in others) >= PROGRAM_REQUESTS):
         raise ResourceExhausted(f"{MAX_REQUESTS} others wait for control already", retry_after=times.request)
     return replace(lease, requests=(*others, Asked(actor, reach, now + times.request, succeeds=actor.person and lease.state != "human")))
 

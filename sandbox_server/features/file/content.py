@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
+from sandbox_server.core.operation import MAX_FILE_BODY
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.status import FileStatus
 from sandbox_server.features.file.text import Encoding, Text, content_of, decode, split_lines
@@ -132,7 +133,14 @@ class FileContent:
             text = text.with_content("".join(split_lines(text.content)[start:stop]))
         return _read_result(request, text, status)
 
-    @operation("POST /v1/file/write", scope="files", operation_id="write_file", message="File written successfully", failures="file")
+    @operation(
+        "POST /v1/file/write",
+        scope="files",
+        operation_id="write_file",
+        message="File written successfully",
+        failures="file",
+        max_body=MAX_FILE_BODY,
+    )
     async def write(self, request: FileWriteRequest) -> FileWriteResult:
         """Write a file: make it, replace it or append to it.
 
@@ -147,7 +155,14 @@ class FileContent:
         status = await access.write(request.file, content, append=request.append, if_match=request.if_match)
         return FileWriteResult(file=request.file, bytes_written=len(content), size=status.size, etag=status.etag)
 
-    @operation("POST /v1/file/replace", scope="files", operation_id="replace_in_file", message="Replacement completed", failures="file")
+    @operation(
+        "POST /v1/file/replace",
+        scope="files",
+        operation_id="replace_in_file",
+        message="Replacement completed",
+        failures="file",
+        max_body=MAX_FILE_BODY,
+    )
     async def replace(self, request: FileReplaceRequest) -> Reply[FileReplaceResult]:
         """Replace every occurrence of a text in a file.
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from sandbox_server.core import FileError, InvalidArgument, Model, operation
+from sandbox_server.core.operation import MAX_FILE_BODY
 from sandbox_server.drivers.documents import Documents
 from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
@@ -102,6 +103,7 @@ class Editor:
     @operation(
         "POST /v1/file/str_replace_editor",
         scope="files",
+        max_body=MAX_FILE_BODY,
         tool="sandbox_str_replace_editor",
         operation_id="str_replace_editor",
         failures="file",

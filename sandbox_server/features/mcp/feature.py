@@ -8,6 +8,9 @@ from sandbox_server.core import Call, Model, Scope, operation
 from sandbox_server.drivers.hub import Hub
 from sandbox_server.features.mcp.wire import CallToolResult, ListToolsResult
 
+MAX_ARGUMENTS = 64 << 20
+"""Bytes of a tool's arguments, as over MCP."""
+
 
 class ListServers(Model):
     include_hidden: bool = False
@@ -90,7 +93,9 @@ class McpServers:
         """List the tools of one server, as it describes them."""
         return cast("ListToolsResult", await self._hub.tools(request.server_name, call.headers))
 
-    @operation("POST /v1/mcp/{server_name}/tools/{tool_name}", scope="any", whole_body="arguments", ends_with_client=True)
+    @operation(
+        "POST /v1/mcp/{server_name}/tools/{tool_name}", scope="any", whole_body="arguments", ends_with_client=True, max_body=MAX_ARGUMENTS
+    )
     async def execute_mcp_tool(self, request: ToolCall, call: Call) -> CallToolResult:
         """Call a tool. A tool that fails is an answer too: `isError` says so. Hanging up cancels it."""
         result = await self._hub.call(request.server_name, request.tool_name, request.arguments, call.headers)

@@ -1,14 +1,17 @@
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from sandbox_server.core import Body, InvalidArgument, Model, TooLarge, operation
+from sandbox_server.core import Body, InvalidArgument, Model, ResourceExhausted, TooLarge, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.http import decode
 from sandbox_server.core.http.decode import fields_of, located
 from sandbox_server.core.operation import Spec, operations
+from sandbox_server.core.quota import Quota
 
 pytestmark = pytest.mark.anyio
 
@@ -105,10 +108,47 @@ async def test_a_body_that_is_no_object_is_refused_as_such(body: bytes, kind: st
 
 
 async def test_a_body_over_the_limit_is_refused_by_its_header_and_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decode, "MAX_JSON_BYTES", 10)
+    small = replace(SPECS["make"], max_body=10)
     for asked in (request(content_length="11"), request(b" " * 11, chunks=11)):
         with pytest.raises(TooLarge, match="upload larger files"):
-            await fields_of(asked, SPECS["make"])
+            await fields_of(asked, small)
+
+
+@pytest.mark.parametrize("body", [b'{"a":' * 200 + b"1" + b"}" * 200, b'{"a":' + b"[" * 200 + b"]" * 200 + b"}"])
+async def test_a_body_that_is_too_deep_is_malformed(body: bytes) -> None:
+    with pytest.raises(InvalidFields, match="deeper than 128"):
+        await fields_of(request(body), SPECS["make"])
+
+
+async def test_a_body_of_too_many_values_is_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode.orjson, "loads", pytest.fail)
+    with pytest.raises(TooLarge, match="500000 values"):
+        await fields_of(request(b'{"a":[' + b"[]," * 600_000 + b"1]}"), SPECS["make"])
+    with pytest.raises(TooLarge, match="500000 values"):
+        await fields_of(request(b'{"a":[' + b'"",' * 600_000 + b"1]}"), SPECS["make"])
+
+
+async def test_a_long_text_counts_as_one_value_whatever_is_in_it() -> None:
+    text = '\\"[],{}\n' * 200_000
+    assert await fields_of(request(json.dumps({"tags": [text]}).encode()), SPECS["make"]) == {"name": "a", "tags": [text]}
+
+
+@pytest.mark.parametrize(("length", "chunks"), [(None, 5), ("3000000", 1)])
+async def test_the_memory_of_a_body_is_reserved_while_it_is_read_and_its_bytes_while_it_is_used(length: str | None, chunks: int) -> None:
+    quota = Quota("bytes", 20 << 20, programs=10 << 20, each=8 << 20)
+    place = quota.take("agent", person=False, size=0)
+    body = b'{"name": "' + b"x" * 2_999_988 + b'"}'
+    await fields_of(request(body, chunks=chunks, **({} if length is None else {"content_length": length})), SPECS["make"], place)
+    assert place.size == quota.taken == 3_000_000
+
+
+async def test_a_body_for_which_there_is_no_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "BODY_WAIT_SECONDS", 0)
+    quota = Quota("bytes", 20 << 20, programs=10 << 20, each=8 << 20)
+    with pytest.raises(ResourceExhausted, match="agent has its share of the bytes"):
+        await fields_of(request(content_length="5000000"), SPECS["make"], quota.take("agent", person=False, size=0))
+    ann = quota.take("ann", person=True, size=0)
+    assert await fields_of(request(b"{}", content_length="5000000"), SPECS["make"], ann) == {"name": "a"}
 
 
 async def test_a_client_that_stops_half_way_is_told_so_in_the_log_not_taken_for_a_defect() -> None:

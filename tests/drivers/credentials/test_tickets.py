@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import ResourceExhausted
+from sandbox_server.drivers.credentials import tickets as module
 from sandbox_server.drivers.credentials.grants import Grant
-from sandbox_server.drivers.credentials.tickets import MAX_OUTSTANDING, UNFINISHED_SECONDS, Tickets, is_ticket
+from sandbox_server.drivers.credentials.tickets import MAX_OF_ONE, UNFINISHED_SECONDS, Tickets, is_ticket
 
 GRANT = Grant("key#1", frozenset({"view"}), "/vnc")
 
@@ -88,7 +89,7 @@ def test_of_many_at_once_one_redeems_it(tickets: Tickets) -> None:
 
 
 def test_too_many_that_wait_are_refused_until_they_expire(tickets: Tickets, clock: Clock) -> None:
-    for _ in range(MAX_OUTSTANDING):
+    for _ in range(MAX_OF_ONE):
         tickets.create(GRANT, 30)
     with pytest.raises(ResourceExhausted) as refused:
         tickets.create(GRANT, 30)
@@ -134,3 +135,34 @@ def test_what_was_never_finished_is_swept_in_time(tickets: Tickets, clock: Clock
     clock.seconds = time.time() + UNFINISHED_SECONDS + 1
     tickets.create(GRANT, 30)
     assert not left.exists()
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many tickets as a test wants to make."""
+    for name, most in (("MAX_OUTSTANDING", 8), ("PROGRAMS_OUTSTANDING", 6), ("MAX_OF_ONE", 4)):
+        monkeypatch.setattr(module, name, most)
+
+
+def taken(tickets: Tickets, maker: str, count: int, *, person: bool = False) -> list[str]:
+    """Tickets of one maker."""
+    return [tickets.create(GRANT, 30, maker=maker, person=person) for _ in range(count)]
+
+
+@pytest.mark.usefixtures("few")
+def test_what_a_program_makes_by_its_tickets_is_of_its_own_share(tickets: Tickets) -> None:
+    taken(tickets, "agent", 2)
+    taken(tickets, "agent#12", 2)
+    with pytest.raises(ResourceExhausted, match="agent has its share of the tickets"):
+        tickets.create(GRANT, 30, maker="agent#34")
+    taken(tickets, "other", 2)
+    with pytest.raises(ResourceExhausted, match="programs have their share"):
+        tickets.create(GRANT, 30, maker="third")
+
+
+@pytest.mark.usefixtures("few")
+def test_a_person_has_a_ticket_whatever_programs_have(tickets: Tickets) -> None:
+    programs = taken(tickets, "agent", 4) + taken(tickets, "other", 2)
+    people = taken(tickets, "ann#1", 3, person=True)
+    assert [tickets.redeem(ticket, "/vnc") for ticket in people] == [GRANT] * 3
+    assert sum(tickets.redeem(ticket, "/vnc") is not None for ticket in programs) == 5

@@ -281,6 +281,15 @@ def test_requests_are_limited() -> None:
         machine.request(lease, BOB, GUI, 0, TIMES)
 
 
+def test_programs_that_ask_leave_room_for_people_who_do() -> None:
+    lease = held()
+    for number in range(machine.PROGRAM_REQUESTS):
+        lease = machine.request(lease, Actor(f"agent#{number}", person=False), GUI, 0, TIMES)
+    with pytest.raises(ResourceExhausted):
+        machine.request(lease, Actor("agent#x", person=False), GUI, 0, TIMES)
+    assert machine.request(lease, BOB, GUI, 0, TIMES).requests[-1].actor == BOB
+
+
 def test_asking_for_what_one_has_changes_nothing() -> None:
     assert machine.request(held(), ANN, GUI, 0, TIMES) == held()
     assert machine.request(START, AGENT, GUI, 0, TIMES) == START
