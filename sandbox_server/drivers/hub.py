@@ -7,7 +7,16 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from sandbox_server.core.errors import Conflict, Failure, InvalidArgument, NotFound, PermissionDenied, ResourceExhausted, Unavailable
+from sandbox_server.core.errors import (
+    Conflict,
+    Failure,
+    HeldByHuman,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    Unavailable,
+)
 from sandbox_server.drivers.unix_http import exchange
 
 ASKED_SECONDS = 90.0
@@ -15,7 +24,7 @@ ASKED_SECONDS = 90.0
 RETRY_AFTER = 1.0
 
 _KINDS: dict[str, type[Failure]] = {
-    each.kind: each for each in (Conflict, InvalidArgument, NotFound, PermissionDenied, ResourceExhausted, Unavailable)
+    each.kind: each for each in (Conflict, HeldByHuman, InvalidArgument, NotFound, PermissionDenied, ResourceExhausted, Unavailable)
 }
 _PASSED_ON = ("x-sandbox-caller", "x-sandbox-scopes", "x-sandbox-tools", "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
 
@@ -59,14 +68,20 @@ class Hub:
         try:
             async with asyncio.timeout(None if patient else ASKED_SECONDS):
                 status, answer = await exchange(self._socket, verb, path, content, sent)
+            told = orjson.loads(answer)
         except TimeoutError:
             raise Unavailable("the MCP hub does not answer", retry_after=RETRY_AFTER) from None
         except (FileNotFoundError, ConnectionRefusedError) as error:
             raise Unavailable(f"the MCP hub is not there yet: {error}", retry_after=RETRY_AFTER) from error
         except (OSError, ValueError, IndexError) as error:
             raise Conflict("the MCP hub went away; what was asked of it may have been done") from error
-        told = orjson.loads(answer)
         if status != 200:
-            kind = _KINDS.get(told.get("kind"), Conflict)
-            raise kind(told.get("message") or f"the MCP hub answered {status}", hint=told.get("hint"), retry_after=told.get("retry_after"))
+            raise _failure(status, told)
         return told
+
+
+def _failure(status: int, told: Any) -> Failure:
+    told = told if isinstance(told, dict) else {}
+    kind = _KINDS.get(str(told.get("kind")), Conflict)
+    message, details = told.get("message") or f"the MCP hub answered {status}", told.get("details") or {}
+    return kind(str(message), hint=told.get("hint"), retry_after=told.get("retry_after"), **details)

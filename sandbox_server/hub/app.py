@@ -36,6 +36,7 @@ from sandbox_server.hub.resources import HubResources
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.sources import Sources
 from sandbox_server.hub.tools import Tools
+from sandbox_server.hub.turn import Turn
 from sandbox_server.settings import Settings
 
 NAME = "tandem"
@@ -137,8 +138,9 @@ def serve(settings: Settings, version: str) -> None:
     sources = Sources(built_in(settings), paths.mcp_servers, settings.hub.extra, JsonFile(f"{paths.run}/mcp-servers.json"))
     connect = connecting(Processes(paths.socket("spawn"), RESTART_SECONDS), version)
     wake = partial(thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation)))
-    servers = Servers(sources, connect, idle_seconds=settings.hub.idle, known=recorded(), wake=wake)
-    serve_on(paths.socket("mcp"), create_mcp_app(paths.socket("api"), Hub(sources, servers, settings.handoff.asks_clients), version))
+    api = paths.socket("api")
+    servers = Servers(sources, connect, idle_seconds=settings.hub.idle, known=recorded(), wake=wake, admit=Turn(api))
+    serve_on(paths.socket("mcp"), create_mcp_app(api, Hub(sources, servers, settings.handoff.asks_clients), version))
 
 
 async def thaw(box: BoxClient) -> None:

@@ -28,6 +28,7 @@ from pydantic import ValidationError
 from sandbox_server.core.mcp.operations import Context
 from sandbox_server.core.mcp.transport import reads_events
 from sandbox_server.hub.log_levels import LogLevels
+from sandbox_server.hub.messages import without_controls
 
 type Answer = InputResponse | ErrorData
 
@@ -126,6 +127,8 @@ def not_able(request: InputRequest, able: ClientCapabilities | None) -> str | No
     """What a client does not do of what the answer takes, in a sentence; None where it does all."""
     sampling, elicitation = (able.sampling, able.elicitation) if able else (None, None)
     match request:
+        case ElicitRequest(params=ElicitRequestURLParams(url=url)) if not url.startswith(("https://", "http://")):
+            return "a server may ask its client's user to open a page of http or https alone"
         case CreateMessageRequest(params=params):
             missing = "sampling" if sampling is None else "sampling with tools" if params.tools and sampling.tools is None else None
         case ElicitRequest(params=ElicitRequestURLParams()):
@@ -143,6 +146,14 @@ def answer_type(request: InputRequest) -> type[CreateMessageResult | CreateMessa
         return ElicitResult
     with_tools = isinstance(request, CreateMessageRequest) and (request.params.tools or request.params.tool_choice)
     return CreateMessageResultWithTools if with_tools else CreateMessageResult
+
+
+def request_of(server: str, request: InputRequest) -> InputRequest:
+    """A server's question as its user is to see it: whose it is stands first, for its own words may say anything."""
+    if not isinstance(request, ElicitRequest):
+        return request
+    message = f"The MCP server {server!r} asks: {without_controls(request.params.message)}"
+    return request.model_copy(update={"params": request.params.model_copy(update={"message": message})})
 
 
 def refused(reason: str) -> ErrorData:

@@ -10,11 +10,15 @@ from mcp_types import InputRequest, LoggingMessageNotificationParams
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.hub.asking import Answer, Asker, refused
 
+MAX_QUESTIONS = 8
+"""Questions of one call that wait for its client at once."""
 
-@dataclass(frozen=True, eq=False, slots=True)
+
+@dataclass(eq=False, slots=True)
 class _Call:
     asker: Asker
     questions: Tasks = field(default_factory=Tasks)
+    open: int = 0
 
 
 class Calls:
@@ -43,10 +47,14 @@ class Calls:
         call = self._of_one_client()
         if call is None:
             return refused(f"{request.method}: calls of several clients run, or none, and it is not said which of them is asked")
+        if call.open >= MAX_QUESTIONS:
+            return refused(f"{request.method}: {MAX_QUESTIONS} questions wait for an answer already")
+        call.open += 1
         asked = call.questions.start(call.asker.ask(request), name=request.method)
         try:
             await asyncio.wait([asked])
         finally:
+            call.open -= 1
             asked.cancel()
         return refused(f"{request.method}: the call has ended") if asked.cancelled() else asked.result()
 

@@ -25,6 +25,7 @@ from sandbox_server.drivers.process import Processes
 from sandbox_server.hub.asking import Answer
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.streams import Said, standard_streams
+from sandbox_server.hub.web import SENT_HEADERS, Bounds
 
 CONNECT_SECONDS = 10.0
 CALL_SECONDS = 24 * 3600.0
@@ -52,10 +53,12 @@ type Connect = Callable[[ServerConfig, asyncio.Event, Said, Ear], AbstractAsyncC
 
 type Wake = Callable[[], Awaitable[None]]
 """Lets the agent's processes go on, where they stand still."""
+type Admit = Callable[[], Awaitable[None]]
+"""Raises HeldByHuman while nothing may be asked of a server."""
 
 
 async def awake() -> None:
-    """Do nothing: nothing ever stands still."""
+    """Do nothing: nothing ever stands still, and nobody holds anything."""
 
 
 def heard_by(ear: Ear) -> dict[str, Any]:
@@ -96,7 +99,7 @@ def connecting(processes: Processes, version: str) -> Connect:
             return
         timeout = httpx2.Timeout(CALL_SECONDS, connect=CONNECT_SECONDS)
         async with (
-            httpx2.AsyncClient(headers=config.headers, timeout=timeout) as http,
+            httpx2.AsyncClient(headers={**SENT_HEADERS, **config.headers}, timeout=timeout, event_hooks=Bounds().hooks) as http,
             Client(streamable_http_client(str(config.url), http_client=http), client_info=about, **heard_by(ear)) as client,
         ):
             yield client

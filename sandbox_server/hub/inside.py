@@ -1,5 +1,6 @@
 """What the API asks of the hub, on the hub's socket, for the operations of the contract; the gateway lets nobody else there."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
@@ -108,6 +109,11 @@ def _answered(ask: Any) -> Any:
             return JSONResponse(await ask(request))
         except Failure as failure:
             told = {"kind": failure.kind, "message": failure.message, "hint": failure.hint, "retry_after": failure.retry_after}
-            return JSONResponse(told, failure.status)
+            return JSONResponse({**told, "details": _plain(failure.details)}, failure.status)
 
     return endpoint
+
+
+def _plain(details: Mapping[str, object]) -> dict[str, object]:
+    """What of a failure's values JSON has."""
+    return {name: value for name, value in details.items() if value is None or isinstance(value, str | int | float | list)}

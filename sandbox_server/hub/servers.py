@@ -13,7 +13,7 @@ from sandbox_server.core.errors import Failure, NotFound
 from sandbox_server.core.mcp.view import View
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.hub.changes import EVERY_LIST, Changes
-from sandbox_server.hub.connection import Connect, Wake, awake
+from sandbox_server.hub.connection import Admit, Connect, Wake, awake
 from sandbox_server.hub.sources import Source, Sources
 from sandbox_server.hub.upstream import Upstream
 
@@ -61,6 +61,7 @@ class Servers:
         idle_seconds: float,
         known: Mapping[str, list[Tool]] | None = None,
         wake: Wake = awake,
+        admit: Admit = awake,
         changes: Changes | None = None,
     ) -> None:
         self._sources = sources
@@ -68,6 +69,7 @@ class Servers:
         self._idle_seconds = idle_seconds
         self._known = known or {}
         self._wake = wake
+        self._admit = admit
         self.changes = changes or Changes()
         """Who is told when there are others, or when one of them has others to give."""
         self._running: dict[str, Upstream] = {}
@@ -111,7 +113,8 @@ class Servers:
             await asyncio.sleep(WATCH_SECONDS)
 
     def _made(self, name: str, source: Source) -> Upstream:
-        upstream = Upstream(name, source.config, self._connect, self._idle_seconds, self._wake, self.changes.tell)
+        admit = awake if source.origin == "built-in" else self._admit  # its own acts go through the gateway, and are told apart there
+        upstream = Upstream(name, source.config, self._connect, self._idle_seconds, self._wake, self.changes.tell, admit)
         if source.origin == "built-in" and name in self._known:
             upstream.remember(self._known[name])
         return upstream

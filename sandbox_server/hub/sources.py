@@ -3,17 +3,23 @@
 import json
 import logging
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
+from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.hub.configuration import ServerConfig, read_server
 from sandbox_server.hub_settings import servers_in
 from sandbox_server.variables import Secret
 
 type Origin = Literal["built-in", "file", "environment", "added"]
+
+MAX_ADDED = 64
+"""Servers that may be added while it runs."""
+MAX_FILE_BYTES = 1 << 20
+"""Of a file of servers."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +62,8 @@ class Sources:
         taken = self.wanted().get(name)
         if taken is not None and taken.origin != "added":
             raise Conflict(f"there is an MCP server {name!r} already: it is {_said(taken.origin)}", name=name)
+        if len(self._added | {name: config}) > MAX_ADDED:
+            raise ResourceExhausted(f"{MAX_ADDED} MCP servers were added already: remove one", limit=MAX_ADDED)
         self._keep(self._added | {name: config})
 
     def remove(self, name: str) -> None:
@@ -89,11 +97,21 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 def _load(path: str) -> dict[str, dict[str, Any]]:
     try:
-        with open(path, encoding="utf-8") as file:
-            return servers_in(json.load(file))
-    except (OSError, ValueError) as error:
+        return servers_in(json.loads(_content(path)))
+    except (OSError, ValueError, RecursionError) as error:
         _log.error("the MCP servers of %s are left out: %s", path, error)
         return {}
+
+
+def _content(path: str) -> bytes:
+    """A file that may be the agent's: a regular one, of no more than it may have; nobody waits for a pipe."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is no regular file")
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise ValueError(f"it has more than {MAX_FILE_BYTES} bytes")
+    return content
 
 
 def _checked(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, ServerConfig]:

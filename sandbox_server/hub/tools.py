@@ -43,15 +43,19 @@ class Tools:
         self._people = people
 
     async def list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        """List the tools that the caller may use; all fit on one page. Where two have one name, the first is listed."""
+        """List the tools that the caller may use; all fit on one page.
+
+        Where two have one name, the first is listed; a name of ours is never another server's, whoever asks.
+        """
         view = view_of(request_of(context))
         try:
             own, foreign = await asyncio.gather(self._own.listed(view), self._servers.listed(view))
         except Failure as failure:
             raise MCPError(INTERNAL_ERROR, failure.message) from failure
-        found: dict[str, Tool] = {}
-        for tool in [*map(operations.listed, own), *map(renamed, foreign)]:
-            found.setdefault(tool.name, tool)
+        found = {tool.name: operations.listed(tool) for tool in own}
+        for tool in foreign:
+            if tool.name not in found and not await self._own.owns(tool.name):
+                found[tool.name] = renamed(tool)
         return ListToolsResult(tools=list(found.values()))
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
@@ -69,7 +73,7 @@ class Tools:
                 if self._people and tool.name in (REQUEST, WAIT):
                     return await self._people.call(request, tool, arguments, view, asker)
                 return await self._own.call(request, tool, arguments)
-        foreign = await self._servers.find(name, view)
+        foreign = None if await self._own.owns(name) else await self._servers.find(name, view)
         if foreign is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
         return await call_foreign(request, foreign, arguments, asker)

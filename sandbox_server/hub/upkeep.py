@@ -12,7 +12,8 @@ from mcp import Client
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.hub.configuration import ServerConfig
-from sandbox_server.hub.connection import Connect, Ear, Wake
+from sandbox_server.hub.connection import Admit, Connect, Ear, Wake, awake
+from sandbox_server.hub.messages import in_short
 from sandbox_server.hub.streams import Said
 
 START_SECONDS = 60.0
@@ -20,6 +21,7 @@ START_SECONDS = 60.0
 STEADY_SECONDS = 30.0
 """A server that lived this long was not failing: it is started again at once."""
 MAX_PAUSE = 60.0
+_DOUBLINGS = 16
 
 type State = Literal["stopped", "starting", "running", "failed"]
 
@@ -46,7 +48,9 @@ class User(Ear, Protocol):
 class Upkeep:
     """One server, by its name. Close it when it is no longer wanted."""
 
-    def __init__(self, name: str, config: ServerConfig, connect: Connect, idle_seconds: float, wake: Wake, user: User) -> None:
+    def __init__(
+        self, name: str, config: ServerConfig, connect: Connect, idle_seconds: float, wake: Wake, user: User, admit: Admit = awake
+    ) -> None:
         self.reason = ""
         """Why it does not work, where it does not."""
         self._name = name
@@ -54,6 +58,7 @@ class Upkeep:
         self._connect = connect
         self._idle_seconds = idle_seconds
         self._wake = wake
+        self._admit = admit
         self._user = user
         self._tasks = Tasks()
         self._opened: asyncio.Future[Client] | None = None
@@ -72,9 +77,13 @@ class Upkeep:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
-        """The live connection, opened where there is none; while it is held the server is not idle. Raises Unavailable."""
+        """The live connection, opened where there is none; while it is held the server is not idle.
+
+        Raises Unavailable, and HeldByHuman where nothing may be asked of it now.
+        """
         self._uses += 1
         try:
+            await self._admit()
             if self._config.kind == "stdio":
                 await self._wake()
             if self._opened is None:
@@ -118,7 +127,7 @@ class Upkeep:
         except TimeoutError:
             reason = _with(f"it did not answer within {START_SECONDS:g} s", said)
         except Exception as error:
-            reason = _with(_innermost(error), said)
+            reason = _with(in_short(_innermost(error)), said)
         finally:
             self._ended(opened, reason, time.monotonic() - started)
 
@@ -138,7 +147,7 @@ class Upkeep:
         failed = not opened.done() or reason != "it was stopped"
         self._opened = None
         self._failures = self._failures + 1 if failed and lived < STEADY_SECONDS else 0
-        self._not_before = time.monotonic() + min(MAX_PAUSE, 2.0 ** (self._failures - 2) if self._failures > 1 else 0.0)
+        self._not_before = time.monotonic() + _pause(self._failures)
         if not failed:
             return
         self.reason = reason
@@ -149,8 +158,14 @@ class Upkeep:
             opened.exception()  # whoever waits gets it too; nobody may
 
 
+def _pause(failures: int) -> float:
+    """Seconds until it is tried again after so many failures."""
+    return min(MAX_PAUSE, 2.0 ** min(failures - 2, _DOUBLINGS)) if failures > 1 else 0.0
+
+
 def _with(reason: str, said: Said) -> str:
-    return f"{reason}{_SAID}{said}" if str(said) else reason
+    because = said.broken or reason
+    return f"{because}{_SAID}{said}" if str(said) else because
 
 
 def _innermost(error: BaseException) -> str:

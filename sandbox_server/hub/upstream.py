@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from mcp import Client
@@ -47,15 +48,20 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter
 
 from sandbox_server.core.errors import Conflict, Failure, Unavailable
-from sandbox_server.hub.asking import Answer, Asker
+from sandbox_server.hub.asking import Answer, Asker, request_of
 from sandbox_server.hub.calls import Calls
 from sandbox_server.hub.configuration import ServerConfig
-from sandbox_server.hub.connection import Connect, Wake, awake
+from sandbox_server.hub.connection import Admit, Connect, Wake, awake
+from sandbox_server.hub.lists import callable_of, every_page
+from sandbox_server.hub.messages import in_short
 from sandbox_server.hub.upkeep import State, Upkeep
 
 ANSWER_SECONDS = 30.0
 """For a list."""
-MAX_PAGES = 100
+READ_SECONDS = 300.0
+"""For one of its resources."""
+MAX_UNTOLD = 64
+"""Log messages and reports of progress that wait for the client that called; more of them are dropped."""
 MAX_ROUNDS = 20
 """How often one call may be asked for more; each time it is a client that answers."""
 
@@ -77,16 +83,18 @@ class Upstream:
         idle_seconds: float,
         wake: Wake = awake,
         tell: Callable[[ServerEvent], None] = lambda _: None,
+        admit: Admit = awake,
     ) -> None:
         self.name = name
         self.config = config
-        self._upkeep = Upkeep(name, config, connect, idle_seconds, wake, self)
+        self._upkeep = Upkeep(name, config, connect, idle_seconds, wake, self, admit)
         self._tell = tell
         self._calls = Calls()
         self._followed: Counter[str] = Counter()
         self._tools: list[Tool] | None = None
         self._missed = False
         self._listing = asyncio.Lock()
+        self._untold = 0
 
     @property
     def state(self) -> State:
@@ -111,7 +119,8 @@ class Upstream:
         """Its tools, of those that are let through. Raises Unavailable."""
         async with self._listing:
             if self._tools is None:
-                self._tools = await self._answer("tools", lambda client, cursor: client.list_tools(cursor=cursor))
+                found = await self._answer("tools", lambda client, cursor: client.list_tools(cursor=cursor))
+                self._tools = callable_of(found, self.name)
                 if self._missed:
                     self._missed = False
                     self._tell(ToolsListChanged())
@@ -123,7 +132,8 @@ class Upstream:
 
     async def prompts(self) -> list[Prompt]:
         """Its prompts, none where it has none to give. Raises Unavailable."""
-        return await self._optional("prompts", lambda client, cursor: client.list_prompts(cursor=cursor))
+        found = await self._optional("prompts", lambda client, cursor: client.list_prompts(cursor=cursor))
+        return callable_of(found, self.name)
 
     async def resources(self) -> list[Resource]:
         """Its resources, none where it has none to give. Raises Unavailable."""
@@ -135,7 +145,7 @@ class Upstream:
 
     async def read(self, uri: str) -> ReadResourceResult:
         """Read one of its resources. Raises MCPError as it says, and Unavailable."""
-        async with self._upkeep.client() as client:
+        async with self._upkeep.client() as client, self._answering(READ_SECONDS, "answer"):
             return await client.read_resource(uri)
 
     async def follow(self, uri: str) -> None:
@@ -143,7 +153,7 @@ class Upstream:
 
         Raises MCPError where it does not do that, and Unavailable.
         """
-        async with self._upkeep.client() as client:
+        async with self._upkeep.client() as client, self._answering(ANSWER_SECONDS, "answer"):
             able = client.server_capabilities.resources
             if able is None or not able.subscribe or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 raise MCPError(METHOD_NOT_FOUND, f"the MCP server {self.name!r} does not tell when its resources change")
@@ -156,12 +166,12 @@ class Upstream:
         self._followed -= Counter({uri: 1})
         if not self._followed[uri] and self.state == "running":
             with suppress(MCPError, Failure):
-                async with self._upkeep.client() as client:
+                async with self._upkeep.client() as client, self._answering(ANSWER_SECONDS, "answer"):
                     await client.session.send_request(UnsubscribeRequest(params=UnsubscribeRequestParams(uri=uri)), EmptyResult)
 
     async def complete(self, params: CompleteRequestParams) -> CompleteResult:
         """Complete an argument of a prompt or an address; nothing where it does not do that. Raises MCPError and Unavailable."""
-        async with self._upkeep.client() as client:
+        async with self._upkeep.client() as client, self._answering(ANSWER_SECONDS, "answer"):
             if client.server_capabilities.completions is None:
                 return CompleteResult(completion=Completion(values=[]))
             asked = params.model_copy(update={"meta": None})  # what stands there is of the other connection
@@ -203,7 +213,7 @@ class Upstream:
                 found = await self._sent(client, what, request(answers, state), result, asker)
                 if not isinstance(found, InputRequiredResult):
                     return found
-                answers = {key: await _answered(asker, asked) for key, asked in (found.input_requests or {}).items()}
+                answers = {key: await self._answered(asker, asked) for key, asked in (found.input_requests or {}).items()}
                 state = found.request_state
             raise Conflict(f"the MCP server {self.name!r} asked {MAX_ROUNDS} times for {what} and had no result", name=self.name)
 
@@ -212,13 +222,14 @@ class Upstream:
     ) -> R | InputRequiredResult:
         try:
             return await client.session.send_request(
-                request, result, request_read_timeout_seconds=self.config.timeout, progress_callback=asker.report
+                request, result, request_read_timeout_seconds=self.config.timeout, progress_callback=partial(self._report, asker)
             )
         except MCPError as error:
             if error.code != CONNECTION_CLOSED:
                 raise
             self._upkeep.hang_up()
-            raise Conflict(f"the MCP server {self.name!r} went away while {what} ran: {error.message}", name=self.name) from error
+            reason = in_short(error.message)
+            raise Conflict(f"the MCP server {self.name!r} went away while {what} ran: {reason}", name=self.name) from error
 
     async def close(self) -> None:
         """End it."""
@@ -232,19 +243,22 @@ class Upstream:
 
     async def _answer(self, kind: str, ask: Callable[[Client, str | None], Awaitable[Any]]) -> list[Any]:
         """Every page of a list."""
-        found: list[Any] = []
-        cursor: str | None = None
+        async with self._upkeep.client() as client, self._answering(ANSWER_SECONDS, f"list its {kind}"):
+            return await every_page(lambda cursor: ask(client, cursor), kind)
+
+    @asynccontextmanager
+    async def _answering(self, seconds: float, what: str) -> AsyncIterator[None]:
+        """Bound the wait for an answer, which may be one that nobody can read. Raises Unavailable."""
         try:
-            async with self._upkeep.client() as client, asyncio.timeout(ANSWER_SECONDS):
-                for _ in range(MAX_PAGES):
-                    page = await ask(client, cursor)
-                    found += getattr(page, kind)
-                    cursor = page.next_cursor
-                    if cursor is None:
-                        break
-        except (MCPError, TimeoutError, ValueError) as error:
-            raise Unavailable(f"the MCP server {self.name!r} does not list its {kind}: {error}", name=self.name) from error
-        return found
+            async with asyncio.timeout(seconds):
+                yield
+        except (TimeoutError, ValueError) as error:
+            reason = in_short(error) or f"nothing came within {seconds:g} s"
+            raise Unavailable(f"the MCP server {self.name!r} does not {what}: {reason}", name=self.name) from error
+        except MCPError as error:
+            if what == "answer":
+                raise
+            raise Unavailable(f"the MCP server {self.name!r} does not {what}: {in_short(error)}", name=self.name) from error
 
     def notice(self, message: Any) -> None:
         """Pass on what changes here."""
@@ -277,18 +291,31 @@ class Upstream:
 
     async def asked(self, request: InputRequest) -> Answer:
         """Ask whoever called."""
-        return await self._calls.ask(request)
+        return await self._calls.ask(request_of(self.name, request))
 
     async def logged(self, entry: LoggingMessageNotificationParams) -> None:
         """Pass it on to whoever called."""
-        await self._calls.log(entry)
+        await self._told(self._calls.log(entry))
 
+    async def _report(self, asker: Asker, progress: float, total: float | None = None, message: str | None = None) -> None:
+        await self._told(asker.report(progress, total, message))
 
-async def _answered(asker: Asker, request: InputRequest) -> InputResponse:
-    answer = await asker.ask(request)
-    if isinstance(answer, ErrorData):
-        raise MCPError.from_error_data(answer)
-    return answer
+    async def _told(self, telling: Coroutine[Any, Any, None]) -> None:
+        """Tell a client something, unless it has not taken what it was told before."""
+        if self._untold >= MAX_UNTOLD:
+            telling.close()
+            return
+        self._untold += 1
+        try:
+            await telling
+        finally:
+            self._untold -= 1
+
+    async def _answered(self, asker: Asker, request: InputRequest) -> InputResponse:
+        answer = await asker.ask(request_of(self.name, request))
+        if isinstance(answer, ErrorData):
+            raise MCPError.from_error_data(answer)
+        return answer
 
 
 async def _subscribe(client: Client, uri: str) -> None:

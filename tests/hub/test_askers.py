@@ -35,7 +35,7 @@ async def test_the_user_and_the_model_of_who_called_are_asked(url: str, era: str
         thought = await client.call_tool("sample_think", {"about": "it"})
 
     assert (answer.structured_content, thought.structured_content) == ({"result": "blue"}, {"result": "thought of it"})
-    assert person.asked == ["which?"]
+    assert person.asked == ["The MCP server 'sample' asks: which?"]
 
 
 @pytest.mark.parametrize("era", ERAS)

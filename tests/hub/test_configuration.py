@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import InvalidArgument
-from sandbox_server.hub.configuration import read_server
+from sandbox_server.hub.configuration import MAX_TEXT, MAX_WORDS, read_server
 
 
 def test_a_program_and_a_url_are_told_apart() -> None:
@@ -27,6 +27,18 @@ def test_a_server_that_is_off_needs_neither() -> None:
         ("file", {"url": "file:///etc/passwd"}, "url"),
         ("old", {"url": "http://a/sse", "type": "sse"}, "type"),
         ("late", {"command": "x", "timeout": 0}, "timeout"),
+        ("never", {"command": "x", "timeout": "inf"}, "timeout"),
+        ("empty", {"command": ""}, "command"),
+        ("nul", {"command": "x\0y"}, "command"),
+        ("nularg", {"command": "x", "args": ["a\0b"]}, "args"),
+        ("manyargs", {"command": "x", "args": ["a"] * (MAX_WORDS + 1)}, "args"),
+        ("longarg", {"command": "x", "args": ["a" * (MAX_TEXT + 1)]}, "args"),
+        ("nowhere", {"command": "x", "cwd": ""}, "cwd"),
+        ("unnamed", {"command": "x", "env": {"": "1"}}, "env"),
+        ("equals", {"command": "x", "env": {"A=B": "1"}}, "env"),
+        ("nulenv", {"command": "x", "env": {"A": "\0"}}, "env"),
+        ("split", {"url": "http://a/", "headers": {"X": "a\r\nX-Sandbox-Caller: key"}}, "headers"),
+        ("hidden", {"command": "x", "prefix": "\x1b[2J"}, "prefix"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(name: str, given: dict[str, Any], said: str) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core import Conflict, InvalidArgument, NotFound
+from sandbox_server.core import Conflict, InvalidArgument, NotFound, ResourceExhausted
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.hub.configuration import ServerConfig
-from sandbox_server.hub.sources import Sources
+from sandbox_server.hub.sources import MAX_ADDED, MAX_FILE_BYTES, Sources
 from sandbox_server.variables import Secret
 
 BUILT_IN = {"chrome_devtools": ServerConfig(command="node")}
@@ -101,3 +101,36 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
         found.remove("nobody")
     with pytest.raises(InvalidArgument):
         found.add("mine", {})
+
+
+def hang(path: Path) -> None:
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        hang,
+        Path.mkdir,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.write_bytes(b" " * MAX_FILE_BYTES + b"{}"),
+        lambda path: path.write_text("[" * 100_000),
+        lambda path: path.write_bytes(b"\xff\xfe{}"),
+    ],
+    ids=["pipe", "directory", "device", "long", "deep", "binary"],
+)
+def test_a_file_that_is_not_what_it_should_be_is_left_out_at_once(tmp_path: Path, make: Any, caplog: pytest.LogCaptureFixture) -> None:
+    make(tmp_path / "mcp-servers.json")
+
+    assert list(sources(tmp_path).wanted()) == ["chrome_devtools"]
+    assert "are left out" in caplog.text
+
+
+def test_so_many_servers_may_be_added_and_no_more(tmp_path: Path) -> None:
+    found = sources(tmp_path)
+    for each in range(MAX_ADDED):
+        found.add(f"s{each}", {"command": "x"})
+    found.add("s0", {"command": "y"})
+
+    with pytest.raises(ResourceExhausted):
+        found.add("another", {"command": "x"})

@@ -80,3 +80,7 @@ async def test_the_box_goes_on_before_a_program_in_it_is_used(line: Line) -> Non
 
     assert len(woken) >= 2
     await upstream.close()
+
+
+def test_the_pause_has_a_most_however_often_a_server_fails() -> None:
+    assert [module._pause(failures) for failures in (0, 1, 2, 3, 8, 2000)] == [0.0, 0.0, 1.0, 2.0, module.MAX_PAUSE, module.MAX_PAUSE]

@@ -111,7 +111,7 @@ async def test_what_a_server_asks_goes_to_who_called_and_what_it_logs_too(upstre
 
     [request] = client.asked
     assert isinstance(request, ElicitRequest)
-    assert request.params.message == "which?"
+    assert request.params.message == "The MCP server 'sample' asks: which?"
     await eventually(lambda: client.logged == ["noted"])
 
 

@@ -61,6 +61,10 @@ class Catalog:
         tool = self._by_name.get(name)
         return tool if tool is not None and view.shows(tool) else None
 
+    def has(self, name: str) -> bool:
+        """Whether a tool has this name or alias, whoever may see it."""
+        return name in self._by_name
+
     def input_schema(self, name: str) -> Schema | None:
         """The arguments of a tool, whoever asks."""
         tool = self._by_name.get(name)

@@ -42,6 +42,10 @@ class Operations:
         """A tool by name or alias, if the view shows it. Raises Unavailable before the API was ever up."""
         return (await self._api.catalog()).find(name, view)
 
+    async def owns(self, name: str) -> bool:
+        """Whether a name is one of ours, for whoever asks. Raises Unavailable before the API was ever up."""
+        return (await self._api.catalog()).has(name)
+
     async def call(self, request: Request, tool: Tool, arguments: Mapping[str, Any]) -> CallToolResult:
         """Call a tool in the name of whoever sent the request; whatever goes wrong is a result that the agent can read."""
         known = tool.input_schema["properties"]

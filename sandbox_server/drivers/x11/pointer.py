@@ -11,6 +11,8 @@ from sandbox_server.drivers.x11.connection import Connection, Display
 
 type Button = Literal["left", "middle", "right"]
 type Point = tuple[int, int]
+type Fake = tuple[int, int, int, int] | tuple[int, int, int, int, int]
+"""An event's kind, its detail, x and y; where it must not come at once, after how many milliseconds."""
 
 NUMBERS: dict[Button, int] = {"left": 1, "middle": 2, "right": 3}
 PIXELS_PER_NOTCH = 53
@@ -18,6 +20,8 @@ PIXELS_PER_NOTCH = 53
 DRAG_STEPS = 12
 DRAG_PAUSE = 0.008
 """Seconds between the steps of a drag: programs take a jump with the button down for no drag at all."""
+CLICK_PAUSE = 20
+"""Milliseconds before each press but the first: Chromium takes a second press of the same X time for the first one."""
 
 _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 _BUTTON_MASKS = {1: X.Button1Mask, 2: X.Button2Mask, 3: X.Button3Mask}
@@ -65,7 +69,7 @@ class Pointer:
 
     async def click(self, button: Button, times: int) -> None:
         """Click where it is; several clicks are near enough in time to be one double or triple click."""
-        await self._send(_clicks(NUMBERS[button], times))
+        await self._send(_clicks(NUMBERS[button], times, CLICK_PAUSE))
 
     async def drag(self, x: int, y: int) -> None:
         """Move it there in steps with the left button down, which was down before or is released at the end."""
@@ -85,7 +89,7 @@ class Pointer:
         vertical = _clicks(_DOWN if dy > 0 else _UP, _notches(dy))
         await self._send(vertical + _clicks(_RIGHT if dx > 0 else _LEFT, _notches(dx)))
 
-    async def _send(self, events: Sequence[tuple[int, int, int, int]]) -> None:
+    async def _send(self, events: Sequence[Fake]) -> None:
         await self._connection.call(lambda display: _fake(display, events))
 
 
@@ -110,15 +114,17 @@ def _position(display: Display) -> Point:
     return found.root_x, found.root_y
 
 
-def _clicks(number: int, times: int) -> list[tuple[int, int, int, int]]:
-    return [(X.ButtonPress, number, 0, 0), (X.ButtonRelease, number, 0, 0)] * times
+def _clicks(number: int, times: int, pause: int = 0) -> list[Fake]:
+    presses = [(X.ButtonPress, number, 0, 0, pause if each else 0) for each in range(times)]
+    return [event for press in presses for event in (press, (X.ButtonRelease, number, 0, 0))]
 
 
 def _notches(pixels: int) -> int:
     return -(-abs(pixels) // PIXELS_PER_NOTCH)
 
 
-def _fake(display: Display, events: Sequence[tuple[int, int, int, int]]) -> None:
-    for kind, detail, x, y in events:
-        xtest.fake_input(display, kind, detail, x=x, y=y)
+def _fake(display: Display, events: Sequence[Fake]) -> None:
+    """The X server itself waits before an event that is to come later, with no other event of this connection in between."""
+    for kind, detail, x, y, *pause in events:
+        xtest.fake_input(display, kind, detail, x=x, y=y, time=pause[0] if pause else X.CurrentTime)
     display.sync()

@@ -101,7 +101,7 @@ class McpServers:
         result = await self._hub.call(request.server_name, request.tool_name, request.arguments, call.headers)
         return cast("CallToolResult", result)
 
-    @operation("PUT /v1/mcp/servers/{server_name}", scope="admin", operation_id="add_mcp_server")
+    @operation("PUT /v1/mcp/servers/{server_name}", scope="admin", operation_id="add_mcp_server", acts="shell")
     async def add_server(self, request: NewServer, call: Call) -> ServerState:
         """Put a server behind `/mcp`, or change one that was put there; it is started when it is first needed.
 
@@ -111,7 +111,7 @@ class McpServers:
         states = await self._hub.status(call.headers)
         return next(ServerState.model_validate(state) for state in states if state["name"] == request.server_name)
 
-    @operation("DELETE /v1/mcp/servers/{server_name}", scope="admin", operation_id="remove_mcp_server", destructive=True)
+    @operation("DELETE /v1/mcp/servers/{server_name}", scope="admin", operation_id="remove_mcp_server", destructive=True, acts="shell")
     async def remove_server(self, request: ServerName, call: Call) -> None:
         """Take away a server that was added while it runs, and end it."""
         await self._hub.remove(request.server_name, call.headers)

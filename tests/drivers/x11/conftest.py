@@ -111,6 +111,8 @@ class Program:
 
     def __init__(self, name: str, *, pastes: bool = True, kind: str = "Program") -> None:
         self.events: list[tuple[Any, ...]] = []
+        self.pressed_at: list[int] = []
+        """The X server's milliseconds of each button's press."""
         self.text = ""
         self._pastes = pastes
         self._display = xlib.Display(name)
@@ -160,6 +162,7 @@ class Program:
         elif event.type == X.KeyRelease:
             self.events.append(("up", self._display.keycode_to_keysym(event.detail, 0)))
         elif event.type in (X.ButtonPress, X.ButtonRelease):
+            self.pressed_at += [event.time] if event.type == X.ButtonPress else []
             self.events.append(("press" if event.type == X.ButtonPress else "release", event.detail, event.root_x, event.root_y))
         elif event.type == X.MotionNotify:
             self.events.append(("move", event.root_x, event.root_y))

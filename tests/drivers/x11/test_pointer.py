@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.pointer import DRAG_STEPS
+from sandbox_server.drivers.x11.pointer import CLICK_PAUSE, DRAG_STEPS
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program
 
@@ -26,6 +26,17 @@ async def test_a_click_presses_and_releases_a_button_where_it_is(desktop: Deskto
     await desktop.pointer.click(button, 2)  # type: ignore[arg-type] # parametrized
     until(lambda: len(pressed(program)) == 4)
     assert pressed(program) == [("press", number, 33, 44), ("release", number, 33, 44)] * 2
+
+
+@pytest.mark.parametrize("times", [2, 3])
+async def test_the_presses_of_several_clicks_differ_in_time(desktop: Desktop, program: Program, times: int) -> None:
+    await desktop.pointer.move(40, 40)
+    for _ in range(10):
+        program.pressed_at.clear()
+        await desktop.pointer.click("left", times)
+        until(lambda: len(program.pressed_at) == times)
+        gaps = [later - earlier for earlier, later in zip(program.pressed_at, program.pressed_at[1:], strict=False)]
+        assert min(gaps) >= CLICK_PAUSE - 1
 
 
 async def test_a_drag_moves_in_steps_with_the_button_down(desktop: Desktop, program: Program) -> None:

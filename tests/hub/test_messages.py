@@ -1,0 +1,23 @@
+"""What one message may be."""
+
+import pytest
+
+from sandbox_server.hub import messages
+from sandbox_server.hub.messages import MAX_REASON, Measure, TooMuchError, in_short
+
+
+@pytest.mark.parametrize(("limit", "piece"), [("MAX_MESSAGE", b"x" * 40), ("MAX_PARTS", b"[{" * 20)])
+def test_a_message_is_measured_over_all_its_pieces(monkeypatch: pytest.MonkeyPatch, limit: str, piece: bytes) -> None:
+    monkeypatch.setattr(messages, limit, 60)
+    measure = Measure()
+    measure.take(piece)
+
+    with pytest.raises(TooMuchError, match="more than 60"):
+        measure.take(piece)
+
+
+def test_a_servers_own_words_are_shortened_and_move_nothing() -> None:
+    said = in_short("\x1b[31mred\x07\nand \u202eback" + "!" * 10 * MAX_REASON)
+
+    assert said.startswith(" [31mred \nand  back!")
+    assert len(said) == MAX_REASON + 3
