@@ -1,6 +1,5 @@
 """DevTools methods by effect: those that only look, or keep a client's books. Whatever is not listed acts, those of newer browsers too."""
 
-import re
 from typing import Any
 
 from sandbox_server.cdp.wire import Command
@@ -69,7 +68,6 @@ _LOOKING = {
 
 LOOKING = frozenset(f"{domain}.{name}" for domain, names in _LOOKING.items() for name in names.split())
 _EVALUATING = frozenset({"Runtime.evaluate", "Runtime.callFunctionOn", "Debugger.evaluateOnCallFrame"})
-_COMMENTS = re.compile(r"(\s*//[^\n]*)*\s*")
 
 
 def acts(command: Command) -> bool:
@@ -82,5 +80,11 @@ def acts(command: Command) -> bool:
         return given.get("throwOnSideEffect") is not True
     if command.method == "Page.addScriptToEvaluateOnNewDocument":  # one without a script only names a world: clients do it for each page
         source = given.get("source")
-        return not (isinstance(source, str) and _COMMENTS.fullmatch(source))
+        return not (isinstance(source, str) and all(_does_nothing(line) for line in source.splitlines()))
     return True
+
+
+def _does_nothing(line: str) -> bool:
+    """Whether a line of a script is blank or a comment; `splitlines` ends lines wherever JavaScript does."""
+    text = line.strip()
+    return not text or text.startswith("//")

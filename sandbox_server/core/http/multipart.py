@@ -16,7 +16,7 @@ from sandbox_server.core.errors import InvalidArgument, TooLarge
 MAX_FIELD_BYTES = 1024 * 1024
 """A plain form field may be this long."""
 MAX_FIELDS = 100
-_EXTENDED_NAME = re.compile(r";\s*filename\*=utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
+_EXTENDED_NAME = re.compile(r";\s*filename\*=utf-8'[^';]*'([^;\s]+)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
