@@ -8,7 +8,7 @@ from sandbox_server.variables import HTTP_URL, OPTIONAL_PATH, PUBLIC_KEY, SECRET
 
 
 def _domain(text: str) -> str | None:
-    if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?", text):
+    if not re.fullmatch(r"[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(:[0-9]{1,5})?", text):
         raise ValueError("must be a host name, with a port where it is not the gateway's own: preview.example.org")
     return text
 

@@ -11,9 +11,11 @@ from sandbox_server.variables import PORT, SECRET, Kind, Secret, variable
 
 PATH_CHARACTERS = r"[A-Za-z0-9._~+@=:/-]"
 """What a path in a mapping may hold: nothing that means something in the proxy's configuration."""
-_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_UPSTREAM = re.compile(rf"(?:(?P<scheme>https?)://)?(?:(?P<user>.*)@)?(?:(?P<host>{_HOST})|\[(?P<six>[0-9A-Fa-f:.]+)\]):(?P<port>\d+)/?")
-_SOURCE = re.compile(rf"(?:(?P<scheme>https?)://)?(?P<host>[A-Za-z0-9*._-]+)(?::(?P<port>\d+))?(?P<path>/{PATH_CHARACTERS}*)?\*?")
+_HOST = r"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*"
+_UPSTREAM = re.compile(rf"(?:(?P<host>{_HOST})|\[(?P<six>[0-9A-Fa-f:.]+)\]):(?P<port>\d+)/?")
+_SOURCE = re.compile(
+    rf"(?:(?P<scheme>https?)://)?(?P<host>[A-Za-z0-9*._-]+)(?::(?P<port>\d+)(?:\*\Z)?)?(?:(?P<path>/{PATH_CHARACTERS}*)\*?)?"
+)
 _TARGET = re.compile(rf"(?:http://)?(?:(?P<host>{_HOST})?:)?(?P<port>\d+)(?P<path>/{PATH_CHARACTERS}*)?\*?")
 _PATTERN = re.compile(r"[a-z0-9*._-]+")
 
@@ -58,17 +60,19 @@ class Route:
 
 def upstream(text: str) -> Upstream:
     """Read `host:port` or `user:password@host:port`, with http:// or https:// before it. Raises ValueError, which never holds the text."""
-    found = _UPSTREAM.fullmatch(text.strip())
-    if not found:
+    scheme, marked, rest = text.strip().partition("://")
+    login, _, address = (rest if marked else scheme).rpartition("@")
+    found = _UPSTREAM.fullmatch(address)
+    if not found or "\n" in login or (marked and scheme not in ("http", "https")):
         raise ValueError(
             "must be host:port, http://host:port or https://host:port, with user:password@ before the host where it needs them"
         )
-    user, colon, password = (found["user"] or "").partition(":")
+    user, colon, password = login.partition(":")
     return Upstream(
         found["host"] or found["six"],
         _port(found["port"]),
-        found["scheme"] == "https",
-        unquote(user) if found["user"] else None,
+        bool(marked) and scheme == "https",
+        unquote(user) if login else None,
         Secret(unquote(password)) if colon else None,
     )
 

@@ -30,7 +30,7 @@ ALLOWED = {
     "cdp": (f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "cli": (f"{OURS}.cli",),
     "core": (f"{OURS}.core",),
-    "drivers": (f"{OURS}.core.errors", f"{OURS}.core.tasks", f"{OURS}.core.events", f"{OURS}.core.quota", f"{OURS}.drivers", *SETTINGS),
+    "drivers": (f"{OURS}.core.errors", f"{OURS}.core.patterns", f"{OURS}.core.tasks", f"{OURS}.core.events", f"{OURS}.core.quota", f"{OURS}.drivers", *SETTINGS),
     "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "hub": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.hub", *SETTINGS),
     "parts": tuple(f"{OURS}.{name}" for name in ("__version__", "core", "drivers", "features", "parts")) + SETTINGS,

@@ -3,7 +3,7 @@
   globalThis.tellSecret = globalThis.__binding__;
   if (globalThis.lookAgain) return globalThis.lookAgain(); // the same document, which may have been left for a while
   const once = new WeakSet(); // fields that were for passwords: a page may show what was typed
-  const CODE = /one.?time|otp|totp|2fa|mfa|two.?factor|verification.?code|security.?code|auth.*code|passcode|cvv|cvc|csc/i;
+  const CODE = /one.?time|otp|totp|2fa|mfa|two.?factor|verification.?code|security.?code|auth.{0,40}code|passcode|cvv|cvc|csc/i;
   const SECRETS = new Set(["one-time-code", "current-password", "new-password", "cc-number", "cc-csc"]);
   const NO_TEXT = new Set(["button", "checkbox", "color", "file", "hidden", "image", "radio", "range", "reset", "submit"]);
   const typing = new WeakMap(); // what was in a field for a secret last

@@ -1,7 +1,6 @@
 """The tabs that a person sees, as Chromium tells of them: what to open again after it died."""
 
 import asyncio
-import re
 import secrets
 from contextlib import suppress
 from typing import Any
@@ -11,7 +10,6 @@ from sandbox_server.drivers.json_file import JsonFile
 MAX_TABS = 50
 """Tabs opened again; a page that opened thousands is what killed the browser."""
 _UNSHOWN = ("devtools://", "chrome://policy", "http://sandbox-proxy.invalid", "chrome-extension://", "chrome-untrusted://")
-_BARS = re.compile(r"chrome://[^/]*\.top-chrome/")
 """Parts of the browser's own bars; while their window closes Chromium calls them pages."""
 _LOST_WITH_THE_PROCESS = ("blob:", "filesystem:")
 
@@ -95,5 +93,11 @@ class Tabs:
             return []
 
     def _is_tab(self, info: dict[str, Any]) -> bool:
-        own = info["url"].startswith(_UNSHOWN) or _BARS.match(info["url"])
+        own = info["url"].startswith(_UNSHOWN) or _is_bar(info["url"])
         return info["type"] == "page" and info.get("browserContextId") == self.context and not own
+
+
+def _is_bar(url: str) -> bool:
+    """Whether an address is of one of the browser's own bars: `chrome://<name>.top-chrome/`."""
+    host, slash, _ = url.removeprefix("chrome://").partition("/")
+    return url.startswith("chrome://") and host.endswith(".top-chrome") and bool(slash)

@@ -1,7 +1,8 @@
 """The tools that a token names, where it names tools: patterns of their names, and the header in which they go through the gateway."""
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
+
+from sandbox_server.core import patterns
 
 NO_TOOL = "!"
 """What stands for an empty list in a header, which cannot be empty; no tool has this name."""
@@ -22,4 +23,4 @@ def read_header(value: str | None) -> AllowList:
 
 def names_one(tools: AllowList, names: Iterable[str]) -> bool:
     """Whether a list lets through what has these names."""
-    return tools is None or any(fnmatchcase(name, pattern) for pattern in tools for name in names)
+    return tools is None or any(patterns.glob(pattern).fullmatch(name) for pattern in tools for name in names)

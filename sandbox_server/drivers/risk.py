@@ -3,10 +3,10 @@
 A guess, for checkpoints that are made before such a command: it sees the command as it is written, not what it runs.
 """
 
-import re
+from sandbox_server.core import patterns
 
 _WORD = r"(?:^|[\s;&|({`])(?:sudo\s+(?:-\S+\s+)*)?"
-_RISKY = re.compile(
+_RISKY = patterns.compile(
     _WORD
     + r"(?:"
     + "|".join(

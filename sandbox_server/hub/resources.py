@@ -1,6 +1,5 @@
 """Resources of the hub: the sandbox's own and those of the servers behind it, under the addresses that their servers give them."""
 
-import re
 from contextlib import AsyncExitStack
 
 from mcp.server.subscriptions import ListenHandler
@@ -27,8 +26,6 @@ from sandbox_server.core.mcp.results import failure_text
 from sandbox_server.core.mcp.view import View, view_of
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.upstream import Upstream
-
-_VARIABLE = re.compile(r"\\\{[^}]*\\\}")
 
 
 class HubResources:
@@ -127,5 +124,25 @@ class HubResources:
 
 
 def _fits(template: str, uri: str) -> bool:
-    """Whether an address may be one of a template's (RFC 6570): its server says whether it is."""
-    return re.fullmatch(_VARIABLE.sub(".+", re.escape(template)), uri) is not None
+    """Whether an address may be one of a template's (RFC 6570), each variable a character or more: its server says whether it is."""
+    first, *literals = _literals(template)
+    if not literals or not uri.startswith(first):
+        return not literals and uri == first
+    position = len(first)
+    for literal in literals[:-1]:
+        found = uri.find(literal, position + 1)
+        if found < 0:
+            return False
+        position = found + len(literal)
+    return uri.endswith(literals[-1]) and len(uri) - len(literals[-1]) > position
+
+
+def _literals(template: str) -> list[str]:
+    """What stands before, between and after the variables."""
+    made, position = [""], 0
+    while (opened := template.find("{", position)) >= 0 and (closed := template.find("}", opened)) >= 0:
+        made[-1] += template[position:opened]
+        made.append("")
+        position = closed + 1
+    made[-1] += template[position:]
+    return made

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from mcp_types import Tool
 
+from sandbox_server.core import patterns
 from sandbox_server.core.errors import Failure, NotFound
 from sandbox_server.core.mcp.view import View
 from sandbox_server.core.tasks import Tasks
@@ -189,7 +189,7 @@ def foreigners(upstream: Upstream, tools: list[Tool]) -> Iterator[Foreign]:
     """A server's tools that are let through, under the names that they have here: a prefix that is there already is not doubled."""
     prefix = prefix_of(upstream)
     for tool in tools:
-        if upstream.config.tools is None or any(fnmatchcase(tool.name, pattern) for pattern in upstream.config.tools):
+        if upstream.config.tools is None or any(patterns.glob(each).fullmatch(tool.name) for each in upstream.config.tools):
             yield Foreign(tool.name if tool.name.startswith(prefix) else f"{prefix}{tool.name}", tool, upstream)
 
 

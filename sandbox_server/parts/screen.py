@@ -15,6 +15,7 @@ from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -81,7 +82,7 @@ def part(shared: Shared) -> Part:
         display,
         recordings,
         *network_features(devtools, downloads, files),
-        *page_features(session, elements, uploads),
+        *page_features(session, elements, uploads, shared.processes),
         Waiting(session, devtools, downloads, files),
     )
     watched = has_browser and settings.control.private_focus
@@ -101,11 +102,11 @@ def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> 
     )
 
 
-def page_features(session: BrowserSession, elements: Elements, uploads: Uploads) -> tuple[Feature, ...]:
+def page_features(session: BrowserSession, elements: Elements, uploads: Uploads, processes: Processes) -> tuple[Feature, ...]:
     """Everything on the browser's pages and tabs."""
     navigation, tabs = Navigation(session), Tabs(session)
     hands, forms = PageInput(session, elements), Forms(session, elements, uploads)
-    reading, outline = Reading(session, elements, Readable()), Outline(session, elements)
+    reading, outline = Reading(session, elements, Readable(processes)), Outline(session, elements)
     return (
         navigation,
         hands,

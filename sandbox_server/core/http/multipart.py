@@ -20,7 +20,7 @@ MAX_FORM_BYTES = 4 * 1024 * 1024
 """All plain fields of a form together."""
 MAX_HEADER_BYTES = 16 * 1024
 """All headers of a part."""
-_EXTENDED_NAME = re.compile(r";\s*filename\*=utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
+_EXTENDED_NAME = re.compile(r";\s*filename\*=utf-8'[^';]*'([^;\s]+)", re.IGNORECASE)
 
 
 @dataclass(slots=True)

@@ -4,23 +4,24 @@ None is a 5xx: client libraries send a request again upon one, and what failed m
 page is a Conflict with a `reason`: `timeout`, `crashed`, `closed`, `navigated`, `not_responding`, `network` or `page`.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sandbox_server.core import patterns
 from sandbox_server.core.errors import Conflict, Failure, InvalidArgument
 
 MAX_MESSAGE = 500
 GONE = "Target closed"
 """What the process that owns the browser answers to all that waits for a page or browser that ended; clients call it that themselves."""
 
-_PREFIX = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
-_SELECTOR = re.compile(
+_PREFIX = patterns.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
+_SELECTOR = patterns.compile(
     r"is not a valid selector|Unexpected token .* while parsing|Unknown engine|Unsupported token|Malformed selector|parsing .*selector"
 )
-_SCRIPT = re.compile(r"^([A-Z][A-Za-z]*Error|Uncaught)\b")
-_TELLING = re.compile(r"intercepts pointer events|is not (visible|enabled|stable|editable)|outside of the viewport|did not find")
-_NETWORK = re.compile(r"net::(ERR_[A-Z_0-9]+)")
+_SCRIPT = patterns.compile(r"^([A-Z][A-Za-z]*Error|Uncaught)\b")
+_TELLING = patterns.compile(r"intercepts pointer events|is not (visible|enabled|stable|editable)|outside of the viewport|did not find")
+_COLOURS = patterns.compile(r"\x1b\[[0-9;]*m")
+_NETWORK = patterns.compile(r"net::(ERR_[A-Z_0-9]+)")
 
 
 @contextmanager
@@ -68,4 +69,4 @@ def _last_step(message: str) -> str:
 
 
 def _plain(step: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", step)[:MAX_MESSAGE]
+    return _COLOURS.sub("", step)[:MAX_MESSAGE]

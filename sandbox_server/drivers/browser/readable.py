@@ -1,18 +1,22 @@
-"""The main content of a page as Markdown: Readability in the page, then markdownify here, in a thread."""
+"""The main content of a page as Markdown: Readability in the page, then markdownify in a process of its own (`page_markdown`)."""
 
-import asyncio
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox_server.core.errors import TooLarge, Unavailable
+from sandbox_server.drivers import confined
+from sandbox_server.drivers.browser import page_markdown
+from sandbox_server.drivers.process import Processes
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame
 
 MAX_HTML = 8_000_000
 """Characters of markup that are converted."""
+SECONDS = 30.0
 
 _SOURCE = Path(__file__).parent / "vendor" / "Readability.js"
 _PARSE = """
@@ -64,13 +68,26 @@ class Article:
 class Readable:
     """Makes Markdown of pages."""
 
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+
     async def read(self, frame: "Frame") -> Article:
-        """The content of a frame; raises TooLarge for more than MAX_HTML characters of markup."""
+        """The content of a frame.
+
+        Raises TooLarge for more than MAX_HTML characters of markup, InvalidArgument for what takes more than SECONDS or is too deep.
+        """
         found: dict[str, Any] = await frame.evaluate(_parser())
         html = found.pop("html")
         if len(html) > MAX_HTML:
             raise TooLarge(f"the page has {len(html)} characters of markup; at most {MAX_HTML} are converted")
-        return Article(content=await asyncio.to_thread(_markdown, html), **found)
+        return Article(content=await self._markdown(html), **found)
+
+    async def _markdown(self, html: str) -> str:
+        with os.fdopen(os.memfd_create("page", os.MFD_CLOEXEC), "w+b") as file:
+            file.write(html.encode("utf-8", "replace"))
+            file.seek(0)
+            found = await confined.answer(self._processes, page_markdown.__file__, {}, file.fileno(), seconds=SECONDS)
+        return str(found["text"])
 
 
 @cache
@@ -79,9 +96,3 @@ def _parser() -> str:
         return _PARSE % _SOURCE.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise Unavailable("Readability is not in this image") from None
-
-
-def _markdown(html: str) -> str:
-    from markdownify import markdownify
-
-    return str(markdownify(html, heading_style="ATX", bullets="-", strip=["script", "style"])).strip()

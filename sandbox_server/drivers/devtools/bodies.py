@@ -3,9 +3,9 @@
 The browser forgets a body when its page goes elsewhere, so each is asked for as soon as it is whole.
 """
 
-import re
 from collections import deque
 
+from sandbox_server.core import patterns
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.devtools.connection import Connection, Object, Refused
 from sandbox_server.drivers.devtools.traffic import MAX_BODY, Exchange
@@ -14,7 +14,7 @@ MAX_BODIES = 16 << 20
 """Characters of all bodies together; the oldest go first."""
 MAX_ASKED = 32
 """Bodies that are waited for at once; what ends meanwhile goes without."""
-_TEXT = re.compile(r"text/|image/svg|application/(.*\+)?(json|xml|javascript|ecmascript|x-javascript)\b", re.IGNORECASE)
+_TEXT = patterns.compile(r"(?i)text/|image/svg|application/(?:.*\+)?(?:json|xml|javascript|ecmascript|x-javascript)\b")
 
 
 class Bodies:

@@ -1,8 +1,11 @@
 """Patterns of addresses: `*` is anything but a slash, `**` anything, `{a,b}` one of several; all else stands for itself."""
 
-import re
+from sandbox_server.core import patterns
 
-MAX_LENGTH = 2000
+MAX_LENGTH = 10_000
+_ALTERNATIVES = patterns.compile(r"\{[^{}]*\}")
+_SPECIAL = patterns.compile(r"[?\\]")
+_STARS = patterns.compile(r"\*+")
 
 
 class Glob:
@@ -11,37 +14,43 @@ class Glob:
     def __init__(self, text: str) -> None:
         if not text or len(text) > MAX_LENGTH:
             raise ValueError(f"a pattern has 1 to {MAX_LENGTH} characters")
+        if patterns.stars(text) > patterns.MAX_STARS:
+            raise ValueError(f"a pattern may have {patterns.MAX_STARS} stars")
         self.text = text
-        self._expression = re.compile(_expression(text))
+        self._expression = patterns.compile(_expression(text))
 
     def matches(self, url: str) -> bool:
         """Whether the whole address, without its fragment, is of this pattern."""
-        return self._expression.fullmatch(url.partition("#")[0]) is not None
+        return self.covers(url.partition("#")[0])
+
+    def covers(self, url: str) -> bool:
+        """Whether the whole address is of this pattern, its fragment too."""
+        return self._expression.fullmatch(url) is not None
 
     @property
     def wide(self) -> str:
         """A pattern of the DevTools protocol (`Fetch.RequestPattern`) for at least the same addresses."""
-        alternatives = re.sub(r"\{[^{}]*\}", "*", self.text)
-        literal = re.sub(r"[?\\]", lambda found: f"\\{found[0]}", alternatives.partition("#")[0])
-        return re.sub(r"\*+", "*", literal)
+        alternatives = _ALTERNATIVES.sub("*", self.text)
+        literal = _SPECIAL.sub(lambda found: f"\\{found[0]}", alternatives.partition("#")[0])
+        return _STARS.sub("*", literal)
 
 
 def _expression(text: str) -> str:
-    made, inside, position = "", False, 0
+    made, inside, position = [], False, 0
     while position < len(text):
         character = text[position]
         position += 1
         if character == "*":
             several = text.startswith("*", position)
             position += several
-            made += ".*" if several else "[^/]*"
+            made.append(".*" if several else "[^/]*")
         elif character in "{}":
             if (character == "{") == inside:
                 raise ValueError("braces must be balanced, and not within each other")
             inside = not inside
-            made += "(?:" if inside else ")"
+            made.append("(?:" if inside else ")")
         else:
-            made += "|" if inside and character == "," else re.escape(character)
+            made.append("|" if inside and character == "," else patterns.escape(character))
     if inside:
         raise ValueError("braces must be balanced")
-    return made
+    return "".join(made)

@@ -16,9 +16,9 @@ MAX_ENTRIES = 256
 MAX_LIMIT = 1 << 62
 
 _STRICT: dict[str, object] = {"extra": "forbid"}
-_LABEL = "[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?"
+_LABEL = "[a-z0-9_]+(-+[a-z0-9_]+)*"
 _HOST = re.compile(rf"(\*\.)?{_LABEL}(\.{_LABEL})*")
-_ADDRESS = re.compile(r"[0-9a-f:]*:[0-9a-f:.]*")
+_ADDRESS = re.compile(r"[0-9a-f]*:[0-9a-f:.]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?|\*")
 
 

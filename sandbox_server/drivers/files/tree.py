@@ -1,24 +1,24 @@
 """Directories in the file worker: walking, listing and matching, within bounds."""
 
-import glob
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
 
+from sandbox_server.core.patterns import Pattern, glob
 from sandbox_server.drivers.files.content import describe
 from sandbox_server.drivers.files.frames import Frame
 from sandbox_server.drivers.files.names import to_wire
-from sandbox_server.drivers.files.refusal import require_directory
+from sandbox_server.drivers.files.refusal import Refused, require_directory
 
 MAX_VISITED = 2_000_000
 """Entries that one walk looks at; a tree with more is reported as truncated."""
 MAX_KEPT = 100_000
 """Entries that one walk keeps for sorting."""
+MAX_GLOBS = 256
+"""Of what one walk leaves out, or looks for."""
 
 
 @dataclass(slots=True)
@@ -68,15 +68,24 @@ class Walk:
 
 
 def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Give a test whether a relative path is excluded: by any part of it, or as a whole."""
-    compiled = [re.compile(glob.translate(pattern, recursive=True, include_hidden=True)) for pattern in patterns if "/" in pattern]
-    names = [pattern for pattern in patterns if "/" not in pattern]
+    """Give a test whether a relative path fits one of the globs: by its name, or as a whole for globs with a slash. Raises Refused."""
+    if len(patterns) > MAX_GLOBS:
+        raise Refused("invalid_target", f"there may be {MAX_GLOBS} globs")
+    paths = [_glob(each, paths=True) for each in patterns if "/" in each]
+    names = [_glob(each) for each in patterns if "/" not in each]
 
-    def excluded(path: str) -> bool:
+    def fits(path: str) -> bool:
         name = os.path.basename(path)
-        return any(fnmatchcase(name, pattern) for pattern in names) or any(pattern.match(path) for pattern in compiled)
+        return any(each.fullmatch(name) for each in names) or any(each.fullmatch(path) for each in paths)
 
-    return excluded
+    return fits
+
+
+def _glob(text: str, *, paths: bool = False) -> Pattern[str]:
+    try:
+        return glob(text, paths=paths)
+    except ValueError as error:
+        raise Refused("invalid_target", f"this glob cannot be used: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +157,11 @@ def _wanted(header: dict[str, Any]) -> Callable[[os.DirEntry[str], str], bool]:
     if header.get("kinds") == "files":
         tests.append(lambda entry, _: not leads_to_directory(entry))
     if pattern := header.get("pattern"):
-        fits = re.compile(glob.translate(pattern, recursive=True, include_hidden=header.get("hidden", True))).match
-        tests.append(lambda _, relative: bool(fits(relative)))
+        whole = _glob(pattern, paths=True)  # what is hidden, where that is not wanted, is not walked
+        tests.append(lambda _, relative: whole.fullmatch(relative) is not None)
     if named := header.get("named"):
-        tests.append(lambda entry, _: fnmatchcase(entry.name, named))
+        name = _glob(named)
+        tests.append(lambda entry, _: name.fullmatch(entry.name) is not None)
     if suffixes := header.get("suffixes"):
         tests.append(lambda entry, _: not leads_to_directory(entry) and entry.name.endswith(tuple(suffixes)))
     return lambda entry, relative: all(test(entry, relative) for test in tests)

@@ -2,7 +2,7 @@
 
 import json
 
-from sandbox_server.drivers.proxy.plan import OWN, Plan, expression, is_network
+from sandbox_server.drivers.proxy.plan import OWN, Plan, is_network
 
 _NOTHING = """\
 function FindProxyForURL(url, host) {
@@ -12,7 +12,17 @@ function FindProxyForURL(url, host) {
 _TEMPLATE = """\
 function FindProxyForURL(url, host) {
   host = host.toLowerCase().replace(/[.]$/, "");
-  const is = (patterns) => patterns.some((pattern) => new RegExp(pattern).test(host));
+  const fits = (first, ...rest) => {
+    const last = rest.pop();
+    if (last === undefined) return host === first;
+    let place = host.startsWith(first) && host.endsWith(last) ? first.length : Infinity;
+    for (const part of rest) {
+      const found = host.indexOf(part, place);
+      place = found < 0 ? Infinity : found + part.length;
+    }
+    return place + last.length <= host.length;
+  };
+  const is = (patterns) => patterns.some((pattern) => fits(...pattern.split("*")));
   const within = (networks) => /^[0-9.]+$/.test(host) && networks.some(([network, mask]) => isInNet(host, network, mask));
   if (is(%(mapped)s)) return %(proxy)s;
   if (is(%(direct)s) || within(%(direct_networks)s)) return "DIRECT";
@@ -43,7 +53,7 @@ def _names(patterns: "tuple[str, ...] | list[str]") -> list[str]:
     found = []
     for each in patterns:
         if not is_network(each):
-            found += [expression(each[1:]), expression(f"*{each}")] if each.startswith(".") else [expression(each)]
+            found += [each[1:], f"*{each}"] if each.startswith(".") else [each]
     return found
 
 

@@ -1,11 +1,11 @@
 """What the proxy does with which host: a value, and the one place where hosts are compared with patterns."""
 
 import ipaddress
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sandbox_server.core.patterns import glob
 from sandbox_server.proxy_settings import Proxy, Route, Upstream, route, upstream
 from sandbox_server.variables import Secret
 
@@ -65,7 +65,7 @@ def _covers(pattern: str, name: str) -> bool:
         except ValueError:
             return False
     if "*" in pattern:
-        return re.fullmatch(expression(pattern), name) is not None
+        return glob(pattern).fullmatch(name) is not None
     if pattern.startswith("."):
         return name == pattern[1:] or name.endswith(pattern)
     return name == pattern
@@ -81,8 +81,9 @@ def is_network(pattern: str) -> bool:
 
 
 def expression(pattern: str) -> str:
-    """A pattern with `*` as a regular expression, which HAProxy, JavaScript and Python read alike."""
-    return "^" + ".*".join(part.replace(".", "[.]") for part in pattern.split("*")) + "$"
+    """A pattern with `*` as a regular expression for PCRE, which goes through a name once: what is between two `*` is found, and kept."""
+    first, *between, last = [part.replace(".", "[.]") for part in pattern.split("*")]
+    return f"^{first}{''.join(f'(?>.*?{part})' for part in between if part)}.*{last}$"
 
 
 def configured(settings: Proxy) -> Plan:

@@ -1,35 +1,41 @@
 """What of a text may be written down: secrets that are known are taken out of it, and what looks like one."""
 
-import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlsplit
 
+from sandbox_server.core import patterns
+
 MAX_TEXT = 1000
 """Characters of a text that are kept."""
+MAX_URL = 16 << 10
+"""Characters of an address that are looked at."""
+MAX_NAMES = 100
+"""Parameters of an address; of one with more no name is told."""
 REDACTED = "***"
 MIN_SECRET = 6
 """Characters that a known secret has at least, to be looked for."""
 
-_NAMED = re.compile(
-    r"(?ix)"
-    r"( [\w.-]* (?: passw(?:or)?d | passphrase | passwd | secret | token | api[_-]?key | access[_-]?key | private[_-]?key"
-    r"    | credential s? | auth | cookie )"
-    r"  [\w.-]* [\"']? \s* [=:] \s* )"
-    r"( \"[^\"\n]*\" | '[^'\n]*' | (?:bearer|basic|token)\s+[^\s\"']+ | [^\s\"';&|,)]+ )"
+TAIL = 256
+"""Characters that are left out before a cut: in them a secret may have begun that does not show as one without its end."""
+_RANDOM_LENGTH = 24
+
+_NAMED = patterns.compile(
+    r"(?i)((?:passw(?:or)?d|passphrase|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|auth|cookie)"
+    r"[\w.-]*[\"']?\s*[=:]\s*)"
+    r"(?:\"[^\"\n]*\"|'[^'\n]*'|(?:bearer|basic|token)\s+[^\s\"']+|[^\s\"';&|,)]+)"
 )
-_OPTION = re.compile(
-    r"(?i)(--?[\w-]*(?:password|passphrase|passwd|secret|token|api-?key|credentials?|auth|cookie)\s+)(\"[^\"\n]*\"|'[^'\n]*'|(?!-)\S+)"
+_OPTION = patterns.compile(
+    r"(?i)(-[\w-]*(?:password|passphrase|passwd|secret|token|api-?key|credentials?|auth|cookie)\s+)(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s-]\S*)"
 )
-_USER = re.compile(r"((?:^|\s)(?:-u|--user)[\s=]*[\"']?[^\s:\"']+:)[^\s\"']+")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}")
-_ADDRESS = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@'\"]+@")
-_SHAPED = re.compile(
+_USER = patterns.compile(r"((?:^|\s)(?:-u|--user)[\s=]*[\"']?[^\s:\"']+:)[^\s\"']+")
+_BEARER = patterns.compile(r"(?i)\b((?:bearer|basic)\s)\s*[\w.~+/=-]{6,}")
+_ADDRESS = patterns.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@'\"]+@")
+_SHAPED = patterns.compile(
     r"\b(?:eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|sk-[\w-]{16,}|(?:gh[pousr]|github_pat)_\w{16,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}"
     r"|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|hf_\w{20,})"
 )
-_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_RANDOM = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{24,}")
-"""A part of a path that is long and mixed, as a link that signs in has one."""
+_BLOCK = patterns.compile(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)")
+_RANDOM = patterns.compile(rf"[\w-]{{{_RANDOM_LENGTH},}}")
 
 
 class Redaction:
@@ -37,32 +43,51 @@ class Redaction:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         longest_first = sorted({secret for secret in secrets if len(secret) >= MIN_SECRET}, key=len, reverse=True)
-        self._secrets = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._secrets = patterns.compile("|".join(map(patterns.escape, longest_first))) if longest_first else None
+        self._tail = max(TAIL, *(len(secret) for secret in longest_first), 0)
 
     def text(self, text: str, limit: int = MAX_TEXT) -> str:
-        """A command, a note or the like, without what is or looks like a secret, and not longer than `limit`."""
-        text = self._known(text[: 4 * limit])
-        text = _BLOCK.sub(REDACTED, text)
-        text = _ADDRESS.sub(rf"\1{REDACTED}@", text)
-        text = _NAMED.sub(rf"\1{REDACTED}", text)
-        text = _OPTION.sub(rf"\1{REDACTED}", text)
-        text = _USER.sub(rf"\1{REDACTED}", text)
-        text = _BEARER.sub(rf"\1 {REDACTED}", text)
-        text = _SHAPED.sub(REDACTED, text)
-        return text if len(text) <= limit else f"{text[: limit - 1]}…"
+        """A command, a note or the like, without what is or looks like a secret, in at most `limit` characters; `…` is where it was cut."""
+        looked_at = 4 * limit + self._tail
+        kept = self._without(text[:looked_at])
+        if len(text) > looked_at:
+            kept = f"{kept[: -self._tail]}…"
+        return kept if len(kept) <= limit else f"{kept[: limit - 1]}…"
 
     def url(self, url: str, limit: int = 300) -> str:
         """An address without name and password, the values of its query, its fragment, and parts of the path that look random."""
         try:
-            parts = urlsplit(url)
+            parts = urlsplit(url[:MAX_URL])
         except ValueError:
             return "(no address)"
         if parts.scheme not in ("http", "https", "file", "ws", "wss"):
             return f"{parts.scheme}:{parts.path}"[:limit] if parts.scheme in ("about", "chrome") else f"{parts.scheme}:…"
         host = parts.netloc.rpartition("@")[2]
-        path = "/".join(REDACTED if _RANDOM.fullmatch(part) else part for part in parts.path.split("/"))
-        names = "&".join(f"{name}=…" for name, _ in parse_qsl(parts.query, keep_blank_values=True))
-        return self._known(f"{parts.scheme}://{host}{path}{'?' if names else ''}{names}")[:limit]
+        path = "/".join(REDACTED if _looks_random(part) else part for part in parts.path.split("/"))
+        names = "&".join(f"{name}=…" for name, _ in _query(parts.query))
+        told = self._known(f"{parts.scheme}://{host}{path}{'?' if names else ''}{names}")
+        if len(url) > MAX_URL:
+            told = f"{told[: -self._tail]}…"
+        return told if len(told) <= limit else f"{told[: limit - 1]}…"
+
+    def _without(self, text: str) -> str:
+        text = _BLOCK.sub(REDACTED, self._known(text))
+        text = _ADDRESS.sub(lambda found: f"{found[1]}{REDACTED}@", text)
+        for named in (_NAMED, _OPTION, _USER, _BEARER):
+            text = named.sub(lambda found: f"{found[1]}{REDACTED}", text)
+        return _SHAPED.sub(REDACTED, text)
 
     def _known(self, text: str) -> str:
         return self._secrets.sub(REDACTED, text) if self._secrets else text
+
+
+def _query(query: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_NAMES)
+    except ValueError:
+        return [("…", "")]
+
+
+def _looks_random(part: str) -> bool:
+    """Whether a part of a path is long and mixed, as a link that signs in has one."""
+    return _RANDOM.fullmatch(part) is not None and any(map(str.isdigit, part)) and any(map(str.isalpha, part))

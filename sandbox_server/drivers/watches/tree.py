@@ -26,11 +26,11 @@ class TreeWatch:
 
     def __init__(self, path: str, window: Window, *, recursive: bool, exclude: Sequence[str], include: Sequence[str]) -> None:
         self.root = path
+        self._excluded = matcher(exclude)
+        self._included: Callable[[str], bool] = matcher(include) if include else lambda _: True
         self.inotify = Inotify()
         self._window = window
         self._recursive = recursive
-        self._excluded = matcher(exclude)
-        self._included: Callable[[str], bool] = matcher(include) if include else lambda _: True
         self._where = WatchedPath(path, self.inotify)
         self._directories: dict[int, str] = {}
         self._moving: dict[int, Change] = {}

@@ -9,6 +9,7 @@ from typing import Any
 from sandbox_server.drivers.files import frames
 from sandbox_server.drivers.files.frames import Frame
 from sandbox_server.drivers.files.names import from_wire
+from sandbox_server.drivers.files.refusal import Refused
 from sandbox_server.drivers.watches.changes import Window
 from sandbox_server.drivers.watches.tree import PathWatch, TreeWatch
 
@@ -62,6 +63,8 @@ class Watcher:
             self._add(header)
         except OSError as error:
             self._send({"failed": header["add"], "errno": error.errno})
+        except Refused as refusal:
+            self._send({"failed": header["add"], "refused": refusal.kind, "message": refusal.message})
         except ValueError as error:
             self._send({"failed": header["add"], "refused": "invalid_path", "message": str(error)})
         else:

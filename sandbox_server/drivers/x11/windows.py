@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from Xlib import X, error
+from Xlib import X, Xatom, error
 from Xlib.protocol import event
 
 from sandbox_server.core.errors import Conflict
@@ -11,6 +11,8 @@ from sandbox_server.drivers.x11.connection import Connection, Display
 
 MAX_WINDOWS = 200
 MAX_TITLE = 500
+MAX_PROPERTY = 64 << 10
+"""Bytes that are read of what a window or the window manager says: 16384 windows."""
 _PAGER = 2
 """Who asks (EWMH `_NET_ACTIVE_WINDOW`): somebody who acts for the person, so that focus is really given."""
 _MAX_DEPTH = 16
@@ -115,16 +117,15 @@ def _window(display: Display, window: Any, geometry: Any, corner: Any) -> Window
 
 
 def _title(display: Display, window: Any) -> str:
-    found = window.get_full_property(_atom(display, "_NET_WM_NAME"), X.AnyPropertyType) or window.get_full_property(
-        _atom(display, "WM_NAME"), X.AnyPropertyType
-    )
+    found = _property(window, _atom(display, "_NET_WM_NAME")) or _property(window, _atom(display, "WM_NAME"))
     value = found.value if found else b""
     return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))[:MAX_TITLE]
 
 
 def _program(window: Any) -> str:
-    found = window.get_wm_class()
-    return str(found[1]) if found else ""
+    found = _property(window, Xatom.WM_CLASS)
+    parts = found.value.split(b"\0") if found and isinstance(found.value, bytes) else []
+    return parts[1].decode("latin-1") if len(parts) > 1 else ""
 
 
 def _focused_program(display: Display) -> str:
@@ -159,8 +160,13 @@ def _activate(display: Display, xid: int) -> None:
 
 
 def _values(display: Display, window: Any, name: str) -> list[int]:
-    found = window.get_full_property(_atom(display, name), X.AnyPropertyType)
+    found = _property(window, _atom(display, name))
     return list(found.value) if found else []
+
+
+def _property(window: Any, name: int) -> Any:
+    """The beginning of a property: programs may make theirs as long as they like."""
+    return window.get_property(name, X.AnyPropertyType, 0, MAX_PROPERTY // 4)
 
 
 def _atom(display: Display, name: str) -> int:

@@ -18,8 +18,8 @@ def shares_origin(original: Original, grants: Iterable[Grant]) -> bool:
     """Whether a preview by path would be on an origin where one of the grants allows more than that preview."""
     if original.port is None or original.headers.get("x-original-port"):
         return False
-    bound = re.compile(rf"/(?:abs)?proxy/{original.port}(?:/.*)?")
-    return any(not bound.fullmatch(grant.prefix) for grant in grants)
+    bound = tuple(f"/{kind}/{original.port}/" for kind in ("proxy", "absproxy"))
+    return any(not f"{grant.prefix}/".startswith(bound) for grant in grants)
 
 
 def is_editor(path: str) -> bool:

@@ -1,5 +1,6 @@
 """The browser's requests: headers that are added, answers that are replaced, and the log of them all."""
 
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -142,7 +143,8 @@ class Network:
         if request.limit < 0:
             raise InvalidFields([{"loc": ("limit",), "msg": "must not be negative", "type": "greater_than_equal"}])
         await self._devtools.connection()
-        found = [exchange for exchange in self._devtools.traffic if _chosen(exchange, request.filter)]
+        chosen = _chosen(request.filter)
+        found = [exchange for exchange in self._devtools.traffic if chosen(exchange.url)]
         listed = [_logged(exchange) for exchange in found[max(0, len(found) - request.limit) :]]
         return Reply(listed, hint=None if listed or request.filter else BEGUN)
 
@@ -177,10 +179,10 @@ def _logged(exchange: Exchange) -> LoggedRequest:
     )
 
 
-def _chosen(exchange: Exchange, wanted: str | None) -> bool:
+def _chosen(wanted: str | None) -> Callable[[str], bool]:
     if not wanted:
-        return True
-    return _glob(wanted, "filter").matches(exchange.url) if "*" in wanted else wanted in exchange.url
+        return lambda _: True
+    return _glob(wanted, "filter").matches if "*" in wanted else lambda url: wanted in url
 
 
 def _glob(text: str, name: str = "url_pattern") -> Glob:

@@ -1,15 +1,15 @@
 """Searching in files, with ripgrep."""
 
-import glob
 import os
 import re
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 
 from pydantic import Field
 
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.refusal import Refused
+from sandbox_server.drivers.files.tree import matcher
 from sandbox_server.drivers.ripgrep import Collector, Found, Match, Ripgrep
 
 MAX_MATCHES = 10_000
@@ -202,14 +202,11 @@ def included(top: str, patterns: Sequence[str]) -> Callable[[str], bool]:
 
     ripgrep's own globs cannot do it: they bring in what is hidden, ignored or of another type.
     """
-    names = [pattern for pattern in patterns if "/" not in pattern]
-    paths = [re.compile(glob.translate(pattern, recursive=True, include_hidden=True)) for pattern in patterns if "/" in pattern]
-
-    def fits(path: str) -> bool:
-        relative, name = os.path.relpath(path, top), os.path.basename(path)
-        return any(fnmatchcase(name, pattern) for pattern in names) or any(pattern.match(relative) for pattern in paths)
-
-    return fits if patterns else lambda _: True
+    try:
+        fits = matcher(patterns)
+    except Refused as refusal:
+        raise InvalidArgument(refusal.message) from None
+    return (lambda path: fits(os.path.relpath(path, top))) if patterns else lambda _: True
 
 
 def _match(match: Match, request: FileGrepRequest) -> GrepMatch:

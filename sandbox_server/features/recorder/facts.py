@@ -1,6 +1,7 @@
 """Which fields of a request are written down, and how: a field that is not named here never is."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import BaseModel, RootModel
@@ -86,4 +87,9 @@ def _fact(name: str, value: Any, way: Way, redaction: Redaction) -> Iterator[tup
     elif isinstance(value, bool | int | float):
         yield name, value
     elif isinstance(value, list | tuple | frozenset):
-        yield name, [redaction.text(str(each), MAX_WORD) for each in list(value)[:MAX_LISTED]]
+        yield name, [redaction.text(_word(each), MAX_WORD) for each in islice(value, MAX_LISTED)]
+
+
+def _word(value: Any) -> str:
+    """A string or a number as it is; of anything else, which may be large, its kind."""
+    return str(value) if isinstance(value, str | bool | int | float) else type(value).__name__

@@ -15,6 +15,8 @@ from sandbox_server.features.recorder.facts import facts_of, kind_of
 from sandbox_server.features.recorder.trace import Trace, new_trace, trace_of
 
 OWN_TAG = "recorder"
+UNREAD = frozenset({"unauthenticated", "permission_denied", "held_by_human", "private", "resource_exhausted"})
+"""What came of a call that was not let in: of its fields, which nobody was asked about, nothing is looked at."""
 
 type Span = Callable[[Trace, Operation, Call, str, float], None]
 """Takes a span: the call, what came of it, and how many seconds it took until now."""
@@ -41,7 +43,7 @@ class RecorderGuard:
 
     def _record(self, called: Operation, request: BaseModel | None, call: Call, outcome: str, seconds: float) -> None:
         trace = trace_of(call.headers) or (new_trace() if self.span else None)
-        hidden = call.caller.person and self._journal.private()
+        hidden = outcome in UNREAD or (call.caller.person and self._journal.private())
         self._journal.record(
             kind_of(called),
             actor_of(call.caller),

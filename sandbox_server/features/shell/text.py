@@ -26,11 +26,11 @@ _QUIET = re.compile(
 )
 """What changes colours and modes only."""
 _TOKEN = re.compile(
-    rf"(?P<text>[^\x00-\x1f\x7f]+)|(?P<newline>\r*\n)|\x1b\[(?P<arguments>[0-?]*)[ -/]*(?P<final>[@-~])|\x1b\[[0-?]*[ -/]*\Z"
+    rf"(?P<text>[^\x00-\x1f\x7f]+)|(?P<newline>\n)|\x1b\[(?P<arguments>[0-?]*)[ -/]*(?P<final>[@-~])|\x1b\[[0-?]*[ -/]*\Z"
     rf"|{_STRING}|\x1b(?P<escape>[ -/]*[0-~])|(?P<control>[\x00-\x1f\x7f])",
 )
 _UNFINISHED = re.compile(
-    rb"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z|\r+\Z"
+    rb"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]+)?\Z"
     rb"|[\xc0-\xdf]\Z|[\xe0-\xef][\x80-\xbf]?\Z|[\xf0-\xf7][\x80-\xbf]{0,2}\Z"
 )
 _ALTERNATE = {"?1049", "?1047", "?47"}
@@ -39,9 +39,9 @@ _ALTERNATE = {"?1049", "?1047", "?47"}
 def plain(raw: bytes, rows: int = SCREEN_ROWS) -> str:
     """Give the text that the bytes leave behind: overwritten progress lines once, a closed full-screen program not at all."""
     text = _QUIET.sub("", raw.decode("utf-8", "replace")) if b"\x1b" in raw else raw.decode("utf-8", "replace")
-    simple = re.sub(r"\r+\n", "\n", text)
-    if not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", simple):
-        return simple
+    text = _lines(text)
+    if not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
+        return text
     page = _Page(rows)
     for token in _TOKEN.finditer(text):
         page.take(token)
@@ -55,10 +55,22 @@ def increment(raw: bytes, *, last: bool) -> tuple[str, int]:
 
     A carriage return that begins a line anew stays. What may go on in the next piece is left, unless this is the `last`.
     """
-    unfinished = None if last else _UNFINISHED.search(raw, max(0, len(raw) - MAX_PENDING))
-    used = unfinished.start() if unfinished else len(raw)
-    text = raw[:used].decode("utf-8", "replace")
+    used = len(raw) if last else _finished(raw)
+    text = _lines(raw[:used].decode("utf-8", "replace"))
     return "".join(map(_plain_token, _TOKEN.finditer(text))), used
+
+
+def _finished(raw: bytes) -> int:
+    """How many bytes cannot go on in the next piece."""
+    oldest = max(0, len(raw) - MAX_PENDING)
+    unfinished = _UNFINISHED.search(raw, oldest)
+    return unfinished.start() if unfinished else max(oldest, len(raw.rstrip(b"\r")))
+
+
+def _lines(text: str) -> str:
+    """Lines that end with a newline alone: carriage returns before it only go where it goes."""
+    *ended, rest = text.split("\n")
+    return "\n".join([*(line.rstrip("\r") for line in ended), rest])
 
 
 def shorten(text: str, most: int = MOST) -> str:

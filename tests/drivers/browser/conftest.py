@@ -1,6 +1,9 @@
 """A real browser on a display of its own, and a session on it."""
 
+import os
+import tempfile
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,11 +12,13 @@ from sandbox_server.drivers.browser import session as module
 from sandbox_server.drivers.browser.dialogs import Answer
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.browser.session import BrowserSession
+from sandbox_server.drivers.process import Processes
 from tests import site
 from tests.cdp.conftest import display, make_owner, shared
 
 if TYPE_CHECKING:
     from tests.cdp.conftest import Owner as Process
+    from tests.conftest import SpawnerDaemon
 
 __all__ = ["display", "make_owner", "shared"]
 
@@ -29,6 +34,17 @@ def web() -> Iterator[str]:
     """The address of the test site."""
     with site.serving() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def programs(spawner_type: "type[SpawnerDaemon]") -> Iterator[Processes]:
+    """Processes of the agent, through one spawner for all tests."""
+    with tempfile.TemporaryDirectory() as folder:  # not pytest's, which the agent may not enter
+        os.chmod(folder, 0o755)
+        daemon = spawner_type(Path(folder))
+        daemon.start()
+        yield Processes(daemon.socket)
+        daemon.stop()
 
 
 @pytest.fixture(scope="module")

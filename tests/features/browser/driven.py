@@ -15,6 +15,7 @@ from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import Uploads
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.process import Processes
 from sandbox_server.parts.screen import page_features
 from tests.drivers.browser.conftest import one_blank_tab
 
@@ -22,13 +23,13 @@ from tests.drivers.browser.conftest import one_blank_tab
 class Pages:
     """Calls operations by verb and path, as in `await pages("POST page/click", selector="a")`."""
 
-    def __init__(self, session: BrowserSession, uploads: Uploads, web: str) -> None:
+    def __init__(self, session: BrowserSession, uploads: Uploads, processes: Processes, web: str) -> None:
         self.session = session
         self.web = web
         self.hint: str | None = None
         self._operations = {
             f"{operation.spec.verb} {operation.spec.path.removeprefix('/v1/browser/')}": operation
-            for feature in page_features(session, Elements(), uploads)
+            for feature in page_features(session, Elements(), uploads, processes)
             for operation in operations(feature)
         }
 
@@ -72,7 +73,7 @@ class Pages:
 
 
 @pytest.fixture
-async def pages(attached: BrowserSession, files: Files, tmp_path: Path, web: str) -> AsyncIterator[Pages]:
+async def pages(attached: BrowserSession, files: Files, tmp_path: Path, programs: Processes, web: str) -> AsyncIterator[Pages]:
     """The operations, with one blank tab before each test."""
     await one_blank_tab(attached)
     place = tmp_path / "uploads"
@@ -80,4 +81,4 @@ async def pages(attached: BrowserSession, files: Files, tmp_path: Path, web: str
         folder.mkdir(exist_ok=True)
         folder.chmod(0o755)
     async with Uploads(files, str(place)) as uploads:
-        yield Pages(attached, uploads, web)
+        yield Pages(attached, uploads, programs, web)

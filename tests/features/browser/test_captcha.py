@@ -2,10 +2,10 @@ import asyncio
 
 import pytest
 
-from tests.drivers.browser.conftest import anyio_backend, attached, display, shared, web
+from tests.drivers.browser.conftest import anyio_backend, attached, display, programs, shared, web
 from tests.features.browser.driven import Pages, pages
 
-__all__ = ["anyio_backend", "attached", "display", "pages", "shared", "web"]
+__all__ = ["anyio_backend", "attached", "display", "pages", "programs", "shared", "web"]
 
 pytestmark = pytest.mark.anyio
 

@@ -1,13 +1,12 @@
 """What a page shows: pictures, markup, text, and what a script finds in it."""
 
 import asyncio
-import re
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Blob, Model, Reply, TooLarge, operation
+from sandbox_server.core import Blob, Model, Reply, TooLarge, operation, patterns
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.scripts import script
@@ -39,9 +38,12 @@ _FORMATS: dict[str, Literal["png", "jpeg"]] = {"png": "png", "jpg": "jpeg", "jpe
 _SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight, devicePixelRatio]"
 MAX_TAG = 16384
 """Characters of a tag: what is longer is no field for a password."""
-_INPUT = re.compile(r'<input\b(?:[^>"]++|"[^"]*+")*+>')
-_PASSWORD = re.compile(r'\stype="password"', re.IGNORECASE)
-_FILLED = re.compile(r'\svalue="[^"]*"')
+MAX_BROKEN = 100
+"""Tags without an end, or with one before their type, that are looked at; a page with more shows no values from there on."""
+_INPUT = patterns.compile(r'<input\b(?:[^>"]|"[^"]*")*>')
+_PASSWORD = patterns.compile(r'(?i)\stype="password"')
+_FILLED = patterns.compile(r'\svalue="[^"]*"')
+_HIDDEN = ' value="(hidden)"'
 _HTML = "(element, outer) => outer ? element.outerHTML : element.innerHTML"
 
 
@@ -109,13 +111,20 @@ class Markdown(Model):
 
 def without_passwords(html: str) -> str:
     """Markup, as a browser writes it, without the values of its fields for passwords."""
-    pieces, done = [], 0
+    pieces, done, start, broken = [], 0, -1, set[int]()
     for found in _PASSWORD.finditer(html):
-        start = html.rfind("<input", max(done, found.start() - MAX_TAG), found.start())
-        tag = _INPUT.match(html, start, start + MAX_TAG) if start >= 0 else None
-        if tag and tag.end() > found.start():
-            pieces += [html[done:start], _FILLED.sub(' value="(hidden)"', tag[0])]
-            done = tag.end()
+        while (further := html.find("<input", start + 1, found.start())) >= 0:
+            start = further
+        if start < max(done, found.start() - MAX_TAG) or start in broken:
+            continue
+        tag = _INPUT.match(html[start : start + MAX_TAG])
+        if tag and start + tag.end() > found.start():
+            pieces += [html[done:start], _FILLED.sub(_HIDDEN, tag[0])]
+            done = start + tag.end()
+        else:
+            broken.add(start)
+        if len(broken) > MAX_BROKEN:
+            return "".join(pieces) + _FILLED.sub(_HIDDEN, html[done:])
     return "".join(pieces) + html[done:]
 
 

@@ -2,15 +2,18 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from sandbox_server.core import Conflict, Model, Reply, operation
+from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.browser.dialogs import LOOKING
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import Download, Downloads
+from sandbox_server.drivers.devtools.globs import MAX_LENGTH, Glob
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.browser.page.driving import READ_SECONDS, Seconds, Selector, Targeted, milliseconds, told
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 RECENT_SECONDS = 30.0
 """A download that ended before it was waited for counts for so long after its start, if nobody was told of it."""
 
-type Pattern = Annotated[str, Field(min_length=1, max_length=10_000)]
+type Pattern = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 
 _NEEDS = {"selector": "selector", "url": "url", "function": "expression", "response": "url_pattern", "request": "url_pattern"}
 _STATES: dict[str, tuple[str, ...]] = {
@@ -143,19 +146,28 @@ async def _on_page(driven: Driven, request: WaitRequest) -> None:
         case "network_idle":
             await driven.frame.wait_for_load_state("networkidle", timeout=timeout)
         case "url":
-            await driven.frame.wait_for_url(request.url or "", timeout=timeout)
+            await driven.frame.wait_for_url(_fits("url", request.url), timeout=timeout)
         case "function":
             await driven.frame.wait_for_function(request.expression or "", polling=request.polling or "raf", timeout=timeout)
 
 
 async def _traffic(page: "Page", request: WaitRequest) -> Waited:
-    timeout, pattern = milliseconds(request.timeout), request.url_pattern or ""
+    timeout, fits = milliseconds(request.timeout), _fits("url_pattern", request.url_pattern)
     if request.type == "request":
-        async with page.expect_request(pattern, timeout=timeout) as caught:
+        async with page.expect_request(lambda request: fits(request.url), timeout=timeout) as caught:
             pass
         sent = await caught.value
         return Waited(type="request", url=sent.url, method=sent.method)
-    async with page.expect_response(pattern, timeout=timeout) as answered:
+    async with page.expect_response(lambda response: fits(response.url), timeout=timeout) as answered:
         pass
     response = await answered.value
     return Waited(type="response", url=response.url, status=response.status, method=response.request.method)
+
+
+def _fits(field: str, pattern: str | None) -> Callable[[str], bool]:
+    """A test of addresses, ours and not Playwright's, whose patterns backtrack. An address without a path is that of its root."""
+    try:
+        glob = Glob(pattern or "")
+    except ValueError as error:
+        raise InvalidFields([{"loc": (field,), "msg": str(error), "type": "pattern"}]) from None
+    return lambda url: glob.covers(url) or (url.count("/") == 3 and glob.covers(url.removesuffix("/")))

@@ -1,6 +1,6 @@
 """Fixtures of the page API's tests."""
 
-from tests.drivers.browser.conftest import anyio_backend, attached, display, shared, web
+from tests.drivers.browser.conftest import anyio_backend, attached, display, programs, shared, web
 from tests.features.browser.driven import pages
 
-__all__ = ["anyio_backend", "attached", "display", "pages", "shared", "web"]
+__all__ = ["anyio_backend", "attached", "display", "pages", "programs", "shared", "web"]
