@@ -26,20 +26,22 @@ _QUIET = re.compile(
 )
 """What changes colours and modes only."""
 _TOKEN = re.compile(
-    rf"(?P<text>[^\x00-\x1f\x7f]+)|(?P<newline>\r*\n)|\x1b\[(?P<arguments>[0-?]*)[ -/]*(?P<final>[@-~])|\x1b\[[0-?]*[ -/]*\Z"
+    rf"(?P<text>[^\x00-\x1f\x7f]+)|(?P<newline>(?<!\r)\r+\n|\n)|\x1b\[(?P<arguments>[0-?]*)[ -/]*(?P<final>[@-~])|\x1b\[[0-?]*[ -/]*\Z"
     rf"|{_STRING}|\x1b(?P<escape>[ -/]*[0-~])|(?P<control>[\x00-\x1f\x7f])",
 )
 _UNFINISHED = re.compile(
-    rb"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z|\r+\Z"
+    rb"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z|(?<!\r)\r+\Z"
     rb"|[\xc0-\xdf]\Z|[\xe0-\xef][\x80-\xbf]?\Z|[\xf0-\xf7][\x80-\xbf]{0,2}\Z"
 )
+_RETURNS = re.compile(r"(?<!\r)\r+\n")
+"""Looked for from the first of several on: from each of them it would take the square of their number."""
 _ALTERNATE = {"?1049", "?1047", "?47"}
 
 
 def plain(raw: bytes, rows: int = SCREEN_ROWS) -> str:
     """Give the text that the bytes leave behind: overwritten progress lines once, a closed full-screen program not at all."""
     text = _QUIET.sub("", raw.decode("utf-8", "replace")) if b"\x1b" in raw else raw.decode("utf-8", "replace")
-    simple = re.sub(r"\r+\n", "\n", text)
+    simple = _RETURNS.sub("\n", text)
     if not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", simple):
         return simple
     page = _Page(rows)
