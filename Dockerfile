@@ -243,6 +243,8 @@ FROM browser AS languages
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends python3-pip python3-venv \
+        htop imagemagick inetutils-telnet iputils-ping netcat-openbsd \
+    && chmod u-s /usr/bin/ping && (setcap -r /usr/bin/ping 2>/dev/null || true) \
     && rm -rf /usr/lib/python3*/EXTERNALLY-MANAGED /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
 COPY --from=pythons /opt/python /opt/python
 COPY --from=kernels /opt/kernel /opt/kernel

@@ -27,7 +27,10 @@ class Code:
         "MAX_NODEJS_SESSIONS", integer(1, 1000), 10, "Node.js sessions that may live at once; one more is answered 429."
     )
     output_bytes: int = variable(
-        "CODE_OUTPUT_BYTES", integer(1 << 16, 1 << 25), 8 << 20, "Output kept of one execution of code; how much was over is said."
+        "CODE_OUTPUT_BYTES",
+        integer(1 << 16, 1 << 25),
+        8 << 20,
+        "Output kept of one execution of code, of each stream outside of Python; how much was over is said.",
     )
     memory_bytes: int = variable(
         "CODE_MEMORY_BYTES", SIZE, 0, "Memory that one execution of code may have, in bytes. 0: three quarters of what the container has."

@@ -138,7 +138,8 @@ class Shell:
         "MAX_SHELL_SESSIONS",
         integer(1, 1000),
         10,
-        "Shell sessions that may live at once; one more is answered 429.",
+        "Shell sessions that programs may have at once; one more takes the place of an idle one that nobody has named, or is answered 429. "
+        "People have eight beside them.",
     )
     evict_after: float = variable(
         "SHELL_EVICT_AFTER_SECONDS",

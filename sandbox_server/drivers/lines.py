@@ -23,6 +23,8 @@ class Lines:
         self._ours, self._process_end = socket.socketpair()
         self._ours.setblocking(False)
         self._limit = limit
+        self.heard = 0
+        """Bytes that were received as lines."""
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
@@ -57,6 +59,8 @@ class Lines:
         """Wait for one object; None once the process has hung up, or sent what is none."""
         assert self._reader
         with suppress(ValueError, ConnectionError, RecursionError):  # too long, no JSON, no Unicode, too deep
-            received = json.loads(await self._reader.readline() or b"null")
+            line = await self._reader.readline()
+            self.heard += len(line)
+            received = json.loads(line or b"null")
             return received if isinstance(received, dict) else None
         return None

@@ -77,12 +77,13 @@ class Exit:
 
 @dataclass(frozen=True)
 class Completed:
-    """What a process that `Processes.run` waited for did; `truncated` when either stream was longer than asked for."""
+    """What a process that `Processes.run` waited for did; `truncated` when either stream was longer than asked for, by `dropped` bytes."""
 
     exit: Exit
     stdout: bytes
     stderr: bytes
     truncated: bool
+    dropped: int = 0
 
 
 LOST = Exit(None, None)
@@ -223,7 +224,7 @@ class Processes:
             stdin.end()
             ended = await _wait_or_kill(process, timeout)
             await asyncio.gather(stdout.settle(), stderr.settle())
-        return Completed(ended, out.bytes(), err.bytes(), out.truncated or err.truncated)
+        return Completed(ended, out.bytes(), err.bytes(), out.truncated or err.truncated, out.dropped + err.dropped)
 
     async def worker(self, user: User = "agent") -> socket.socket:
         """Fork a file worker and return the non-blocking stream socket it serves; closing that kills the worker.

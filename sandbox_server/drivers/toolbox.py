@@ -11,11 +11,20 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.process import Processes
 
 PROBE_SECONDS = 20.0
+MAX_WORD = 200
+"""Characters of a package's name or version."""
 MAX_LISTING_BYTES = 4 * 1024 * 1024
 
-_LIST_PYTHON = (
-    "import importlib.metadata as m, json;print(json.dumps(sorted({(d.metadata['Name'], d.version) for d in m.distributions()})))"
-)
+# Of several of one name the first on the path is the one that is imported.
+_LIST_PYTHON = """
+import importlib.metadata, json
+found = {}
+for one in importlib.metadata.distributions():
+    name = one.metadata["Name"]
+    if name:
+        found.setdefault(name.lower().replace("_", "-").replace(".", "-"), (name, one.version))
+print(json.dumps(sorted(found.values())))
+"""
 # A program is asked for its version once, however many commands start it.
 _EACH_PROGRAM_ONCE = """
 declare -A version
@@ -23,8 +32,10 @@ look() {
   for name; do
     command=$(command -v "$name") || continue
     path=$(readlink -f "$command")
-    [ -n "${version[$path]+asked}" ] || version[$path]=$("$command" --version 2>&1)
-    printf '%s\\t%s\\t%s\\n' "$name" "$path" "${version[$path]}"
+    [ -n "${version[$path]+asked}" ] || version[$path]=$(
+      timeout -k 1 5 "$command" --version 2>&1 </dev/null | head -c 1000 | tr -s '[:cntrl:]' ' '
+    )
+    printf '%s\\t%s\\t%s\\n' "$name" "${path//[[:cntrl:]]/?}" "${version[$path]}"
   done
 }
 """
@@ -60,15 +71,19 @@ class Toolbox:
         return set((await self._shell(tests)).split())
 
     async def python_packages(self) -> list[tuple[str, str]]:
-        """Name and version of every distribution that the agent's `python3` sees."""
-        return [(name, version) for name, version in json.loads(await self._shell(f"python3 -c {shlex.quote(_LIST_PYTHON)}"))]
+        """Name and version of every distribution that the agent's `python3` imports from."""
+        return _pairs(_read(await self._shell(f"python3 -c {shlex.quote(_LIST_PYTHON)}")))
 
     async def node_packages(self) -> list[tuple[str, str]]:
-        """Name and version of every package that npm has installed globally; empty where there is no npm."""
+        """Name and version of npm and of every package that it has installed globally; empty where there is no npm."""
         if not await self.present(["npm"]):
             return []
-        listing = json.loads(await self._shell("npm ls --global --json --depth=0") or "{}")
-        return [(name, entry.get("version", "")) for name, entry in sorted(listing.get("dependencies", {}).items())]
+        listing = _read(await self._shell("npm ls --global --json --depth=0") or "{}")
+        found = listing.get("dependencies") if isinstance(listing, dict) else None
+        packages = found if isinstance(found, dict) else {}
+        installed = [[name, entry.get("version")] for name, entry in packages.items() if isinstance(entry, dict)]
+        own = [] if "npm" in packages else [["npm", (await self.npm("--version"))[:MAX_WORD]]]
+        return sorted(_pairs([*installed, *own]))
 
     async def npm(self, question: str) -> str:
         """What `npm` answers, such as `--version`; empty where there is no npm."""
@@ -79,9 +94,9 @@ class Toolbox:
         found: dict[str, list[str]] = {}
         versions: dict[str, str] = {}
         for line in (await self._shell(script)).splitlines():
-            name, path, version = line.split("\t")
+            name, path, version = [*line.split("\t"), "", ""][:3]
             found.setdefault(path, []).append(name)
-            versions[path] = version.split()[-1].lstrip("v") if version else ""
+            versions[path] = (version.split() or [""])[-1].lstrip("v")[:MAX_WORD]
         return [Interpreter(versions[path], path, tuple(commands)) for path, commands in found.items()]
 
     async def _shell(self, script: str) -> str:
@@ -89,3 +104,19 @@ class Toolbox:
         if completed.truncated or completed.exit.code is None:
             raise Unavailable("the list of tools could not be read")
         return completed.stdout.decode("utf-8", "replace")
+
+
+def _read(listing: str) -> object:
+    """Read JSON that a program of the agent's wrote; raises Unavailable where it is none."""
+    try:
+        return json.loads(listing)
+    except (ValueError, RecursionError):
+        raise Unavailable("the list of packages could not be read") from None
+
+
+def _pairs(found: object) -> list[tuple[str, str]]:
+    """Names and versions out of a list of such pairs; what is none is left out."""
+    pairs = [pair for pair in found if isinstance(pair, list) and len(pair) == 2] if isinstance(found, list) else []
+    return [
+        (str(name)[:MAX_WORD], version[:MAX_WORD] if isinstance(version, str) else "") for name, version in pairs if isinstance(name, str)
+    ]

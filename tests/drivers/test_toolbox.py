@@ -1,9 +1,15 @@
-from typing import Protocol
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from tests.conftest import SpawnerDaemon
 
 pytestmark = pytest.mark.anyio
 
@@ -40,10 +46,55 @@ async def test_a_name_is_never_run_as_shell_code(toolbox: Toolbox) -> None:
 async def test_python_packages_are_those_of_the_agents_interpreter(toolbox: Toolbox) -> None:
     names = {name for name, _ in await toolbox.python_packages()}
 
-    assert "starlette" not in names
+    assert "mcp" not in names
 
 
 async def test_without_npm_there_are_no_node_packages(toolbox: Toolbox) -> None:
     if await toolbox.present(["npm"]):
         pytest.skip("this image has npm")
     assert await toolbox.node_packages() == []
+
+
+WORST = {
+    "nothing that is JSON": "echo nonsense",
+    "deep JSON": "head -c 200000 /dev/zero | tr '\\0' '['",
+    "another kind of JSON": """echo '{"dependencies": [5], "x": {}}'""",
+    "entries of other kinds": """echo '[[1, 2], ["a"], "b", ["c", {}], ["d", "1"]]'""",
+    "more than is read": "head -c 10000000 /dev/zero",
+}
+
+
+def replaced(spawner: "SpawnerDaemon", home: Path, script: str, *names: str) -> Toolbox:
+    """A toolbox of an agent that has put something else in the place of programs."""
+    for name in names:
+        (home / name).write_text(f"#!/bin/sh\n{script}\n")
+        (home / name).chmod(0o755)
+    spawner.environment |= {"PATH": f"{home}:{spawner.environment['PATH']}"}
+    spawner.stop()
+    spawner.start()
+    return Toolbox(Processes(spawner.socket))
+
+
+@pytest.mark.parametrize("script", WORST)
+async def test_what_is_put_in_the_place_of_the_programs_that_list_packages_is_read_as_far_as_it_makes_sense(
+    spawner: "SpawnerDaemon", home: Path, script: str
+) -> None:
+    toolbox = replaced(spawner, home, WORST[script], "python3", "npm")
+    for asked in (toolbox.python_packages, toolbox.node_packages):
+        try:
+            async with asyncio.timeout(30):
+                assert {name for name, _ in await asked()} <= {"c", "d", "npm"}
+        except Unavailable:
+            pass
+
+
+async def test_a_program_that_says_its_version_in_many_lines_or_never_is_listed_all_the_same(spawner: "SpawnerDaemon", home: Path) -> None:
+    toolbox = replaced(spawner, home, "printf 'a\\tb\\nc\\n'; exec sleep 60", "chatty")
+    async with asyncio.timeout(30):
+        (found,) = await toolbox.interpreters("chatter", ["chatty"])
+    assert found.commands == ("chatty",)
+
+
+async def test_no_package_is_listed_twice(toolbox: Toolbox) -> None:
+    names = [name.lower().replace("_", "-") for name, _ in await toolbox.python_packages()]
+    assert len(names) == len(set(names))

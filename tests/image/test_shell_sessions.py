@@ -1,6 +1,7 @@
 """Shell sessions by plain HTTP: what is said of a command is true, and a session is there until it is closed."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -168,6 +169,27 @@ def test_after_the_container_starts_again_a_session_is_opened_again_where_it_was
     answer = post(sandbox, "exec", id="main", command="echo $PWD:$lost").json()
     assert answer["data"]["output"] == "/usr:\n"
     assert "new one was opened" in answer["hint"]
+
+
+def test_however_often_the_container_starts_again_commands_without_a_session_use_the_same(start_sandbox: Callable[..., "Sandbox"]) -> None:
+    sandbox = start_sandbox(env={"MAX_SHELL_SESSIONS": "1"})
+    used = set()
+    for _ in range(3):
+        answer = post(sandbox, "exec", command="echo hi")
+        assert (answer.status_code, answer.json()["data"]["output"]) == (200, "hi\n"), answer.text
+        used.add(answer.json()["data"]["session_id"])
+        assert engine("restart", sandbox.name).code == 0
+        sandbox.wait_ready()
+    assert len(used) == 1
+    assert run(sandbox, "named", "echo in")["output"] == "in\n", "an idle session of commands without one makes room"
+
+
+def test_more_commands_at_once_than_there_are_sessions_all_run(sandbox: "Sandbox") -> None:
+    with ThreadPoolExecutor(14) as pool:
+        answers = list(pool.map(lambda number: post(sandbox, "exec", command=f"sleep 0.3; echo {number}"), range(14)))
+    assert [answer.json()["data"]["output"] for answer in answers] == [f"{number}\n" for number in range(14)]
+    assert post(sandbox, "sessions/create", id="after-many").status_code == 200
+    sandbox.request("DELETE", "/v1/shell/sessions")
 
 
 def test_after_any_event_a_stream_goes_on_with_the_next(sandbox: "Sandbox", session: str) -> None:

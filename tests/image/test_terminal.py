@@ -171,9 +171,19 @@ def test_the_page_and_everything_it_loads_is_served(sandbox: "Sandbox") -> None:
     assert {"/static/terminal/terminal.js", "/static/vendor/xterm.mjs", "/static/vendor/addon-fit.mjs"} <= loaded
 
 
+def test_sixty_terminals_that_were_opened_and_dropped_keep_nobody_out(sandbox: "Sandbox") -> None:
+    for _ in range(60):
+        with opened(sandbox):
+            pass
+    assert sandbox.request("POST", "/v1/shell/exec", json={"command": "echo in"}).json()["data"]["output"] == "in\n"
+    with opened(sandbox) as person:
+        person.sees("$")
+
+
 def test_the_url_that_the_api_gives_shows_its_session(sandbox: "Sandbox") -> None:
     url = sandbox.request("GET", "/v1/shell/terminal-url").json()["data"]
     session = url.partition("session_id=")[2]
+    assert session not in sandbox.request("GET", "/v1/shell/sessions").json()["data"]["sessions"], "to ask for it makes none"
     with opened(sandbox, session) as person:
         person.sees("$")
 

@@ -1,14 +1,16 @@
 """One execution in a kernel: what it has put out so far, how it ended, and who waits for that."""
 
 import asyncio
+import json
 import secrets
 import signal as signals
 from typing import Literal
 
 from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
-from sandbox_server.drivers.kernels.outputs import Output, merge, read
+from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, Output, merge, nested, read
 from sandbox_server.drivers.kernels.relayed import RelayEnded
+from sandbox_server.drivers.kernels.run import PIECE, weight
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.process import Exit
 
@@ -18,6 +20,11 @@ INTERRUPT_GRACE = 3.0
 
 _SIGNALS = {number.value: number.name for number in signals.Signals}
 """Names of signals; most of the real-time ones have none."""
+
+MAX_DIGITS = 20
+"""Digits of an exit code that are read as a number."""
+MAX_DROPPED = 1 << 60
+"""The most bytes that are believed to be dropped."""
 
 type Status = Literal["running", "ok", "error", "timeout"]
 
@@ -40,6 +47,7 @@ class Execution:
         self.begun = asyncio.Event()
         """The kernel has begun with it, or it is over."""
         self._change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._room = self._count = 0
 
     @property
     def ended(self) -> bool:
@@ -67,6 +75,7 @@ class Execution:
 
     async def run(self, kernel: Kernel, bounds: Bounds, timeout: float) -> None:
         """Run in a kernel; after `timeout` seconds it is interrupted, and its kernel ended if that does not help."""
+        self._room, self._count = bounds.room, bounds.count + bounds.room // PIECE
         running = asyncio.ensure_future(kernel.execute(self.code, bounds, self._take, self.begun.set))
         late = not (await asyncio.wait([running], timeout=timeout))[0]
         try:
@@ -96,9 +105,24 @@ class Execution:
             await kernel.close()
 
     def _take(self, line: Line) -> None:
+        """Take an output; the bounds are kept here, too: whoever passes it on is in the agent's box."""
+        if nested(line):
+            self._note(f"an output with objects more than {MAX_DEPTH} deep in one another was not kept")
+            return
         output = read(line)
-        if output:
-            self._add(output)
+        if output is None:
+            return
+        size = weight(output.text or "") if output.output_type == "stream" else len(json.dumps(line))
+        if size > self._room or self._count <= 0:
+            self.dropped += size
+            return
+        self._room -= size
+        self._count -= 1
+        self._add(output)
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     def _add(self, output: Output) -> None:
         self.outputs.append(output)
@@ -107,7 +131,7 @@ class Execution:
     def _end(self, reply: Line, *, late: bool) -> None:
         count, dropped = reply.get("execution_count"), reply.get("dropped")
         self.execution_count = count if isinstance(count, int) else None
-        self.dropped = dropped if isinstance(dropped, int) else 0
+        self.dropped += dropped if isinstance(dropped, int) and 0 < dropped <= MAX_DROPPED else 0
         if self.dropped:
             self.notes.append(f"{self.dropped} bytes of output were over the limit and were not kept")
         if reply.get("complete") is False:
@@ -148,4 +172,7 @@ def _exit_code(reply: Line) -> int:
     name, text = reply.get("ename"), str(reply.get("evalue"))
     if name != "SystemExit":
         return 1
-    return int(text) & 0xFF if text.lstrip("-").isdecimal() else int(text not in ("", "None"))
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS):
+        return int(text not in ("", "None"))
+    return int(text) & 0xFF

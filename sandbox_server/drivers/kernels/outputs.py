@@ -8,6 +8,9 @@ from sandbox_server.drivers.lines import Line
 
 type OutputType = Literal["stream", "execute_result", "display_data", "error", "update_display_data", "clear_output"]
 
+_STREAMS = frozenset({"stdout", "stderr"})
+MAX_DEPTH = 100
+"""How deep objects and lists of an output may be in one another; what writes an answer takes little more."""
 _TYPES = frozenset({"stream", "execute_result", "display_data", "error", "update_display_data", "clear_output"})
 
 
@@ -35,6 +38,9 @@ def read(message: Line) -> Output | None:
     kind = message.get("output_type")
     if not isinstance(kind, str) or kind not in _TYPES:
         return None
+    if kind == "stream":
+        name, text = _text(message.get("name")), _text(message.get("text"))
+        return Output("stream", name=name, text=text) if name in _STREAMS and text is not None else None
     lines, count = message.get("traceback"), message.get("execution_count")
     return Output(
         cast("OutputType", kind),
@@ -51,21 +57,31 @@ def read(message: Line) -> Output | None:
     )
 
 
+def nested(value: object, most: int = MAX_DEPTH) -> bool:
+    """Whether a value of JSON's types has objects and lists in one another deeper than `most`."""
+    level = [value]
+    for _ in range(most):
+        level = [inner for one in level if isinstance(one, dict | list) for inner in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return False
+    return any(isinstance(one, dict | list) for one in level)
+
+
 def merge(outputs: Iterable[Output]) -> list[Output]:
     """What a notebook would show in the end: pieces of a stream joined, displays brought up to date, and what was cleared gone."""
-    shown: list[Output] = []
+    page = _Page()
     cleared = False
     for output in outputs:
         if output.output_type == "clear_output":
             cleared = output.wait
             if not output.wait:
-                shown.clear()
+                page = _Page()
             continue
         if cleared:
-            shown.clear()
+            page = _Page()
             cleared = False
-        _show(shown, output)
-    return shown
+        page.add(output)
+    return page.shown()
 
 
 def stream_text(outputs: Iterable[Output], name: str) -> str:
@@ -73,20 +89,34 @@ def stream_text(outputs: Iterable[Output], name: str) -> str:
     return "".join(output.text or "" for output in outputs if output.output_type == "stream" and output.name == name)
 
 
-def _show(shown: list[Output], output: Output) -> None:
-    last = shown[-1] if shown else None
-    if output.output_type == "update_display_data":
-        shown[:] = [_updated(earlier, output) for earlier in shown]
-    elif last and output.output_type == last.output_type == "stream" and output.name == last.name:
-        shown[-1] = replace(last, text=(last.text or "") + (output.text or ""))
-    else:
-        shown.append(output)
+class _Page:
+    """What is shown, put together once at the end: in time that grows with what was put out, whatever that was."""
 
+    def __init__(self) -> None:
+        self._outputs: list[Output] = []
+        self._pieces: list[list[str]] = []
+        self._updates: dict[str, tuple[int, Output]] = {}
+        """The latest update of each display, and how many outputs there were before it: those it is for."""
 
-def _updated(earlier: Output, update: Output) -> Output:
-    if earlier.display_id is None or earlier.display_id != update.display_id:
-        return earlier
-    return replace(earlier, data=update.data, metadata=update.metadata)
+    def add(self, output: Output) -> None:
+        last = self._outputs[-1] if self._outputs else None
+        if output.output_type == "update_display_data":
+            if output.display_id is not None:
+                self._updates[output.display_id] = (len(self._outputs), output)
+        elif last and output.output_type == last.output_type == "stream" and output.name == last.name:
+            self._pieces[-1].append(output.text or "")
+        else:
+            self._outputs.append(output)
+            self._pieces.append([])
+
+    def shown(self) -> list[Output]:
+        return [self._current(place, output) for place, output in enumerate(self._outputs)]
+
+    def _current(self, place: int, output: Output) -> Output:
+        if self._pieces[place]:
+            return replace(output, text="".join([output.text or "", *self._pieces[place]]))
+        before, update = self._updates.get(output.display_id or "", (0, output))
+        return replace(output, data=update.data, metadata=update.metadata) if place < before else output
 
 
 def _text(value: object) -> str | None:

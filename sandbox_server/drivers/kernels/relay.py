@@ -8,7 +8,7 @@ input, a socket. A request has an `id`, which its answers repeat:
 - `{"op": "connect", "kernel", "file", "pid"}`: wait until the kernel answers; `done`.
 - `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with what the kernel
   replied. Of the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves
-  no trace in `In`.
+  no trace in `In`. A stream's bytes are those of its text, any other output's those of its JSON.
 - `{"op": "show", "kernel", "file", "name"}`: let JupyterLab list the kernel; `done`.
 - `{"op": "sweep", "kernel"}`: end the copies of the kernel that what ran last has forked; `done` with how many are `left`.
 - `{"op": "close", "kernel"}`: forget the kernel and its folder; no answer.
@@ -24,7 +24,10 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sandbox_server.drivers.kernels.run import Run
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]
@@ -45,66 +48,8 @@ OVERDUE_SECONDS = 0.5
 """How long after the kernel is idle again its reply may still come, before it is asked for."""
 OF_EVERY_CODE = ("status", "execute_input")
 """What a kernel publishes of whichever code it runs, others' too; of the rest of what it puts out nobody can tell."""
-NOTHING_FITS = 256
-"""Bytes of room below which nothing more is passed on."""
-
-
-class Run:
-    """One execution: passes its outputs on, and is over once the kernel has replied and is idle again."""
-
-    number = ""
-    """Of the request that it was asked for with."""
-
-    def __init__(self, answer: Send, room: int, count: int) -> None:
-        self.idle = asyncio.Event()
-        self.dropped = 0
-        self._answer = answer
-        self._room = room
-        self._count = count
-
-    @property
-    def full(self) -> bool:
-        """Whether nothing more is passed on."""
-        return self._room < NOTHING_FITS or self._count <= 0
-
-    def take(self, kind: str, content: Message) -> None:
-        """Take a message that the kernel published while it ran this."""
-        if kind == "status":
-            if content.get("execution_state") == "idle":
-                self.idle.set()
-        elif kind == "execute_input":
-            self._answer({"event": "begun"})
-        elif kind == "stream":
-            self._write(str(content.get("name")), str(content.get("text", "")))
-        elif kind in ("display_data", "execute_result", "update_display_data", "error", "clear_output"):
-            self._put({"output_type": kind, **content})
-
-    def drop(self, size: int) -> None:
-        """Take note of bytes that nobody will see."""
-        self.dropped += size
-
-    def show_page(self, reply: Message) -> None:
-        """Pass on what a pager would show, as the answer to `print?` is."""
-        for payload in reply.get("payload", ()):
-            if payload.get("source") == "page":
-                self._put({"output_type": "display_data", "data": payload.get("data", {}), "metadata": {}})
-
-    def _write(self, name: str, text: str) -> None:
-        kept = text if len(text) <= self._room // 6 else text[: max(0, self._room // 6)]  # JSON takes six bytes for a character at most
-        self.dropped += len(text) - len(kept)
-        if kept:
-            self._put({"output_type": "stream", "name": name, "text": kept})
-        if len(kept) < len(text):
-            self._room = 0
-
-    def _put(self, output: Message) -> None:
-        size = len(json.dumps(output))
-        if size > self._room or self._count <= 0:
-            self.drop(size)
-            return
-        self._room -= size
-        self._count -= 1
-        self._answer({"event": "output", "output": output})
+MAX_WORDS = 1000
+"""Characters of an exception's name, or of its text, in a reply; the error output has it all."""
 
 
 async def knock(ask: Callable[[], "asyncio.Future[Message]"], heard: asyncio.Event) -> None:
@@ -149,7 +94,7 @@ class Link:
         await knock(self._greet, self._heard)
         self._answered = True
 
-    async def execute(self, code: str, run: Run, *, silent: bool) -> Message:
+    async def execute(self, code: str, run: "Run", *, silent: bool) -> Message:
         """Run code and give the kernel's reply; raises NoReplyError."""
         self._current, before = run, self._offer(RUNNING_SCORE)
         self.copies.begin()
@@ -187,7 +132,7 @@ class Link:
             file.write(str(score))
         return before
 
-    async def _run(self, content: Message, run: Run) -> Message:
+    async def _run(self, content: Message, run: "Run") -> Message:
         """Ask for an execution and wait for the reply.
 
         A kernel that is idle again has sent it, and replies in the order in which it was asked. So where the reply to a later request
@@ -248,13 +193,13 @@ class Link:
             self._heard.set()
             run = self._current
             if run and run.full and not frames[0].endswith(b".status"):  # unread: an endless loop writes faster than it can be parsed
-                run.drop(len(frames[-1]))
+                run.miss(frames[0], frames[-1])
                 await asyncio.sleep(0)  # what is there already is received without a pause, and the reply must come through
             elif run:
                 with suppress(Exception):  # as with replies
                     self._publish(self._read(frames), run)
 
-    def _publish(self, message: Message, run: Run) -> None:
+    def _publish(self, message: Message, run: "Run") -> None:
         if message["msg_type"] not in OF_EVERY_CODE or message["parent_header"].get("msg_id") == run.number:
             run.take(message["msg_type"], message["content"])
 
@@ -304,10 +249,13 @@ class Relay:
         return {}
 
     async def _execute(self, request: Message, answer: Send) -> Message:
+        from sandbox_server.drivers.kernels.run import Run
+
         run = Run(answer, request["room"], request["count"])
         reply = await self._links[request["kernel"]].execute(request["code"], run, silent=request.get("silent", False))
-        told = {name: reply.get(name) for name in ("status", "execution_count", "ename", "evalue", "traceback")}
-        return {**told, "dropped": run.dropped, "complete": run.idle.is_set()}
+        told = {name: reply.get(name) for name in ("status", "execution_count")}
+        words = {name: None if reply.get(name) is None else str(reply[name])[:MAX_WORDS] for name in ("ename", "evalue")}
+        return {**told, **words, "dropped": run.dropped, "complete": run.idle.is_set()}
 
     async def _show(self, request: Message, _: Send) -> Message:
         os.makedirs(os.path.join(self._folder, KNOWN), 0o700, exist_ok=True)
@@ -369,7 +317,8 @@ def become(folder: str) -> None:
 def load() -> None:
     """Import what is imported otherwise when the first kernel is there."""
 
-    import sandbox_server.drivers.kernels.copies  # noqa: F401
+    import sandbox_server.drivers.kernels.copies
+    import sandbox_server.drivers.kernels.run  # noqa: F401
 
 
 if __name__ == "__main__":

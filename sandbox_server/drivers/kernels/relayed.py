@@ -20,6 +20,14 @@ RETRY_AFTER = 1.0
 ANSWER_SECONDS = 60.0
 """How long a relay may take for what waits for no kernel; one that takes longer hangs, and is ended."""
 WAITS_FOR_NONE = frozenset({"open", "show", "sweep", "close"})
+MAX_LINE = (1 << 25) + (1 << 20)
+"""Bytes of a line: the largest output that a setting lets through, and what is round it."""
+SLACK = 1 << 20
+"""Bytes that a relay may say beyond the outputs that a question allows; one that says more is ended."""
+MAX_ESCAPED = 6
+"""Bytes of JSON that a byte of text takes at most."""
+AROUND = 300
+"""Bytes of JSON round an output, about."""
 TRIES = 3
 """For what may be asked twice, where the relay ended before it answered."""
 
@@ -27,11 +35,13 @@ type OnOutput = Callable[[Line], None]
 type OnBegin = Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Question:
     answer: asyncio.Future[Line]
     on_output: OnOutput | None
     on_begin: OnBegin | None
+    allowed: int
+    """Bytes that may still be said to it."""
 
 
 @dataclass(slots=True)
@@ -41,24 +51,36 @@ class _Conversation:
     lines: Lines
     process: Process
     number: int
+    slack: int = SLACK
+    """Bytes that it may still say to questions that nobody asks any more."""
     questions: dict[int, _Question] = field(default_factory=dict)
     over: bool = False
 
     async def listen(self) -> None:
         try:
+            before = 0
             while line := await self.lines.receive():
-                self._hear(line)
+                size, before = self.lines.heard - before, self.lines.heard
+                if not self._hear(line, size):
+                    break
+                await asyncio.sleep(0)  # one that says a great deal does not keep the others from their turn
         finally:
             self.over = True
             for question in self.questions.values():
                 if not question.answer.done():
                     question.answer.set_exception(_gone())
+        await put_down(self.process)
 
-    def _hear(self, line: Line) -> None:
+    def _hear(self, line: Line, size: int) -> bool:
+        """Take a line of so many bytes; False where that is more than was asked for."""
         number, event = line.get("id"), line.get("event")
         question = self.questions.get(number) if isinstance(number, int) else None
         if question is None or question.answer.done():
-            return
+            self.slack -= size
+            return self.slack >= 0
+        question.allowed -= size
+        if question.allowed < 0:
+            return False
         output = line.get("output")
         if event == "output" and question.on_output and isinstance(output, dict):
             question.on_output(output)
@@ -68,6 +90,7 @@ class _Conversation:
             question.answer.set_result(line)
         elif event == "failed":
             question.answer.set_exception(Unavailable(f"the kernel does not answer: {str(line.get('reason'))[:1000]}"))
+        return True
 
 
 class RelayEnded(Unavailable):
@@ -120,7 +143,9 @@ class Relayed:
         starts another.
         """
         conversation, number = await self._running(), next(self._numbers)
-        question = conversation.questions[number] = _Question(asyncio.get_running_loop().create_future(), on_output, on_begin)
+        allowed = SLACK + MAX_ESCAPED * _number(fields.get("room")) + AROUND * _number(fields.get("count"))
+        question = _Question(asyncio.get_running_loop().create_future(), on_output, on_begin, allowed)
+        conversation.questions[number], conversation.slack = question, SLACK
         try:
             async with asyncio.timeout(ANSWER_SECONDS if op in WAITS_FOR_NONE else None):
                 await conversation.lines.send({"id": number, "op": op, **fields})
@@ -145,7 +170,7 @@ class Relayed:
 
     async def _start(self) -> _Conversation:
         await self._opened.aclose()
-        lines = await self._opened.enter_async_context(Lines())
+        lines = await self._opened.enter_async_context(Lines(MAX_LINE))
         forked = self._conversation is None  # one that has ended may have had too little of what it got of the template
         options = {"cwd": "/", "stdin": lines.theirs, "oom_score": OOM_SCORE}
         process = await self._nursery.start(self._role, self._instead, forked=forked, **options)
@@ -154,6 +179,10 @@ class Relayed:
         conversation = _Conversation(lines, process, next(self._numbers))
         self._tasks.start(conversation.listen(), name="the kernels' relay")
         return conversation
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _gone() -> RelayEnded:

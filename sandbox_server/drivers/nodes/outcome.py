@@ -14,6 +14,11 @@ UNSEEN_CODE = 255
 SIGNALLED = 128
 """Added to a signal's number, as shells do."""
 
+MAX_WORDS = 10_000
+"""Characters of an exception's text, or of a line of its stack."""
+MAX_LINES = 200
+"""Lines of a stack."""
+
 type Status = Literal["ok", "error", "timeout"]
 
 
@@ -39,14 +44,22 @@ class Outcome:
     """The last expression's value, as `util.inspect` shows it."""
     count: int | None = None
     notes: tuple[str, ...] = ()
+    dropped: int = 0
+    """Bytes of output that were over the limit."""
 
 
 def thrown(error: Any) -> Thrown | None:
-    """Read an exception as the agent's side tells it; None where it tells none."""
+    """Read an exception as the agent's side tells it, as far as that is of a reasonable length; None where it tells none."""
     if not isinstance(error, dict):
         return None
     stack = error.get("stack")
-    return Thrown(str(error.get("name")), str(error.get("message")), [str(line) for line in stack] if isinstance(stack, list) else [])
+    lines = stack[:MAX_LINES] if isinstance(stack, list) else []
+    return Thrown(_words(error.get("name")), _words(error.get("message")), [_words(line) for line in lines])
+
+
+def _words(value: object) -> str:
+    """A text of it; of a list or an object only that it is one, as its own text may be deep."""
+    return type(value).__name__ if isinstance(value, dict | list) else str(value)[:MAX_WORDS]
 
 
 def text(capture: Capture) -> str:
@@ -54,9 +67,8 @@ def text(capture: Capture) -> str:
     return capture.bytes().decode("utf-8", "replace")
 
 
-def left_out(*captures: Capture) -> tuple[str, ...]:
+def left_out(dropped: int) -> tuple[str, ...]:
     """Say how much was not kept."""
-    dropped = sum(capture.dropped for capture in captures)
     return (f"{dropped} bytes of output were over the limit and were not kept",) if dropped else ()
 
 

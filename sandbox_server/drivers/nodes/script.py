@@ -22,6 +22,10 @@ PRELUDE = (SETUP / "prelude.mjs").as_uri()
 GRACE = 1.0
 """Seconds that a program has to end after SIGTERM."""
 FILE_SECONDS = 30.0
+TOLD_SECONDS = 1.0
+"""How long it may take to hear of the exception that ended a program: what the program left behind may hold the socket."""
+MAX_TOLD = 16 << 20
+"""Bytes of what is told of it, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Scripts:
             argv = node.argv("--import", PRELUDE, main, typescript=program.typescript)
             out, err = Capture(limits.output), Capture(limits.output)
             stdin = program.stdin.encode("utf-8", "surrogateescape")
-            async with Lines() as told:
+            async with Lines(MAX_TOLD) as told:
                 with PipeReader(out.take) as stdout, PipeReader(err.take) as stderr, PipeWriter(len(stdin)) as given:
                     process = await self._processes.start(
                         argv,
@@ -147,17 +151,21 @@ async def _over(process: Process, timeout: float) -> bool:
 
 
 async def _error(told: Lines) -> Thrown | None:
-    """What the program said of the exception that ended it; nobody else holds the socket any more, so this does not wait."""
-    line = await told.receive()
-    return outcome.thrown(line.get("error")) if line else None
+    """What the program said of the exception that ended it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(TOLD_SECONDS):
+            line = await told.receive()
+            return outcome.thrown(line.get("error")) if line else None
+    return None
 
 
 def _outcome(process: Process, out: Capture, err: Capture, error: Thrown | None, *, late: bool) -> Outcome:
-    notes = outcome.left_out(out, err)
+    dropped = out.dropped + err.dropped
+    notes = outcome.left_out(dropped)
     if late:
-        return Outcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), error, notes=notes)
+        return Outcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), error, notes=notes, dropped=dropped)
     assert process.exit
     code = outcome.exit_code(process.exit)
     if process.exit.lost:
         notes += ("how the program ended was not observed",)
-    return Outcome("error" if code else "ok", code, outcome.text(out), outcome.text(err), error, notes=notes)
+    return Outcome("error" if code else "ok", code, outcome.text(out), outcome.text(err), error, notes=notes, dropped=dropped)

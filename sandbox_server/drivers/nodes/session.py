@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import count
 from types import TracebackType
 from typing import Self
 
@@ -21,6 +22,12 @@ from sandbox_server.drivers.process import Process, Processes, put_down
 
 SCRIPT = str(SETUP / "session.mjs")
 INPUT_LIMIT = 1 << 20
+MAX_ANSWER = (1 << 25) + (16 << 20)
+"""Bytes of an answer: the largest result that a setting lets through, and what is round it."""
+MAX_STRAYS = 100
+"""Lines that are no answer to what was asked, after which a session's process is ended."""
+MAX_DROPPED = 1 << 60
+"""The most bytes that are believed to be left out."""
 GRACE = 3.0
 """Seconds beyond its time that code has before its process is ended."""
 
@@ -39,9 +46,10 @@ class Running:
     """The process of a session; an asynchronous context manager, which ends it."""
 
     def __init__(self) -> None:
-        self.lines = Lines()
+        self.lines = Lines(MAX_ANSWER)
         self.late = False
         """Whether it was ended because it did not answer in time."""
+        self._numbers = count(1)
         self._opened = AsyncExitStack()
         self._out = self._err = Capture(0)
         self._process: Process | None = None
@@ -95,13 +103,22 @@ class Running:
     async def _answer(self, request: Line, seconds: float) -> Line | None:
         try:
             async with asyncio.timeout(seconds):
-                await self.lines.send({"id": 1, **request})
-                return await self.lines.receive()
+                number = next(self._numbers)
+                await self.lines.send({"id": number, **request})
+                return await self._answer_to(number)
         except ConnectionError:
             return None
         except TimeoutError:
             self.late = True
             return None
+
+    async def _answer_to(self, number: int) -> Line | None:
+        """The answer to a request; code can put lines of its own beside it."""
+        for _ in range(MAX_STRAYS):
+            line = await self.lines.receive()
+            if line is None or line.get("id") == number:
+                return line
+        return None
 
 
 class Session:
@@ -178,17 +195,17 @@ class Session:
         notes = await self._ready(limits.memory)
         assert self._running
         running = self._running
-        request: Line = {"code": code, "timeout": int(limits.timeout * 1000), "typescript": typescript}
+        request: Line = {"code": code, "timeout": int(limits.timeout * 1000), "typescript": typescript, "room": limits.output}
         request["cwd"], self._moved = self.directory if self._moved else None, False
         answer, out, err = await running.ask(request, stdin, limits)
-        notes += outcome.left_out(out, err)
         if answer:
-            return _answered(answer, out, err, notes)
+            return _answered(answer, out, err, notes, limits.output)
+        dropped = out.dropped + err.dropped
         code_seen = outcome.exit_code(running.process.exit) if running.process.exit else UNSEEN_CODE
-        notes += ("the session's process ended; the next code gets a new one, without its variables",)
+        notes += (*outcome.left_out(dropped), "the session's process ended; the next code gets a new one, without its variables")
         if running.late:
-            return Outcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), notes=notes)
-        return Outcome("error" if code_seen else "ok", code_seen, outcome.text(out), outcome.text(err), notes=notes)
+            return Outcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), notes=notes, dropped=dropped)
+        return Outcome("error" if code_seen else "ok", code_seen, outcome.text(out), outcome.text(err), notes=notes, dropped=dropped)
 
     async def _ready(self, memory: int) -> tuple[str, ...]:
         if self.closed:
@@ -221,16 +238,27 @@ class Session:
 _ENDS: dict[str, tuple[Status, int]] = {"ok": ("ok", 0), "error": ("error", 1), "timeout": ("timeout", LATE_CODE)}
 
 
-def _answered(answer: Line, out: Capture, err: Capture, notes: tuple[str, ...]) -> Outcome:
-    result = answer.get("text")
+def _answered(answer: Line, out: Capture, err: Capture, notes: tuple[str, ...], room: int) -> Outcome:
     status, exit_code = _ENDS.get(str(answer.get("status")), _ENDS["error"])
+    result, cut = _result(answer, room)
+    dropped = out.dropped + err.dropped + cut
     return Outcome(
         status,
         exit_code,
         outcome.text(out),
         outcome.text(err),
         outcome.thrown(answer.get("error")),
-        result if isinstance(result, str) else None,
+        result,
         outcome.count_of(answer),
-        notes,
+        (*notes, *outcome.left_out(dropped)),
+        dropped,
     )
+
+
+def _result(answer: Line, room: int) -> tuple[str | None, int]:
+    """The result, and how many bytes of it were left out, here or there."""
+    text, dropped = answer.get("text"), answer.get("dropped")
+    cut = dropped if isinstance(dropped, int) and 0 < dropped < MAX_DROPPED else 0
+    if not isinstance(text, str):
+        return None, cut
+    return text[:room], cut + len(text[room:])

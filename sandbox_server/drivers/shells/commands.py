@@ -20,6 +20,8 @@ MAX_COMMAND = 4 << 20
 """Bytes of a command's text."""
 MAX_VARIABLES = 1 << 20
 """Bytes of a shell's exported variables."""
+MAX_STATUS = 16 << 10
+"""Bytes of what a shell says of a command that began or ended: a token, a code and a path."""
 _INLINE = 64 << 10
 _CODE = re.compile("[0-9]{1,3}")
 
@@ -50,7 +52,7 @@ class ShellCommand:
     @classmethod
     def decode(cls, content: bytes) -> "ShellCommand | None":
         """Read what `encode` gave; None for anything else."""
-        fields = content.decode("utf-8", "surrogateescape").split("\0")
+        fields = content.decode("utf-8", "surrogateescape").split("\0", 7)
         if len(fields) != 7:
             return None
         token, option, directory, strict, text, line, _ = fields
@@ -68,7 +70,7 @@ class ShellStatus:
     @classmethod
     def decode(cls, content: bytes) -> "ShellStatus | None":
         """Read what the shell wrote; None while it has not written yet."""
-        fields = content.decode("utf-8", "surrogateescape").split("\0")
+        fields = content.decode("utf-8", "surrogateescape").split("\0", 4)
         if len(fields) != 4 or not _CODE.fullmatch(fields[1]):
             return None
         return cls(fields[0], int(fields[1]), fields[2])
@@ -116,8 +118,10 @@ class CommandFile:
 
     async def recall(self) -> Recall:
         """Read what is written down."""
-        begun = (await self._content("begun")).decode("ascii", "replace")
-        return Recall(ShellCommand.decode(await self._content("command")), begun, ShellStatus.decode(await self._content("status")))
+        begun = (await self._content("begun", MAX_STATUS)).decode("ascii", "replace")
+        return Recall(
+            ShellCommand.decode(await self._content("command")), begun, ShellStatus.decode(await self._content("status", MAX_STATUS))
+        )
 
     async def variables(self) -> bytes:
         """Read what the shell exported at its last prompt; nothing where that is too much."""

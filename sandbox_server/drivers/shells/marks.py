@@ -10,6 +10,8 @@ from typing import Literal, cast, get_args
 
 MAX_MARK = 8192
 """Bytes of a mark: a path of 4096 and its fields."""
+MAX_STATUS = 3
+"""Digits of an exit code."""
 _CLOSE = b"\x07"
 
 type MarkKind = Literal["line", "start", "nowhere", "unread", "end", "prompt", "ready", "leave"]
@@ -84,4 +86,7 @@ def _mark(body: bytes) -> Mark | None:
     if kind not in _KINDS:
         return None
     most = _FIELDS.get(kind, 1)
-    return Mark(cast("MarkKind", kind), (*fields[: most - 1], ";".join(fields[most - 1 :])) if fields else ())
+    found = (*fields[: most - 1], ";".join(fields[most - 1 :])) if fields else ()
+    if kind in _FIELDS and not (len(found) == most and found[-2].isascii() and found[-2].isdecimal() and len(found[-2]) <= MAX_STATUS):
+        return None  # no shell of ours says that
+    return Mark(cast("MarkKind", kind), found)

@@ -81,6 +81,8 @@ class Start:
     links: Literal["follow", "keep"] = "follow"
     environment: Mapping[str, str] | None = None
     variables: bytes = b""
+    bare: bool = False
+    """Whether the account's start-up files are left out."""
 
 
 class Shell:
@@ -267,6 +269,7 @@ class Shells:
             "TANDEM_SHELL": shell._file.path,
             "TANDEM_DIRECTORY": start.directory,
             "TANDEM_LINKS": "-L" if start.links == "keep" else "-P",
+            **({"TANDEM_BARE": "1"} if start.bare else {}),
             **(start.environment or {}),
         }
         return Spawn(["bash", "--rcfile", BASHRC], "/", environment)

@@ -20,6 +20,8 @@ class StoredSession:
     no_change_timeout: float
     created_at: str
     """ISO 8601."""
+    by_person: bool = False
+    used: bool = True
 
 
 @dataclass(frozen=True, slots=True)

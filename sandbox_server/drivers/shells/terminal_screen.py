@@ -54,6 +54,8 @@ _KINDS = {
     "background": re.compile(rb"4[0-79]|10[0-7]|48[;:].*"),
     "line": re.compile(rb"59|58[;:].*"),
 }
+MAX_CODES = 64
+"""Colours and decorations that are in use at once: tmux knows fewer."""
 _DECORATION = re.compile(rb"4(:.*)?|7|9|21|53")
 """What is seen on a blank, too: lines, and colours that are exchanged."""
 
@@ -166,7 +168,7 @@ class _Pen:
             for code in _CODE.findall(colours[1]) or [b"0"]:
                 if code == b"0":
                     self._codes.clear()
-                else:
+                elif len(self._codes) < MAX_CODES:
                     self._codes[next((kind for kind, codes in _KINDS.items() if codes.fullmatch(code)), code.decode())] = code
 
     @property

@@ -23,6 +23,8 @@ from sandbox_server.drivers.shells.tmux_control import ControlReply, Notice, Out
 
 CONFIGURATION = str(Path(__file__).parent / "setup" / "tmux.conf")
 SESSION = "tandem"
+MAX_DIGITS = 5
+"""Of a number that tmux says of a terminal."""
 TRIES = 3
 """How often at most something is asked of connections that end before they have answered anything."""
 
@@ -100,7 +102,7 @@ class Pane:
         """
         with suppress(Unavailable):
             size = (await self._tmux.ask(f"display-message -p -t {other.window} '#{{window_width}} #{{window_height}}'"))[0].split()
-            if len(size) == 2:  # the fields are empty when it is gone
+            if len(size) == 2 and all(one.isdigit() and len(one) <= MAX_DIGITS for one in size):  # the fields are empty when it is gone
                 await self.resize(int(size[0]), int(size[1]))
         await other.close()
 
@@ -157,8 +159,8 @@ class Tmux:
             lines = await self.ask(f"display-message -p -t {pane} '#{{window_id}} {_DEATH}'")
         except TmuxRefused:
             return None
-        fields = lines[0].decode().split()
-        if fields[1:3] != [pane, str(pid)]:  # tmux answers with empty fields for a pane that is not there
+        fields = b" ".join(lines[:1]).decode("utf-8", "replace").split()
+        if len(fields) != 4 or fields[1:3] != [pane, str(pid)]:  # tmux answers with empty fields for a pane that is not there
             return None
         adopted = Pane(self, fields[0], pane, pid)
         self.listen(adopted, listener)
@@ -280,7 +282,9 @@ class Tmux:
             await self.ask(f"display-message -p -t {pane.id} '{_DEATH}'", answered)
 
     def _died(self, pane: str, death: str) -> None:
-        dead, code, signal = death.split(",")
+        dead, code, signal = [*death.split(","), "", "", ""][:3]
+        if any(one and not (one.isascii() and one.isdecimal() and len(one) <= MAX_DIGITS) for one in (code, signal)):
+            code = signal = ""  # tmux says no such thing
         if dead == "1" and pane in self._panes:
             self._panes[pane][1].ended(Exit(int(code) if code else None, int(signal) if signal else None))
 

@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
                     self._answer(event)
                 else:
                     self._hear(event)
-        except ControlError:
+        except (ControlError, ValueError, IndexError):  # what is in tmux's place may answer anything, to anything
             _log.exception("tmux is not understood; connecting again")
             self.close()
 

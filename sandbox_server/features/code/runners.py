@@ -124,6 +124,7 @@ def python_answer(request: CodeExecuteRequest, execution: Execution, session_id:
         exit_code=execution.exit_code,
         traceback=execution.traceback,
         session_id=session_id,
+        dropped_bytes=execution.dropped,
     )
     return Reply(response, hint="; ".join(execution.notes) or None)
 
@@ -146,6 +147,7 @@ def node_answer(request: CodeExecuteRequest, outcome: Outcome, session_id: str |
         exit_code=outcome.exit_code,
         traceback=thrown.stack if thrown else None,
         session_id=session_id,
+        dropped_bytes=outcome.dropped,
     )
     return Reply(response, hint="; ".join(outcome.notes) or None)
 
@@ -161,9 +163,10 @@ def bash_answer(request: CodeExecuteRequest, done: Completed) -> Reply[CodeExecu
         stdout=stdout,
         stderr=stderr,
         exit_code=done.exit.code,
+        dropped_bytes=done.dropped,
     )
     notes = [f"it was ended by signal {done.exit.signal}"] if done.exit.signal else []
-    notes += ["output over the limit was not kept"] if done.truncated else []
+    notes += [f"{done.dropped} bytes of output were over the limit and were not kept"] if done.dropped else []
     return Reply(response, hint="; ".join(notes) or None)
 
 

@@ -47,6 +47,8 @@ class CodeExecuteResponse(Model):
     traceback: list[str] | None = None
     session_id: str | None = None
     """With `stateful` only."""
+    dropped_bytes: int = 0
+    """Bytes of output over the limit, which are not in this."""
 
 
 class CodeLanguage(Model):

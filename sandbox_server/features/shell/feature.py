@@ -1,12 +1,28 @@
 """The operations on shell sessions."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from urllib.parse import quote
 from uuid import uuid4
 
-from sandbox_server.core import Call, Event, InvalidArgument, NotFound, Reply, Socket, TooLarge, Unavailable, operation, socket, stream_of
+from sandbox_server.core import (
+    Call,
+    Caller,
+    Event,
+    HeldByHuman,
+    InvalidArgument,
+    NotFound,
+    Reply,
+    ResourceExhausted,
+    Socket,
+    TooLarge,
+    Unavailable,
+    operation,
+    socket,
+    stream_of,
+)
 from sandbox_server.core.control import Control
 from sandbox_server.drivers.risk import is_risky
 from sandbox_server.drivers.shells.commands import ShellCommand
@@ -14,9 +30,10 @@ from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.follow import Position, follow
+from sandbox_server.features.shell.room import FOR_PEOPLE
 from sandbox_server.features.shell.session import Profile, Session
 from sandbox_server.features.shell.sessions import Sessions
-from sandbox_server.features.shell.terminal import Terminal
+from sandbox_server.features.shell.terminal import HELD, NO_ROOM, Terminal
 from sandbox_server.features.shell.typist import Typist
 from sandbox_server.features.shell.view import follow_terminal, screen_text
 from sandbox_server.features.shell.wire import (
@@ -44,9 +61,11 @@ from sandbox_server.features.shell.wire import (
 
 ACTIVE_SECONDS = 300.0
 WAIT_SECONDS = 30
-"""How long `wait` waits where the caller does not say."""
+"""How long `wait` waits, and a command for a session, where the caller does not say."""
 MAX_INPUT = 64 << 10
 """Bytes that are typed at once."""
+NOTICED_SECONDS = 1.0
+"""What a command may wait for its session without that it counts."""
 _STILL_RUNS = "the command still runs: wait for it, view it, write to it or kill it with its session id"
 
 
@@ -73,7 +92,7 @@ class Shell:
         `exit`, or `status` where the waiting ended first. To resume, send the same request with the last event's id as `Last-Event-ID`:
         the command is not run again, and a `gap` event says which bytes were not kept.
         """
-        return await self._finish(request, *await self._start(request))
+        return await self._finish(*await self._start(request))
 
     async def _finish(self, request: ShellExecRequest, session: Session, command: Command, hint: str | None) -> Reply[ShellCommandResult]:
         if request.async_mode:
@@ -93,7 +112,7 @@ class Shell:
             if command is None:
                 raise NotFound("Command not found", hint="a session remembers its last commands only", session_id=session.id)
         else:
-            session, command, hint = await self._start(request)
+            request, session, command, hint = await self._start(request)
             command.add_hint(hint)
             position = Position(session.id, command.token, 0)
         timeout = 0 if request.async_mode else request.timeout
@@ -123,9 +142,7 @@ class Shell:
             strict=True,
             isolation=request.isolation,
         )
-        start = self._start_in(request.cwd, preserve_symlinks=False)
-        found = await self._sessions.fresh(start) if request.new_session else None
-        return await self._finish(given, *await self._start(given, found))
+        return await self._finish(*await self._start(given, fresh=request.new_session))
 
     @operation("POST /v1/shell/view", scope="shell", read_only=True, tool="sandbox_shell_view", aliases=("sandbox_view_shell",))
     async def view(self, request: ShellViewRequest) -> Reply[ShellViewResult]:
@@ -190,7 +207,7 @@ class Shell:
             profile.no_change_timeout = request.no_change_timeout
         start = self._start_in(request.exec_dir, preserve_symlinks=request.preserve_symlinks)
         session = await self._sessions.create(profile, start)
-        return Reply(ShellCreateSessionResponse(session_id=session.id, working_dir=session.state.directory))
+        return Reply(ShellCreateSessionResponse(session_id=session.id, working_dir=session.state.directory), hint=session.made_room)
 
     @operation("POST /v1/shell/sessions/update", scope="shell", acts="shell")
     async def update_session(self, request: ShellUpdateSessionRequest) -> None:
@@ -200,24 +217,29 @@ class Shell:
             session.profile.no_change_timeout = request.no_change_timeout
             self._sessions.save()
 
-    @operation("GET /v1/shell/terminal-url", scope="shell", read_only=False)
+    @operation("GET /v1/shell/terminal-url", scope="shell")
     async def get_terminal_url(self, call: Call) -> str:
-        """Create a session and give the URL of the page that shows it."""
-        session = await self._create(None, self._start_in(None))
-        return f"{call.base_url}/terminal?session_id={quote(session.id)}"
+        """Give the URL of a page that shows a new session.
+
+        The session is made when the page is opened, or when a command is given for the id that the URL holds.
+        """
+        return f"{call.base_url}/terminal?session_id={quote(str(uuid4()))}"
 
     @operation("GET /v1/shell/sessions/stats", scope="shell")
     async def get_session_stats(self) -> ShellSessionStats:
-        """Count the sessions."""
+        """Count the sessions of programs, and those that people opened at terminals, which have places of their own."""
         sessions, now = await self._sessions.all(), datetime.now(UTC)
-        active = [session for session in sessions if (now - session.last_used_at).total_seconds() <= ACTIVE_SECONDS]
+        programs = [session for session in sessions if not session.profile.by_person]
+        active = [session for session in programs if (now - session.last_used_at).total_seconds() <= ACTIVE_SECONDS]
         return ShellSessionStats(
-            total_sessions=len(sessions),
+            total_sessions=len(programs),
             active_sessions=len(active),
-            idle_sessions=len(sessions) - len(active),
+            idle_sessions=len(programs) - len(active),
             max_sessions=self._sessions.limit,
             session_timeout=int(self._sessions.evict_after),
-            usage_ratio=len(sessions) / self._sessions.limit,
+            usage_ratio=len(programs) / self._sessions.limit,
+            people_sessions=len(sessions) - len(programs),
+            max_people_sessions=FOR_PEOPLE,
         )
 
     @operation("GET /v1/shell/sessions", scope="shell")
@@ -242,56 +264,84 @@ class Shell:
     async def terminal(self, request: TerminalRequest, socket: Socket, call: Call) -> None:
         """Show a session's terminal and type into it: JSON messages, `output` and `input` above all.
 
-        With `session_id` the session is attached with what its screen shows and what has scrolled away above.
+        With `session_id` the session is attached with what its screen shows and what has scrolled away above. A session that was
+        opened this way and never used ends half a minute after its last terminal. The socket closes with 4404 where there is no
+        session, 4429 where there is no room for a new one, and 4423 where a person keeps programs from opening one.
         """
         typist = Typist(call.caller, self._control)
         terminal = Terminal(socket, typist.may_type, typist.typed)
         try:
-            existing = await self._existing(request.session_id)
-            session = existing or await self._create(request.session_id, self._start_in(None), personal=True)
+            session = await self._existing(request.session_id) or await self._opened_for(call.caller, request.session_id)
         except (NotFound, InvalidArgument, Unavailable) as failure:
             await terminal.refuse(failure.message)
             return
+        except (ResourceExhausted, HeldByHuman) as failure:
+            await terminal.refuse(_join(failure.message, failure.hint) or "", NO_ROOM if isinstance(failure, ResourceExhausted) else HELD)
+            return
         typist.session = session
-        with suppress(ConnectionError), self._control.watching(call.caller):
-            await terminal.show(session)
+        session.people += call.caller.person
+        try:
+            with suppress(ConnectionError), self._control.watching(call.caller):
+                await terminal.show(session)
+        finally:
+            session.people -= call.caller.person
+            self._sessions.left(session)
 
-    async def _start(
-        self, request: ShellExecRequest, found: tuple[Session, str | None] | None = None
-    ) -> tuple[Session, Command, str | None]:
-        """Begin a command in the session that was `found` for it or belongs to it; the sentence says that one was made."""
+    async def _opened_for(self, caller: Caller, session_id: str | None) -> Session:
+        """Open a session for a terminal: a person finds room beside all programs, a program opens none while a person has the shells."""
+        if not caller.person and not self._control.drives(caller, "shell"):
+            raise HeldByHuman("somebody else has control: no new session is opened", hint="open one that there is, to look at it")
+        profile = Profile(session_id or str(uuid4()), personal=True, by_person=caller.person)
+        return await self._sessions.create(profile, self._start_in(None))
+
+    async def _start(self, request: ShellExecRequest, *, fresh: bool = False) -> tuple[ShellExecRequest, Session, Command, str | None]:
+        """Begin a command in the session that it names, in one that is idle, or in a `fresh` one.
+
+        Gives the request with the time that it still has, and the sentence says what was made or closed for it.
+        """
         start = self._start_in(request.exec_dir, preserve_symlinks=request.preserve_symlinks)
-        session, hint = found or await self._session_for(request.id, start)
+        began = time.monotonic()
+        session, hint = await (self._named(request.id, start) if request.id else self._free(request, start, fresh=fresh))
         try:
             line = await self._line(request, session)
             given = ShellCommand(Command.new_token(), request.command, request.exec_dir or "", start.links, bool(request.strict), line)
-            return session, await session.run(given, request.hard_timeout or None), hint
+            command = await session.run(given, request.hard_timeout or None)
         finally:
-            session.reserved = False
+            session.release()
+        return _less(request, 0 if request.id else time.monotonic() - began), session, command, hint
 
     async def _line(self, request: ShellExecRequest, session: Session) -> str:
         if request.isolation is None:
             return ""
         return await self._fenced.line(request.command, request.isolation, request.exec_dir or session.state.directory)
 
-    async def _session_for(self, session_id: str | None, start: Start) -> tuple[Session, str | None]:
-        if not session_id:
-            return await self._sessions.implicit(start), None
+    async def _free(self, request: ShellExecRequest, start: Start, *, fresh: bool) -> tuple[Session, str | None]:
+        wait = WAIT_SECONDS if request.timeout is None else request.timeout
+        if fresh:
+            session = await self._sessions.fresh(start, wait)
+            return session, session.made_room
+        return await self._sessions.implicit(start, wait), None
+
+    async def _named(self, session_id: str, start: Start) -> tuple[Session, str | None]:
         if existing := await self._existing(session_id):
             return existing, None
-        session = await self._create(session_id, start)
-        return session, f"there was no session {session_id!r}: it was created, in {session.state.directory}"
+        session = await self._sessions.create(Profile(session_id), start)
+        return session, _join(f"there was no session {session_id!r}: it was created, in {session.state.directory}", session.made_room)
 
     async def _existing(self, session_id: str | None) -> Session | None:
         return await self._sessions.find(session_id) if session_id else None
-
-    async def _create(self, session_id: str | None, start: Start, *, personal: bool = False) -> Session:
-        return await self._sessions.create(Profile(session_id or str(uuid4()), personal=personal), start)
 
     def _start_in(self, directory: str | None, *, preserve_symlinks: bool | None = False) -> Start:
         if directory and not directory.startswith("/"):
             raise InvalidArgument(f"exec_dir {directory!r} is not an absolute path", exec_dir=directory)
         return Start(directory or self._workspace, "keep" if preserve_symlinks else "follow")
+
+
+def _less(request: ShellExecRequest, waited: float) -> ShellExecRequest:
+    """Take from the time that the caller waits what was spent until the command began."""
+    if request.timeout is None or waited < NOTICED_SECONDS:
+        return request
+    return request.model_copy(update={"timeout": max(0.0, request.timeout - waited)})
 
 
 def _silence(session: Session, given: int | None) -> float:

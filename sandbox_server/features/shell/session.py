@@ -46,29 +46,43 @@ class Profile:
     implicit: bool = False
     """Whether a command that named no session made it."""
     personal: bool = False
-    """Whether a person made it."""
+    """Whether a terminal that was opened made it."""
+    by_person: bool = False
+    """Whether it takes one of people's places."""
+    used: bool = False
+    """Whether anything was ever run or typed in it."""
     no_change_timeout: float = 120.0
     """Seconds; 0 is off."""
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 class Session:
-    """One session; it hears its shell (`ShellListener`). `changed` is called when there is something new to remember of it."""
+    """One session; it hears its shell (`ShellListener`).
 
-    def __init__(self, profile: Profile, shells: Shells, tasks: Tasks, changed: Callable[[], None]) -> None:
+    `changed` is called when there is something new to remember of it, `freed` when it may have become idle.
+    """
+
+    def __init__(
+        self, profile: Profile, shells: Shells, tasks: Tasks, changed: Callable[[], None], freed: Callable[[], None] = lambda: None
+    ) -> None:
         self.profile = profile
-        self.state = ShellState()
+        self.state = ShellState(freed)
         self.shell: Shell | None = None
         self.commands: dict[str, Command] = {}
         self.last_used_at = profile.created_at
         self.reserved = False
         """Whether a command is on its way to this session."""
+        self.people = 0
+        """Terminals of people that show it."""
+        self.made_room: str | None = None
+        """What was closed for it, in a sentence."""
         self.closed = False
         self.inherited = b""
         """What the next shell exports, as `variables` gave it."""
         self._shells = shells
         self._tasks = tasks
         self._changed = changed
+        self._freed = freed
         self._opening = asyncio.Lock()
         self._stopping = asyncio.Lock()
 
@@ -76,6 +90,16 @@ class Session:
     def id(self) -> str:
         """The session's name."""
         return self.profile.id
+
+    @property
+    def opening(self) -> bool:
+        """Whether its shell is being opened."""
+        return self._opening.locked()
+
+    @property
+    def idle(self) -> bool:
+        """Whether a command could have it: nothing runs in it or is on its way. A shell that has ended opens again."""
+        return not (self.closed or self.reserved or self.opening or self.state.busy)
 
     @property
     def latest(self) -> Command | None:
@@ -98,12 +122,29 @@ class Session:
         """Note that the session is in use."""
         self.last_used_at = datetime.now(UTC)
 
+    def release(self) -> None:
+        """Take it that no command is on its way any more."""
+        self.reserved = False
+        self._freed()
+
     async def open(self, start: Start) -> None:
         """Open the first shell; nothing happens when there is one. Raises Unavailable when it does not come to a prompt."""
         async with self._opening:
             if self.shell is None and self.state.over is None:
-                self.shell = await self._shells.open(self, self._adapted(start))
-                await self._until_prompt()
+                try:
+                    self.shell = await self._shells.open(self, self._adapted(start))
+                    await self._until_prompt()
+                except Unavailable:
+                    if not self.profile.by_person or self.shell is None or self.closed:
+                        raise
+                    await self._open_bare(self.shell, start)
+
+    async def _open_bare(self, failed: Shell, start: Start) -> None:
+        """Open the shell without the account's start-up files: whoever wrote those, a person gets in."""
+        await failed.close()
+        self.state.over, self.state.ready = None, False
+        self.shell = await self._shells.open(self, self._adapted(replace(start, bare=True)))
+        await self._until_prompt()
 
     async def opened(self) -> None:
         """Wait until another caller has opened the session. Raises NotFound when that failed or the session is closed."""
@@ -127,6 +168,8 @@ class Session:
                 await self._until_prompt()
             except BaseException:
                 self.state.over = self.state.over or over
+                if self.closed and self.shell:  # meanwhile
+                    await self.shell.close()
                 raise
         return (
             f"the session's shell had ended ({told(over)}): a new one was opened in {self.state.directory}, "
@@ -156,6 +199,7 @@ class Session:
 
         Raises Conflict while something else runs or reads the keys, and Unavailable: then the command has not run and will not.
         """
+        self._use()
         if running := self.state.running:
             raise self._busy(f"is running a command since {running.created_at:%Y-%m-%dT%H:%M:%SZ}: {running.text[:200]}")
         command = self.state.running = Command(request.text, request.token)
@@ -200,6 +244,7 @@ class Session:
         """
         if self.state.over:
             raise Conflict(f"the shell of session {self.id!r} has ended", hint="the next exec opens it again", session_id=self.id)
+        self._use()
         return self.started.type(data)
 
     async def resize(self, columns: int, rows: int) -> None:
@@ -236,6 +281,11 @@ class Session:
         for viewer in list(self.state.viewers):
             viewer.stale()
         self._tasks.start(self._catch_up(), name=f"recall of session {self.id}")
+
+    def _use(self) -> None:
+        if not self.profile.used:
+            self.profile.used = True
+            self._changed()
 
     async def _give(self, request: ShellCommand, command: Command) -> None:
         async with self._stopping:

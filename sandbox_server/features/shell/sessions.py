@@ -3,9 +3,9 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
@@ -13,12 +13,19 @@ from uuid import uuid4
 from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
 from sandbox_server.drivers.shells.shells import Shells, Start
 from sandbox_server.drivers.shells.store import ShellStore, StoredSession
+from sandbox_server.features.shell.room import FOR_PEOPLE, Line, Room
 from sandbox_server.features.shell.session import Profile, Session
 
 MAX_GONE = 1000
 """Ids of closed sessions that are remembered."""
 MAX_ID = 128
 RETRY_AFTER = 5.0
+"""Seconds after which a caller who did not wait should try again."""
+MOST_RETRY_AFTER = 60.0
+UNUSED_SECONDS = 30.0
+"""How long a session that a page made and nobody used outlives the page: a page that is loaded anew finds it."""
+CLOSE_SECONDS = 5.0
+"""How long the server's end waits for sessions that are being closed."""
 RESTORE_TRIES = 20
 RESTORE_PAUSE = 0.5
 NOTE_SECONDS = 2.0
@@ -40,6 +47,9 @@ class Sessions:
         self._gone: deque[str] = deque(maxlen=MAX_GONE)
         self._tasks = Tasks()
         self._reopening: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Task[None]] = set()
+        self.room = Room(self._sessions, limit, evict_after)
+        self._line = Line(self._give_back)
         self._restored = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -48,6 +58,8 @@ class Sessions:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         complete = self._restored.is_set()
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=CLOSE_SECONDS)
         await self._tasks.close()
         if complete:
             self.save()  # with the directories as they are now
@@ -88,7 +100,7 @@ class Sessions:
         ended = [session for session in self._sessions.values() if session.state.over]
         for session in ended:
             session.inherited = noted.get(session.id, b"")
-        self._reopening = {self._tasks.start(_reopen(session), name=f"opening session {session.id} again") for session in ended}
+        self._reopening = {self._tasks.start(self._reopen(session), name=f"opening session {session.id} again") for session in ended}
         return [session.id for session in ended]
 
     async def get(self, session_id: str) -> Session:
@@ -109,26 +121,18 @@ class Sessions:
         await session.opened()
         return session
 
-    async def implicit(self, start: Start) -> Session:
-        """Reserve an idle session for a command that names none, or a new one. The caller ends the reservation."""
-        await self._restored.wait()
-        session = max(self._idle(implicit=True), key=lambda session: session.last_used_at, default=None)
-        if session is None:
-            return await self.create(Profile(str(uuid4()), implicit=True), start, reserved=True)
-        session.reserved = True
-        return session
+    async def implicit(self, start: Start, wait: float = 0) -> Session:
+        """Reserve an idle session for a command that names none, or a new one; it is released by the caller.
 
-    async def fresh(self, start: Start) -> tuple[Session, str | None]:
-        """Reserve a new session, which the next command that names none goes on with; the sentence says what was closed for it."""
-        await self._restored.wait()
-        oldest = min(self._idle(implicit=True), key=lambda session: session.last_used_at, default=None)
-        closed = oldest is not None and len(self._sessions) >= self.limit
-        if oldest and closed:
-            await self.remove(oldest)
-        session = await self.create(Profile(str(uuid4()), implicit=True), start, reserved=True)
-        return session, "the shell that was idle longest was closed to make room" if closed else None
+        While all of them are busy it is waited for one, at most `wait` seconds. Raises ResourceExhausted, and as `create`.
+        """
+        return await self._reserve(lambda: self._spare() or self._place(Profile(str(uuid4()), implicit=True)), start, wait)
 
-    async def create(self, profile: Profile, start: Start, *, reserved: bool = False) -> Session:
+    async def fresh(self, start: Start, wait: float = 0) -> Session:
+        """Reserve a new session, which the next command that names none goes on with; otherwise as `implicit`."""
+        return await self._reserve(lambda: self._place(Profile(str(uuid4()), implicit=True)), start, wait)
+
+    async def create(self, profile: Profile, start: Start) -> Session:
         """Open a session, or give the one of that id.
 
         Raises InvalidArgument for an unusable id, ResourceExhausted when there are too many, Unavailable when the shell does not start.
@@ -136,54 +140,115 @@ class Sessions:
         await self._restored.wait()
         if len(profile.id) > MAX_ID or not profile.id.isprintable() or "/" in profile.id:
             raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", id=profile.id[:MAX_ID])
-        if profile.id not in self._sessions:
-            await self._make_room()
         if existing := self._sessions.get(profile.id):
             await existing.opened()
             return existing
-        session = self._sessions[profile.id] = Session(profile, self._shells, self._tasks, self.save)
-        session.reserved = True  # until it is open
-        if profile.id in self._gone:
-            self._gone.remove(profile.id)
-        try:
-            await session.open(start)
-        except BaseException:
-            if self._sessions.get(profile.id) is session:  # nobody has closed it meanwhile
-                del self._sessions[profile.id]
-            await session.close()
-            raise
-        session.reserved = reserved
+        session = self._place(profile)
+        if session is None:
+            raise self._full(profile, RETRY_AFTER)
+        await self._open(session, start)
+        session.release()
         return session
 
     async def remove(self, session: Session) -> None:
         """Close a session; its id stays known as gone."""
-        if self._sessions.pop(session.id, None):
+        if self._forget(session):
             self._gone.append(session.id)
             self.save()
             await session.close()
+            self._line.move()
+
+    def left(self, session: Session) -> None:
+        """Take it that a terminal does not show a session any more: one that was never used goes with the last of them, after a while."""
+        self._line.move()
+        if self._abandoned(session):
+            self._tasks.start(self._sweep(session), name=f"closing session {session.id} unless somebody comes back")
+
+    async def _reserve(self, attempt: Callable[[], Session | None], start: Start, wait: float) -> Session:
+        await self._restored.wait()
+        wait = wait if self.room.hopeful else 0
+        session = await self._line.stand(attempt, wait)
+        if session is None:
+            raise self._full(Profile(""), min(max(wait, RETRY_AFTER), MOST_RETRY_AFTER))
+        if session.shell is None and session.state.over is None:
+            await self._open(session, start)
+        return session
+
+    def _spare(self) -> Session | None:
+        session = self.room.spare()
+        if session:
+            session.reserved = True
+        return session
+
+    def _place(self, profile: Profile) -> Session | None:
+        """Give a session that is to be opened a place, and reserve it; None where nobody makes way."""
+        made_room = None
+        while self.room.full(by_person=profile.by_person):
+            leaving = self.room.leaving(by_person=profile.by_person)
+            if leaving is None:
+                return None
+            self._close_for_another(leaving)
+            made_room = "the shell that was idle longest was closed to make room"
+        session = self._sessions[profile.id] = self._made(profile)
+        session.reserved, session.made_room = True, made_room
+        if profile.id in self._gone:
+            self._gone.remove(profile.id)
+        return session
+
+    def _made(self, profile: Profile) -> Session:
+        return Session(profile, self._shells, self._tasks, self.save, lambda: self._line.move())
+
+    async def _open(self, session: Session, start: Start) -> None:
+        try:
+            await session.open(start)
+        except BaseException:
+            self._forget(session)
+            await session.close()
+            self._line.move()
+            raise
+
+    def _give_back(self, session: Session) -> None:
+        """Take back what was reserved for a caller who has left."""
+        if session.shell is None and session.state.over is None:
+            self._forget(session)  # it was never opened
+            self._line.move()
+        else:
+            session.release()
+
+    def _close_for_another(self, session: Session) -> None:
+        self._forget(session)
+        self._gone.append(session.id)
+        closing = self._tasks.start(session.close(), name=f"closing session {session.id}")
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    def _forget(self, session: Session) -> bool:
+        if self._sessions.get(session.id) is not session:  # somebody has closed it meanwhile
+            return False
+        del self._sessions[session.id]
+        return True
+
+    def _full(self, profile: Profile, retry_after: float) -> ResourceExhausted:
+        if profile.by_person:
+            message, hint = f"all {FOR_PEOPLE} terminals of people are open", "close one, or open a session that there is"
+        else:
+            message = f"all {self.limit} shell sessions are in use"
+            hint = "close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is"
+        return ResourceExhausted(message, retry_after=retry_after, hint=hint)
+
+    def _abandoned(self, session: Session) -> bool:
+        return session.profile.personal and not session.profile.used and not session.state.viewers and session.idle
+
+    async def _sweep(self, session: Session) -> None:
+        await asyncio.sleep(UNUSED_SECONDS)
+        if self._abandoned(session) and self._forget(session):  # its id may be used anew: nothing was lost with it
+            self.save()
+            await session.close()
+            self._line.move()
 
     def save(self) -> None:
         """Write down which sessions there are."""
         self._store.write(map(_stored, self._sessions.values()), self._gone)
-
-    def _idle(self, *, implicit: bool = False) -> list[Session]:
-        return [
-            session
-            for session in self._sessions.values()
-            if session.shell and not session.reserved and not session.state.busy and (session.profile.implicit or not implicit)
-        ]
-
-    async def _make_room(self) -> None:
-        while len(self._sessions) >= self.limit:  # another caller may take the room that was made
-            oldest = min(self._idle(), key=lambda session: session.last_used_at, default=None)
-            idle = (datetime.now(UTC) - oldest.last_used_at).total_seconds() if oldest else 0
-            if oldest is None or not self.evict_after or idle < self.evict_after:
-                raise ResourceExhausted(
-                    f"all {self.limit} shell sessions are in use",
-                    retry_after=RETRY_AFTER,
-                    hint="close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is",
-                )
-            await self.remove(oldest)
 
     async def _restore(self) -> None:
         try:
@@ -198,8 +263,8 @@ class Sessions:
 
     async def _take_over(self, entry: StoredSession) -> None:
         created_at = datetime.fromisoformat(entry.created_at)
-        profile = Profile(entry.id, entry.implicit, entry.personal, entry.no_change_timeout, created_at)
-        session = Session(profile, self._shells, self._tasks, self.save)
+        whose = (entry.implicit, entry.personal, entry.by_person, entry.used)
+        session = self._made(Profile(entry.id, *whose, entry.no_change_timeout, created_at))
         for _ in range(RESTORE_TRIES):
             try:
                 shell = await self._shells.adopt(entry.key, session) if entry.key else None
@@ -211,21 +276,23 @@ class Sessions:
                 return
             else:
                 self._sessions[entry.id] = session
+                self.left(session)
                 return
+
+    async def _reopen(self, session: Session) -> None:
+        try:
+            await session.reopen()
+        except NotFound:
+            return  # it was closed meanwhile
+        except Failure:
+            _log.exception("session %s cannot be opened again now; its next command tries it once more", session.id)
+        finally:
+            self._line.move()
 
 
 async def _note(session: Session, noted: dict[str, bytes]) -> None:
     with suppress(Failure):
         noted[session.id] = await session.variables()
-
-
-async def _reopen(session: Session) -> None:
-    try:
-        await session.reopen()
-    except NotFound:
-        return  # it was closed meanwhile
-    except Failure:
-        _log.exception("session %s cannot be opened again now; its next command tries it once more", session.id)
 
 
 def _stored(session: Session) -> StoredSession:
@@ -236,6 +303,8 @@ def _stored(session: Session) -> StoredSession:
         directory=session.state.directory,
         implicit=profile.implicit,
         personal=profile.personal,
+        by_person=profile.by_person,
+        used=profile.used,
         no_change_timeout=profile.no_change_timeout,
         created_at=profile.created_at.isoformat(),
     )

@@ -32,9 +32,10 @@ class Viewer(Protocol):
 
 
 class ShellState:
-    """The state of one shell after the other in the same terminal."""
+    """The state of one shell after the other in the same terminal. `turned` is told whenever something happened."""
 
-    def __init__(self) -> None:
+    def __init__(self, turned: Callable[[], None] = lambda: None) -> None:
+        self._turned = turned
         self.directory = ""
         self.running: Command | None = None
         """The agent's command that was given to the shell and has not ended."""
@@ -159,6 +160,7 @@ class ShellState:
         """Wake those who wait for something to happen."""
         turned, self._turn = self._turn, asyncio.get_running_loop().create_future()
         turned.set_result(None)
+        self._turned()
 
 
 def told(observed: Exit) -> str:

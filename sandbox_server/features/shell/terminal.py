@@ -18,6 +18,10 @@ from sandbox_server.features.shell.session import Session
 PING_SECONDS = 20.0
 MAX_BACKLOG = 1 << 20
 """Bytes that may wait for a slow page; beyond, it is given the screen as it is instead."""
+GONE, HELD, NO_ROOM = 4404, 4423, 4429
+"""Codes with which the socket is closed where there is nothing to show: the page says why, and does not try again."""
+MAX_REASON = 100
+"""Bytes of a reason in a frame that closes; it may have 123."""
 MAX_MESSAGE = 256 << 10
 MAX_COLUMNS = 1000
 MAX_ROWS = 500
@@ -46,10 +50,10 @@ class Terminal:
         self._change: asyncio.Future[None] = self._loop.create_future()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    async def refuse(self, reason: str) -> None:
+    async def refuse(self, reason: str, code: int = GONE) -> None:
         """Say why there is nothing to show, and close."""
         await self._send("error", reason)
-        await self._socket.close(4404, reason[:100])
+        await self._socket.close(code, reason.encode()[:MAX_REASON].decode("utf-8", "ignore"))
 
     async def show(self, session: Session) -> None:
         """Show a session until one side leaves. Raises ConnectionError."""

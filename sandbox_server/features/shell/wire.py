@@ -189,19 +189,23 @@ class ActiveShellSessionsResult(Model):
 
 class ShellSessionStats(Model):
     total_sessions: int
-    """Sessions that there are."""
+    """Sessions that programs have."""
     active_sessions: int
-    """Sessions used in the last 5 minutes."""
+    """Of them, those used in the last 5 minutes."""
     idle_sessions: int
     """The others."""
     max_sessions: int
-    """Sessions that there may be."""
+    """Sessions that programs may have."""
     session_timeout: int
     """Seconds of idleness after which a session may be closed to make room; 0 is never."""
     usage_ratio: float
     """Part of max_sessions that is used, 0.0 to 1.0."""
+    people_sessions: int
+    """Sessions that people opened at terminals."""
+    max_people_sessions: int
+    """Sessions that people may have open, beside those of programs."""
 
 
 class TerminalRequest(Model):
     session_id: str | None = None
-    """Session to show. Default: a new one."""
+    """Session to show; it is made where there never was one of that id. Default: a new one."""

@@ -3,14 +3,18 @@
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 8000;
 const SESSION_GONE = 4404;
+const HELD = 4423;
+const NO_ROOM = 4429;
 const CLOSED_ON_PURPOSE = 1000;
+/** What a socket that was closed like this stays. @type {Record<number, "ended" | "refused">} */
+const FINAL = { [CLOSED_ON_PURPOSE]: "ended", [SESSION_GONE]: "ended", [HELD]: "refused", [NO_ROOM]: "refused" };
 
 /**
  * @typedef {object} Listener
  * @property {(id: string) => void} session the session's id, at every connection
  * @property {(text: string) => void} output what the terminal shows next
  * @property {(columns: number, rows: number) => void} resize someone else changed the size
- * @property {(state: "connecting" | "connected" | "lost" | "ended", reason?: string) => void} state
+ * @property {(state: "connecting" | "connected" | "lost" | "ended" | "refused", reason?: string) => void} state
  */
 
 export class Connection {
@@ -94,8 +98,8 @@ export class Connection {
   #ended(socket, event) {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
-    if (event.code === SESSION_GONE || event.code === CLOSED_ON_PURPOSE) {
-      this.listener.state("ended", this.#reason || event.reason);
+    if (event.code in FINAL) {
+      this.listener.state(FINAL[event.code], this.#reason || event.reason);
       return;
     }
     this.listener.state("lost", this.#reason || event.reason);

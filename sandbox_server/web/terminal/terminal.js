@@ -11,6 +11,7 @@ const STATES = {
   connected: ["Connected", "good"],
   lost: ["Connection lost, trying again", "waiting"],
   ended: ["Session ended", "bad"],
+  refused: ["No new session", "bad"],
 };
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */

@@ -5,9 +5,11 @@ import pytest
 
 from sandbox_server.drivers.kernels import execution as module
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds
+from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.outputs import stream_text
+from sandbox_server.drivers.kernels.relayed import OnBegin, OnOutput
+from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.process import Processes
 from tests.drivers.kernels.test_kernel import REPLY_THAT_CANNOT_BE_SENT
 from tests.drivers.kernels.test_relayed import KILL_THE_RELAY
@@ -62,7 +64,17 @@ async def test_an_exception_has_its_name_its_text_and_a_plain_traceback(kernels:
     assert "\x1b" not in "".join(done.traceback)
 
 
-@pytest.mark.parametrize(("code", "exit_code"), [("sys.exit(3)", 3), ("sys.exit()", 0), ("sys.exit('text')", 1), ("sys.exit(-1)", 255)])
+@pytest.mark.parametrize(
+    ("code", "exit_code"),
+    [
+        ("sys.exit(3)", 3),
+        ("sys.exit()", 0),
+        ("sys.exit('text')", 1),
+        ("sys.exit(-1)", 255),
+        ("sys.exit('--5')", 1),
+        ("sys.exit('9' * 5000)", 1),
+    ],
+)
 async def test_leaving_the_program_gives_its_exit_code(kernels: Kernels, code: str, exit_code: int) -> None:
     assert (await ran(kernels, f"import sys; {code}")).exit_code == exit_code
 
@@ -192,3 +204,55 @@ async def test_whoever_waits_hears_of_every_change(kernels: Kernels) -> None:
     execution.fail("Broken", "it is")
     assert change.done()
     assert (execution.status, execution.traceback) == ("error", ["Broken: it is"])
+
+
+class Lying(Kernel):
+    """A kernel behind a relay that passes on whatever it likes."""
+
+    def __init__(self, said: list[Line], reply: Line) -> None:
+        self._lines, self._reply = said, reply
+
+    async def execute(self, code: str, bounds: Bounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> Line:
+        for line in self._lines:
+            on_output(line)
+        return self._reply
+
+
+async def told(said: list[Line], reply: Line | None = None, room: int = 100) -> Execution:
+    execution = Execution("1")
+    with anyio.fail_after(30):
+        await execution.run(Lying(said, reply or {"status": "ok"}), Bounds(room, 10), 5)
+    return execution
+
+
+async def test_more_than_was_asked_for_is_not_kept_whoever_passes_it_on() -> None:
+    streams: list[Line] = [{"output_type": "stream", "name": "stdout", "text": "x" * 60}] * 3
+    pictures: list[Line] = [{"output_type": "display_data", "data": {}}] * 50
+
+    assert (stream_text((done := await told(streams)).outputs, "stdout"), done.dropped) == ("x" * 60, 120)
+    assert len((await told(pictures, room=100_000)).outputs) == 10
+
+
+async def test_an_output_that_nests_too_deep_for_an_answer_is_left_out_and_said() -> None:
+    deep: object = 1
+    for _ in range(50_000):
+        deep = [deep]
+    done = await told([{"output_type": "display_data", "data": {"application/json": deep}}] * 2)
+
+    assert (done.outputs, done.notes) == ([], ["an output with objects more than 100 deep in one another was not kept"])
+
+
+@pytest.mark.parametrize("dropped", [-5, 10**4000, "7", None, 1.5])
+async def test_a_number_of_dropped_bytes_that_cannot_be_is_not_believed(dropped: object) -> None:
+    assert (await told([], {"status": "ok", "dropped": dropped})).dropped == 0
+
+
+async def test_an_exception_as_large_as_memory_leaves_the_relay_as_it_was(kernels: Kernels) -> None:
+    kernel = await kernels.take("python3")
+    for code in ("raise ValueError('x' * 100_000_000)", "'x' * 100_000_000"):
+        execution = Execution(code)
+        with anyio.fail_after(60):
+            await execution.run(kernel, Bounds(1 << 20), 50)
+        assert execution.dropped >= 100_000_000
+        assert not any("lost" in note for note in execution.notes)
+    await kernel.close()

@@ -1,70 +1,11 @@
-"""What the relay passes on. That it speaks with kernels is seen through `relayed`."""
+"""How the relay gets through to kernels. What it passes on is in `run`; that it speaks with kernels is seen through `relayed`."""
 
 import asyncio
-from typing import Any
 
 import anyio
 import pytest
 
-from sandbox_server.drivers.kernels.relay import KNOCK_SECONDS, Message, Run, knock
-
-
-def run(room: int = 10_000, count: int = 100) -> tuple[Run, list[dict[str, Any]]]:
-    told: list[dict[str, Any]] = []
-    return Run(lambda line: told.append(line.get("output", line)), room, count), told
-
-
-def test_outputs_are_passed_on_and_other_messages_are_not() -> None:
-    running, told = run()
-    running.take("execute_input", {"code": "1"})
-    running.take("stream", {"name": "stdout", "text": "a"})
-    running.take("execute_result", {"data": {"text/plain": "1"}, "metadata": {}})
-
-    assert [output.get("output_type", output.get("event")) for output in told] == ["begun", "stream", "execute_result"]
-
-
-def test_text_over_the_limit_is_cut_and_counted_and_nothing_comes_after_it() -> None:
-    running, told = run(room=6000)
-    running.take("stream", {"name": "stdout", "text": "x" * 1500})
-    assert running.full
-    running.take("stream", {"name": "stdout", "text": "y"})
-
-    assert [output["text"] for output in told] == ["x" * 1000]
-    assert running.dropped == 501
-
-
-def test_an_output_that_does_not_fit_is_left_out_and_smaller_ones_still_come() -> None:
-    running, told = run(room=3000)
-    running.take("display_data", {"data": {"image/png": "x" * 5000}})
-    running.take("display_data", {"data": {"text/plain": "small"}})
-
-    assert [output["data"] for output in told] == [{"text/plain": "small"}]
-    assert running.dropped > 5000
-
-
-def test_no_more_pieces_are_passed_on_than_were_asked_for() -> None:
-    running, told = run(count=2)
-    for _ in range(3):
-        running.take("display_data", {"data": {}})
-
-    assert len(told) == 2
-    assert running.full
-    assert running.dropped
-
-
-def test_it_is_over_when_the_kernel_is_idle_again() -> None:
-    running, _ = run()
-    running.take("status", {"execution_state": "busy"})
-    assert not running.idle.is_set()
-    running.take("status", {"execution_state": "idle"})
-    assert running.idle.is_set()
-
-
-def test_what_a_pager_would_show_is_an_output() -> None:
-    running, told = run()
-    running.show_page({"payload": [{"source": "page", "data": {"text/plain": "help"}}, {"source": "set_next_input"}]})
-
-    assert told == [{"output_type": "display_data", "data": {"text/plain": "help"}, "metadata": {}}]
+from sandbox_server.drivers.kernels.relay import KNOCK_SECONDS, Message, knock
 
 
 @pytest.mark.anyio

@@ -1,3 +1,4 @@
+import resource
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,7 +10,7 @@ from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.kernels import relayed as module
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.nursery import Nursery
-from sandbox_server.drivers.kernels.relayed import Relayed, RelayEnded
+from sandbox_server.drivers.kernels.relayed import MAX_LINE, Relayed, RelayEnded
 from sandbox_server.drivers.process import Process, Processes
 from tests.drivers.kernels.conftest import MEMORY
 from tests.drivers.kernels.waiting import until
@@ -109,18 +110,46 @@ async def test_who_waits_when_no_more_is_asked_is_told_and_no_relay_is_started_a
             await relay.ask("open", kernel="none")
 
 
-class Babbling(Nursery):
-    """Starts what says no sentence that anybody can read, in place of a relay."""
+class Hostile(Nursery):
+    """Starts what root in the box may have put in a relay's place."""
+
+    program_text = ""
 
     async def start(self, role: Sequence[str], instead: Sequence[str], *, forked: bool = True, **options: Any) -> Process:
-        babble = "import os, sys; sys.stdin.readline(); os.write(0, b'[' * 1000000 + b'\\n'); sys.stdin.readline()"
-        return await self._processes.start([self.program, "-c", babble], **options)
+        return await self._processes.start([self.program, "-c", f"import os, sys; sys.stdin.readline(); {self.program_text}"], **options)
 
 
-async def test_a_relay_whose_line_nests_too_deep_has_ended(processes: Processes, sockets: object) -> None:
-    async with Relayed(Babbling(processes, program="python3", packages="/", memory=MEMORY), str(sockets)) as relay:
+WHOLE = "whole = lambda text: [os.write(0, text[at:at + 65536]) for at in range(0, len(text), 65536)]"
+HOSTILE = {
+    "a line that nests too deep": "os.write(0, b'[' * 1000000 + b'\\n'); sys.stdin.readline()",
+    "a line without an end": "exec('while True: os.write(0, b\\'x\\' * 65536)')",
+    "lines to nobody without an end": "exec('while True: os.write(0, b\\'{}\\\\n\\' * 20000)')",
+    "outputs without an end": 'exec(\'while True: os.write(0, b"""{"id": 2, "event": "output", "output": {"text": "x"}}\\\\n""" * 1000)\')',
+    "a number of a million digits": "os.write(0, b'{\"id\": ' + b'1' * 1000000 + b'}\\n'); sys.stdin.readline()",
+    "no JSON": "os.write(0, bytes(range(256)) + b'\\n'); sys.stdin.readline()",
+}
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+async def test_a_relay_that_says_what_no_relay_says_has_ended_and_memory_stays_bounded(
+    processes: Processes, sockets: object, said: str
+) -> None:
+    nursery = Hostile(processes, program="python3", packages="/", memory=MEMORY)
+    nursery.program_text = HOSTILE[said]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with Relayed(nursery, str(sockets)) as relay:
         with anyio.fail_after(60), pytest.raises(RelayEnded):
-            await relay.ask("execute", kernel="one")
+            await relay.ask("execute", room=100_000, count=100)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4 * MAX_LINE / 1024
+
+
+async def test_a_relay_that_never_answers_is_ended(processes: Processes, sockets: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.5)
+    nursery = Hostile(processes, program="python3", packages="/", memory=MEMORY)
+    nursery.program_text = "sys.stdin.readline()"
+    async with Relayed(nursery, str(sockets)) as relay:
+        with anyio.fail_after(60), pytest.raises(RelayEnded):
+            await relay.ask("open", kernel="one")
 
 
 async def test_the_relay_is_among_the_last_that_end_for_want_of_memory(kernels: Kernels, processes: Processes, sockets: object) -> None:

@@ -18,10 +18,10 @@ def test_an_exit_code_is_what_a_shell_would_show(observed: Exit, code: int) -> N
 
 def test_what_was_left_out_is_said_in_bytes() -> None:
     capture = Capture(3)
-    assert left_out(capture) == ()
+    assert left_out(capture.dropped) == ()
     capture.take(b"abcde")
     assert text(capture) == "abc"
-    assert left_out(capture, capture) == ("4 bytes of output were over the limit and were not kept",)
+    assert left_out(2 * capture.dropped) == ("4 bytes of output were over the limit and were not kept",)
 
 
 def test_a_count_is_a_number_or_none() -> None:

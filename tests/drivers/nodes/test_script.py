@@ -108,3 +108,20 @@ async def test_too_much_output_is_cut_and_said(scripts: Scripts, nodes: Nodes) -
     done = await run(scripts, nodes, Program("process.stdout.write('x'.repeat(50_000))"), output=100)
 
     assert (done.stdout, done.notes) == ("x" * 100, ("49900 bytes of output were over the limit and were not kept",))
+
+
+async def test_a_program_whose_child_keeps_what_it_had_open_is_over_all_the_same(scripts: Scripts, nodes: Nodes) -> None:
+    code = "require('child_process').spawn('setsid', ['sleep', '30'], {detached: true, stdio: ['ignore', 1, 2, 3, 4]}).unref()"
+    with anyio.fail_after(20):
+        done = await run(scripts, nodes, Program(code))
+
+    assert (done.status, done.exit_code) == ("ok", 0)
+
+
+@pytest.mark.parametrize("told", ["'['.repeat(100000)", "'x'.repeat(60_000_000)", "JSON.stringify({error: {name: {}, stack: 5}})"])
+async def test_whatever_a_program_tells_of_its_end_is_bounded(scripts: Scripts, nodes: Nodes, told: str) -> None:
+    code = f"try {{ require('fs').writeSync(4, {told} + '\\n') }} catch {{}}; process.exit(3)"
+    with anyio.fail_after(40):
+        done = await run(scripts, nodes, Program(code), timeout=5)
+
+    assert done.exit_code in (3, 124)  # nobody reads so much: it waits until its time is over

@@ -126,3 +126,30 @@ async def test_an_old_version_runs_no_types(node_sessions: Sessions) -> None:
     session, _ = await node_sessions.create("s", "20", None)
     with pytest.raises(InvalidArgument, match="node20"):
         await run(session, "1", typescript=True)
+
+
+WORST = {
+    "a result without end": "'x'.repeat(500_000_000)",
+    "an exception without end": "throw new Error('x'.repeat(100_000_000))",
+    "a line without end": "const fs = require('fs'); for (;;) fs.writeSync(3, 'x'.repeat(65536))",
+    "a deep answer": "require('fs').writeSync(3, '['.repeat(100000) + '\\n')",
+    "no object": "require('fs').writeSync(3, '5\\n')",
+    "an answer that is none": "require('fs').writeSync(3, JSON.stringify({id: 9, text: 'forged'}) + '\\n'); 5",
+    "lines to nobody without an end": "const fs = require('fs'); for (;;) fs.writeSync(3, '{}\\n')",
+    "an answer of other kinds": (
+        "require('fs').writeSync(3, JSON.stringify({id: 1, status: [], text: {}, count: 'x', dropped: -1, "
+        "error: {name: [], message: {}, stack: Array(100000).fill({})}}) + '\\n')"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", WORST)
+async def test_whatever_a_process_answers_is_bounded_and_the_session_goes_on(node_sessions: Sessions, code: str) -> None:
+    session, _ = await node_sessions.create("s", None, None)
+    with anyio.fail_after(60):
+        done = await run(session, WORST[code], timeout=20)
+        after = await run(session, "2 + 2", timeout=20)
+
+    assert len(done.result or "") <= LIMITS.output
+    assert done.thrown is None or len("".join(done.thrown.stack)) < 3_000_000
+    assert after.result == "4"

@@ -128,3 +128,10 @@ def test_a_directory_that_is_not_utf8_is_kept_to_the_byte() -> None:
 def test_a_mark_of_no_command_has_no_token() -> None:
     _, [line] = parsed(mark("line"))
     assert (line.kind, line.token) == ("line", "")
+
+
+@pytest.mark.parametrize(
+    "body", [b"end", b"prompt", b"prompt;x;/", b"end;t;/", b"end;t;99999;/", b"prompt;;/", b"end;t;" + b"9" * 5000 + b";/"]
+)
+def test_what_no_shell_says_of_an_end_or_a_prompt_says_nothing(body: bytes) -> None:
+    assert list(MarkParser(NONCE).feed(b"\x1b]7133;" + NONCE.encode() + b";" + body + b"\x07")) == []

@@ -80,4 +80,34 @@ async def test_what_ended_a_script_and_what_was_left_out_is_said(code: Code) -> 
     long = await answered(code, "bash", "head -c 200000 /dev/zero")
 
     assert (killed.data.exit_code, killed.hint) == (None, "it was ended by signal 9")
-    assert (len(long.data.stdout or ""), long.hint) == (100_000, "output over the limit was not kept")
+    assert (len(long.data.stdout or ""), long.hint) == (100_000, "100000 bytes of output were over the limit and were not kept")
+
+
+@pytest.mark.parametrize(("language", "text"), [
+    ("python", "import sys; sys.stdout.write('y' * {size}); None"),
+    ("javascript", "process.stdout.write('y'.repeat({size}))"),
+    ("typescript", "const size: number = {size}; process.stdout.write('y'.repeat(size))"),
+    ("bash", "head -c {size} /dev/zero | tr '\\0' y"),
+])  # fmt: skip
+async def test_a_stream_holds_what_the_setting_says_and_what_is_over_is_said_exactly(code: Code, language: str, text: str) -> None:
+    whole = await run(code, language, text.replace("{size}", "100000"))
+    cut = await answered(code, language, text.replace("{size}", "100007"))
+
+    assert (whole.stdout, whole.dropped_bytes) == ("y" * 100_000, 0)
+    assert (cut.data.stdout, cut.data.dropped_bytes) == ("y" * 100_000, 7)
+    assert cut.hint == "7 bytes of output were over the limit and were not kept"
+
+
+async def test_output_that_goes_on_for_long_after_the_limit_is_counted_exactly(code: Code) -> None:
+    text = "for _ in range(50): print('é' * 5000, flush=True)"
+    cut = await run(code, "python", text)
+
+    assert len((cut.stdout or "").encode()) + cut.dropped_bytes == 50 * 10_001
+
+
+async def test_a_value_of_a_session_is_cut_at_the_limit_too(code: Code) -> None:
+    done = await run(code, "javascript", "Array(20).fill('x'.repeat(9000))", stateful=True)
+    text = done.outputs[0]["data"]["text/plain"]
+
+    assert 90_000 < len(text) <= 100_000
+    assert len(text) + done.dropped_bytes > 180_000

@@ -119,12 +119,14 @@ async def test_the_sessions_own_no_change_timeout_counts_until_a_command_has_ano
     assert [first.status, second.status, third.status] == ["no_change_timeout", "completed", "completed"]
 
 
-async def test_a_terminal_url_names_a_new_session(shell: Shell) -> None:
+async def test_a_terminal_url_names_a_session_that_is_made_when_it_is_opened(shell: Shell) -> None:
     url = await shell.get_terminal_url(call())
     address, _, session = url.partition("?session_id=")
 
     assert address == "http://here:8080/terminal"
-    assert session in (await shell.list_sessions()).sessions
+    assert (await shell.list_sessions()).sessions == {}
+    assert (await Runner(shell, session)("echo there")).session_id == session
+    assert list((await shell.list_sessions()).sessions) == [session]
 
 
 async def test_a_view_of_a_long_screen_is_truncated_unless_asked(run: Runner) -> None:

@@ -7,11 +7,12 @@ import pytest
 
 from sandbox_server.core import NotFound, ResourceExhausted, Unavailable
 from sandbox_server.drivers.shells.shells import Start
+from sandbox_server.features.shell import session as session_module
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.session import Profile, Session
 from sandbox_server.features.shell.sessions import RETRY_AFTER, Sessions
-from sandbox_server.features.shell.wire import ShellExecRequest
-from tests.features.shell.conftest import Runner, Server
+from sandbox_server.features.shell.wire import ExecuteBashRequest, ShellCreateSessionRequest, ShellExecRequest
+from tests.features.shell.conftest import Runner, Server, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -110,14 +111,107 @@ async def test_a_shell_that_does_not_start_takes_no_room(shell: Shell, server: S
     assert await server.sessions.find("one") is None
 
 
-async def test_commands_at_once_without_a_session_are_refused_beyond_the_limit_and_not_mixed(server: Server) -> None:
+@pytest.mark.parametrize("startup", ["exit 1", "exec sleep 600", "exec yes"])
+async def test_a_person_gets_a_shell_whatever_the_start_up_files_do(
+    shell: Shell, server: Server, startup: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "OPEN_SECONDS", 3.0)
+    (server.home / ".bashrc").write_text(f"{startup}\n")
+    start = Start("/", environment={"HOME": str(server.home)})
+    made = await server.sessions.create(Profile("hers", personal=True, by_person=True), start)
+    assert (await Runner(shell, "hers")("echo in")).output == "in\n"
+    assert b"left out" in b"".join((await made.started.capture()).lines)
+
+
+async def at_once(shell: Shell, count: int, command: str, **options: object) -> list[object]:
+    """Give so many commands without a session; their results, or what was raised."""
+    requests = [ShellExecRequest.model_validate({"command": f"{command}; echo {number}", **options}) for number in range(count)]
+    async with asyncio.timeout(60):
+        replies = await asyncio.gather(*map(shell.exec_command, requests), return_exceptions=True)
+    return [reply if isinstance(reply, BaseException) else reply.data for reply in replies]
+
+
+async def test_commands_at_once_without_a_session_wait_for_one_and_are_not_mixed(server: Server) -> None:
     async with server.serving(limit=2) as shell:
-        requests = [shell.exec_command(ShellExecRequest(command=f"sleep 0.3; echo {number}")) for number in range(3)]
-        replies = await asyncio.gather(*requests, return_exceptions=True)
-        done = [reply.data for reply in replies if not isinstance(reply, BaseException)]
-        assert len({result.session_id for result in done}) == len(done) == 2
-        assert {result.output for result in done} < {"0\n", "1\n", "2\n"}
-        assert [type(reply) for reply in replies if isinstance(reply, BaseException)] == [ResourceExhausted]
+        done = await at_once(shell, 14, "sleep 0.1")
+        assert [result.output for result in done] == [f"{number}\n" for number in range(14)]  # type: ignore[attr-defined]
+        assert len({result.session_id for result in done}) == 2  # type: ignore[attr-defined]
+
+
+async def test_tool_calls_at_once_wait_for_a_session_too(server: Server) -> None:
+    async with server.serving(limit=2) as shell, asyncio.timeout(60):
+        replies = await asyncio.gather(*(shell.execute_bash(ExecuteBashRequest(cmd=f"echo n{number}n")) for number in range(12)))
+        assert [reply.data.output for reply in replies] == [f"n{number}n\n" for number in range(12)]
+
+
+async def test_a_command_waits_for_a_session_no_longer_than_for_its_end_and_is_told_when_to_try_again(server: Server) -> None:
+    async with server.serving(limit=2) as shell:
+        await at_once(shell, 2, "sleep 60", timeout=0)
+        began = asyncio.get_running_loop().time()
+        (refused,) = await at_once(shell, 1, "true", timeout=7)
+        waited = asyncio.get_running_loop().time() - began
+        assert isinstance(refused, ResourceExhausted)
+        assert (refused.message, refused.retry_after) == ("all 2 shell sessions are in use", 7)
+        assert 6.9 <= waited < 30
+        (at_once_refused,) = await at_once(shell, 1, "true", timeout=0)
+        assert isinstance(at_once_refused, ResourceExhausted)
+
+
+async def test_what_was_spent_on_waiting_for_a_session_is_taken_from_the_time_of_the_command(server: Server) -> None:
+    async with server.serving(limit=1) as shell:
+        first = asyncio.create_task(at_once(shell, 1, "sleep 4"))
+        await eventually(server.sessions.all, lambda sessions: sessions and sessions[0].state.busy)
+        began = asyncio.get_running_loop().time()
+        (second,) = await at_once(shell, 1, "sleep 600", timeout=8.0)
+        waited = asyncio.get_running_loop().time() - began
+        await first
+        assert second.status == "running"  # type: ignore[attr-defined]
+        assert waited < 11.5
+
+
+async def test_who_stops_waiting_for_a_session_leaves_it_to_the_next(server: Server) -> None:
+    async with server.serving(limit=1) as shell:
+        await at_once(shell, 1, "read -r line", timeout=0)
+        impatient = [asyncio.create_task(at_once(shell, 1, "true")) for _ in range(3)]
+        await asyncio.sleep(0)
+        patient = asyncio.create_task(at_once(shell, 1, "echo in"))
+        await asyncio.sleep(0)
+        for task in impatient:
+            task.cancel()
+        (busy,) = await server.sessions.all()
+        await busy.type(b"\r")
+        (result,) = await patient
+        assert result.output.startswith("in\n")  # type: ignore[attr-defined]
+
+
+async def test_idle_sessions_of_commands_without_one_make_room_for_everybody_else(server: Server) -> None:
+    async with server.serving(limit=2) as shell:
+        await at_once(shell, 2, "sleep 0.1")
+        assert (await Runner(shell, "mine")("echo in")).output == "in\n"
+        created = await shell.create_session(ShellCreateSessionRequest(id="other"))
+        assert "was closed to make room" in (created.hint or "")
+        assert await ids(server) == ["mine", "other"]
+        (refused,) = await at_once(shell, 1, "true")  # nothing that could become free: it is told at once
+        assert isinstance(refused, ResourceExhausted)
+
+
+async def test_restarts_of_the_whole_machine_use_the_same_session_again(server: Server) -> None:
+    used = set()
+    for _ in range(11):
+        async with server.serving(limit=2) as shell:
+            (done,) = await at_once(shell, 1, "echo hi")
+            used.add(done.session_id)  # type: ignore[attr-defined]
+        subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
+    assert len(used) == 1
+
+
+async def test_sessions_that_died_make_room(server: Server) -> None:
+    async with server.serving(limit=2) as shell:
+        await at_once(shell, 2, "sleep 0.1")
+    subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
+    async with server.serving(limit=2) as shell:
+        assert (await Runner(shell, "named")("echo in")).output == "in\n"
+        assert len(await ids(server)) == 2
 
 
 async def test_a_session_keeps_what_it_was_created_with_through_a_restart(server: Server) -> None:

@@ -1,5 +1,6 @@
 import re
 import string
+import time
 
 import pytest
 from hypothesis import given
@@ -186,3 +187,16 @@ def test_an_output_is_shortened_as_the_contract_has_it() -> None:
 )
 def test_a_wide_character_takes_two_columns(raw: str, text: str) -> None:
     assert plain(raw.encode()).rstrip("\n") == text
+
+
+@pytest.mark.parametrize("piece", [b"\r", b"\r\r\n", b"\x1b[", b"\x1b[1;", b"\x1b]", b"\x1b[0 ", b"\x1bP", b"a\r"])
+def test_the_time_for_a_text_grows_with_its_length(piece: bytes) -> None:
+    def seconds(count: int) -> float:
+        begun = time.process_time()
+        plain(piece * count)
+        increment(piece * count, last=False)
+        return time.process_time() - begun
+
+    small = max(seconds(20_000), seconds(20_000), 0.02)
+    assert seconds(40_000) < 3 * small
+    assert plain(b"x" + b"\r" * 1_000_000 + b"\n") == "x\n"

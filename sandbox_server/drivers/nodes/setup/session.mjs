@@ -78,6 +78,13 @@ async function within(work, timeout) {
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
+/** The beginning of a text that takes at most `room` bytes of JSON. */
+function fitting(text, room) {
+  let kept = text.slice(0, room);
+  for (let size; (size = Buffer.byteLength(JSON.stringify(kept))) > room + 2; ) kept = kept.slice(0, Math.floor((kept.length * room) / size));
+  return kept;
+}
+
 async function execute({ code, timeout, typescript, cwd }) {
   if (cwd) settle(cwd);
   count += 1;
@@ -89,8 +96,10 @@ async function execute({ code, timeout, typescript, cwd }) {
 async function handle(request) {
   const { id } = request;
   try {
-    const text = await execute(request);
-    answer({ id, event: 'done', status: 'ok', count, text });
+    const whole = await execute(request);
+    const text = whole === undefined ? undefined : fitting(whole, request.room);
+    const dropped = whole === text ? 0 : Buffer.byteLength(whole) - Buffer.byteLength(text);
+    answer({ id, event: 'done', status: 'ok', count, text, dropped });
   } catch (thrown) {
     answer({ id, event: 'done', status: thrown instanceof LateError ? 'timeout' : 'error', count, error: described(thrown) });
   }

@@ -1,0 +1,101 @@
+"""Who may have how many sessions, which of them makes way for another, and who waits for one that is busy."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from sandbox_server.features.shell.session import Session
+
+FOR_PEOPLE = 8
+"""Sessions that people may open at terminals, beside those of programs: neither takes the other's."""
+MAX_WAITING = 256
+"""Calls that may wait for a session at once."""
+
+
+class Room:
+    """The places for sessions: `limit` for programs, `FOR_PEOPLE` for people.
+
+    `evict_after` is the seconds of idleness after which any session makes way; 0 is never.
+    """
+
+    def __init__(self, sessions: Mapping[str, Session], limit: int, evict_after: float) -> None:
+        self._sessions = sessions
+        self._limit = limit
+        self._evict_after = evict_after
+
+    def count(self, *, by_person: bool) -> int:
+        """How many sessions people, or programs, have."""
+        return len(self._of(by_person=by_person))
+
+    def full(self, *, by_person: bool) -> bool:
+        """Whether a newcomer needs somebody else's place."""
+        return self.count(by_person=by_person) >= (FOR_PEOPLE if by_person else self._limit)
+
+    def spare(self) -> Session | None:
+        """The session for a command that names none: an idle one that such a command made, the latest used, one whose shell lives first."""
+        idle = [session for session in self._of(by_person=False) if session.profile.implicit and session.idle]
+        return max(idle, key=lambda session: (session.state.over is None, session.last_used_at), default=None)
+
+    @property
+    def hopeful(self) -> bool:
+        """Whether a command that names none may find a session later: one that such a command made is busy now."""
+        return any(session.profile.implicit for session in self._of(by_person=False))
+
+    def leaving(self, *, by_person: bool) -> Session | None:
+        """The session that makes way for a newcomer: what lost least first, then what was used longest ago; None: nobody does."""
+        ranked = [(rank, session) for session in self._of(by_person=by_person) if (rank := self._rank(session)) is not None]
+        return min(ranked, key=lambda entry: (entry[0], entry[1].last_used_at), default=(0, None))[1]
+
+    def _of(self, *, by_person: bool) -> list[Session]:
+        return [session for session in self._sessions.values() if session.profile.by_person == by_person]
+
+    def _rank(self, session: Session) -> int | None:
+        """How much is lost with a session, the less the sooner it makes way; None: it stays."""
+        profile, attached = session.profile, bool(session.state.viewers)
+        if session.reserved or session.opening:
+            return None
+        if profile.by_person:  # whatever a program does to it: a person finds room
+            return None if session.people else int(profile.used) * (1 + session.state.busy)
+        if session.state.busy:
+            return None
+        if profile.personal and not attached:
+            return int(profile.used)
+        if profile.implicit and not attached:
+            return 1
+        idle = (datetime.now(UTC) - session.last_used_at).total_seconds()
+        return 2 if self._evict_after and idle >= self._evict_after else None
+
+
+class Line:
+    """Calls that wait until they get a session, first come, first served."""
+
+    def __init__(self, give_back: Callable[[Session], None]) -> None:
+        self._waiting: deque[tuple[asyncio.Future[Session], Callable[[], Session | None]]] = deque()
+        self._give_back = give_back
+        """What becomes of a session whose caller has left when it got it."""
+
+    async def stand(self, attempt: Callable[[], Session | None], seconds: float) -> Session | None:
+        """Give what `attempt` gives as soon as it gives something; None after `seconds`, or where too many wait."""
+        if not self._waiting and (got := attempt()):
+            return got
+        if seconds <= 0 or len(self._waiting) >= MAX_WAITING:
+            return None
+        mine = asyncio.get_running_loop().create_future()
+        entry = (mine, attempt)
+        self._waiting.append(entry)
+        try:
+            await asyncio.wait([mine], timeout=seconds)
+        except asyncio.CancelledError:
+            if mine.done():
+                self._give_back(mine.result())
+            raise
+        finally:
+            if entry in self._waiting:
+                self._waiting.remove(entry)
+        return mine.result() if mine.done() else None
+
+    def move(self) -> None:
+        """Let those in front try: a session may have become free."""
+        while self._waiting and (got := self._waiting[0][1]()):
+            self._waiting.popleft()[0].set_result(got)
