@@ -71,7 +71,7 @@ def tickets(agent: Agent) -> Iterator[None]:
 
 
 def sockets(path: str, most: int) -> Callable[[Agent], object]:
-    """Every place at a socket."""
+    """Every place at a socket: those that are refused are refused at once, or closed again."""
 
     @contextmanager
     def hold(agent: Agent) -> Iterator[None]:
@@ -81,7 +81,7 @@ def sockets(path: str, most: int) -> Callable[[Agent], object]:
                 while opened < most:
                     stack.enter_context(agent.socket(path))  # type: ignore[arg-type]
                     opened += 1
-            assert 0 < opened < most
+            assert opened
             yield
 
     return hold

@@ -18,6 +18,8 @@ MAX_DEPTH = 128
 """How deep a body's lists and objects may be in each other."""
 MAX_VALUES = 500_000
 """Values of a body, each of which takes some 100 bytes of memory."""
+_BLANK = 1 << 10
+"""Bytes of a body that may say nothing."""
 _PIECE = 1 << 20
 """What is reserved at a time for a body of unknown length."""
 
@@ -81,15 +83,16 @@ async def _json(request: Request, spec: Spec, place: Reservation | None) -> dict
 
 def _parsed(body: bytes | bytearray) -> object:
     """What a body says. Raises InvalidFields, also for one that is too deep, and TooLarge for one of too many values."""
-    if body.strip() in (b"", b"null"):
+    if len(body) <= _BLANK and body.strip() in (b"", b"null"):
         return {}
-    if len(body) > MAX_VALUES and values_in(body) > MAX_VALUES:
+    openings = body.count(b"[") + body.count(b"{")
+    if openings + body.count(b",") > MAX_VALUES and values_in(body) > MAX_VALUES:
         raise TooLarge(f"a body may have {MAX_VALUES} values", limit=MAX_VALUES)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise _malformed(f"JSON decode error: {error.msg}", "json_invalid", error.pos) from None
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth_of(value) > MAX_DEPTH:
+    if openings > MAX_DEPTH and depth_of(value) > MAX_DEPTH:
         raise _malformed(f"JSON decode error: deeper than {MAX_DEPTH}", "json_invalid")
     return value
 

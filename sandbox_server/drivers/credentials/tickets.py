@@ -112,30 +112,24 @@ class Tickets:
     def _quota(self) -> Quota:
         """Who has how many, after those that have expired are removed."""
         quota = Quota("tickets", MAX_OUTSTANDING, programs=PROGRAMS_OUTSTANDING, each=MAX_OF_ONE)
-        for file in sorted(self._waiting(), key=_age):
+        for _, file in sorted(self._waiting()):
             kind, _, owner = file.name.rpartition(".")[2].partition("-")
             with suppress(ResourceExhausted):  # two processes may make the last one at once
                 quota.take(owner, person=kind == _PERSON, leave=partial(file.unlink, missing_ok=True))
         return quota
 
-    def _waiting(self) -> Iterator[Path]:
-        """The files of tickets that have not expired; the others are removed."""
+    def _waiting(self) -> Iterator[tuple[int, Path]]:
+        """The files of tickets that have not expired, each with when it was made; the others are removed."""
         for entry in os.scandir(self._directory):
             unfinished = UNFINISHED_SECONDS if entry.name.startswith(_UNFINISHED) else 0.0
             try:
-                if entry.stat().st_mtime + unfinished <= self._now():
+                status = entry.stat()
+                if status.st_mtime + unfinished <= self._now():
                     os.unlink(entry)
                 else:
-                    yield Path(entry.path)
+                    yield status.st_ctime_ns, self._directory / entry.name
             except FileNotFoundError:
                 continue
-
-
-def _age(file: Path) -> float:
-    try:
-        return file.stat().st_ctime
-    except FileNotFoundError:
-        return 0.0
 
 
 def _digest(text: str) -> str:
