@@ -12,11 +12,12 @@ from typing import Protocol, Self
 
 from sandbox_server.cdp.acts import PageActs
 from sandbox_server.cdp.fields import Fields
-from sandbox_server.cdp.link import Link, Refused
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link, Refused
 from sandbox_server.cdp.peers import Notice
 from sandbox_server.cdp.redaction import Secrets
 from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.tabs import Tabs
+from sandbox_server.cdp.work import work_of
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.results import Caller
@@ -25,6 +26,10 @@ from sandbox_server.drivers.chromium import Running
 from sandbox_server.drivers.process import LOST, Exit, Process
 
 START_TIMEOUT = 20.0
+STARTING = 150.0
+"""Seconds that a new browser may take to answer, as long as it gets on: a busy machine takes minutes, and another start more."""
+STANDING = 10.0
+"""Seconds without an answer in which it has to get on."""
 QUIT_TIMEOUT = 3.0
 PULSE = 10.0
 """Seconds between two questions whether the browser still answers."""
@@ -204,6 +209,7 @@ class Browser:
         link = Link(self._on_notice, self._rules, self.secrets, self.acts.note)
         try:
             await link.open(running.reads, running.writes)
+            await _first_word(link, running.process)
             await self._serve(link, running.process)
         finally:
             self._stop_serving("the browser ended")
@@ -214,9 +220,11 @@ class Browser:
         log.info("the browser ended: %s", running.process.exit)
 
     async def _serve(self, link: Link, process: Process) -> None:
+        link.patience = STARTING
         await self.fields.follow(link)
         await self._prepare(link)
         await self._open_tabs(link)
+        link.patience = COMMAND_TIMEOUT
         self._link, self._failure, self._failures = link, None, 0
         self._notify()
         self._save_soon()
@@ -273,6 +281,19 @@ class Browser:
     async def _save(self) -> None:
         await asyncio.sleep(SAVE_DELAY)
         await asyncio.to_thread(self.tabs.save, self.tabs.urls)
+
+
+async def _first_word(link: Link, process: Process) -> None:
+    """Wait until a new browser answers, for as long as it gets on; raises Unavailable."""
+    until, used = time.monotonic() + STARTING, None
+    while True:
+        try:
+            await link.command("Browser.getVersion", timeout=STANDING)
+            return
+        except Unavailable:
+            before, used = used, await asyncio.to_thread(work_of, process.pid)
+            if link.over or process.exit is not None or used == before or time.monotonic() > until:
+                raise
 
 
 async def _feel_pulse(link: Link, process: Process) -> None:

@@ -25,10 +25,14 @@ _SHOWN = ("page", "iframe")
 
 
 class Emulation:
-    """Keeps commands in force over restarts of the browser; waits `patience` seconds for the pages that are open."""
+    """Keeps commands in force over restarts of the browser; waits `patience` seconds for the pages that are open.
 
-    def __init__(self, patience: float = COMMAND_TIMEOUT) -> None:
+    With `anew`, a page whose first document was asked for before it could be given them asks for it again.
+    """
+
+    def __init__(self, patience: float = COMMAND_TIMEOUT, *, anew: bool = False) -> None:
         self._patience = patience
+        self._anew = anew
         self._commands: Commands | None = None
         self._paused = False
         self._tasks = Tasks()
@@ -55,7 +59,7 @@ class Emulation:
         await self._let_go()
         if not self._commands or self._paused:
             return
-        follower = _Follower(link, *await link.attach(OWNER, None), self._commands)
+        follower = _Follower(link, *await link.attach(OWNER, None), self._commands, anew=self._anew)
         self._follower = self._tasks.start(follower.follow(), name="emulation")
         try:
             async with asyncio.timeout(self._patience):
@@ -77,13 +81,14 @@ class Emulation:
 class _Follower:
     """Attached to a browser, and to each page as it appears."""
 
-    def __init__(self, link: Link, peer: Peer, outbox: Outbox, commands: Commands) -> None:
+    def __init__(self, link: Link, peer: Peer, outbox: Outbox, commands: Commands, *, anew: bool) -> None:
         self.settled = asyncio.Event()
         """Set once what was there at the beginning has answered."""
         self._link = link
         self._peer = peer
         self._outbox = outbox
         self._commands = commands
+        self._anew = anew
         self._last = 0
         self._unanswered: set[int] = set()
 
@@ -112,6 +117,9 @@ class _Follower:
                 self._send(method, params, session)
             self._send("Target.setAutoAttach", _ATTACH, session)
         self._send("Runtime.runIfWaitingForDebugger", {}, session)
+        url = str(attached["targetInfo"].get("url"))
+        if self._anew and attached.get("waitingForDebugger") and attached["targetInfo"]["type"] == "page" and url.startswith("http"):
+            self._send("Page.navigate", {"url": url}, session)
 
     def _send(self, method: str, params: Mapping[str, Any], session: str | None = None) -> None:
         self._last += 1

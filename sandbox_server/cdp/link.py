@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from sandbox_server.cdp.multiplexer import Multiplexer
-from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.outbox import Outbox, Share
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.cdp.pipe import Pipe, open_pipe
 from sandbox_server.cdp.redaction import Secrets
@@ -43,11 +43,14 @@ class Link:
         self._multiplexer = Multiplexer(self._rules, noted)
         self._answers: dict[int, Callable[[Object], None]] = {}
         self._outboxes: dict[Peer, Outbox] = {}
+        self._programs = Share()
         self._pipe: Pipe | None = None
         self._end: str | None = None
         self._ended = asyncio.Event()
         self.asked = asyncio.Event()
         """Set whenever something is sent to the browser."""
+        self.patience = COMMAND_TIMEOUT
+        """Seconds for a command of ours that names no others."""
         self.sent = 0
         """Messages sent to the browser."""
         self.heard = 0
@@ -66,6 +69,11 @@ class Link:
         """Whether a client's session is on a page that is shown as another device, so that nobody knows its place on the screen."""
         return self._multiplexer.overrides.hold(session)
 
+    @property
+    def over(self) -> bool:
+        """Whether the pipe is closed."""
+        return self._end is not None
+
     async def ended(self) -> None:
         """Wait until the pipe is closed, from whichever side."""
         await self._ended.wait()
@@ -83,13 +91,13 @@ class Link:
         for answered in list(self._answers.values()):
             answered({"error": {"message": reason}})
 
-    async def command(self, method: str, timeout: float = COMMAND_TIMEOUT, session: str | None = None, **params: object) -> Object:
+    async def command(self, method: str, timeout: float | None = None, session: str | None = None, **params: object) -> Object:
         """Send a command of ours, for the browser or a session, and return its result.
 
         Raises Refused, and Unavailable when no answer comes.
         """
         answer: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
-        return await self._answer(method, params, answer, answer.set_result, timeout, session)
+        return await self._answer(method, params, answer, answer.set_result, self.patience if timeout is None else timeout, session)
 
     async def attach(self, caller: Caller, page: str | None) -> tuple[Peer, Outbox]:
         """Take in a client with a session of its own on the browser, or on one page.
@@ -106,7 +114,7 @@ class Link:
 
         method, params = ("Target.attachToTarget", {"targetId": page, "flatten": True}) if page else ("Target.attachToBrowserTarget", {})
         try:
-            await self._answer(method, params, admitted, admit, COMMAND_TIMEOUT)
+            await self._answer(method, params, admitted, admit, self.patience)
         except Refused:
             raise NotFound(f"No such target id: {page}") from None
         except BaseException:
@@ -152,8 +160,10 @@ class Link:
 
     def detach(self, peer: Peer) -> None:
         """Let a client go, and end its session with all that was set up in it."""
-        if self._outboxes.pop(peer, None) is None:
+        outbox = self._outboxes.pop(peer, None)
+        if outbox is None:
             return
+        outbox.drop()
         self._multiplexer.remove(peer)
         self._end_session(peer.base)
 
@@ -190,7 +200,8 @@ class Link:
         return result
 
     def _admit(self, caller: Caller, session: str, page: str | None) -> tuple[Peer, Outbox]:
-        peer, outbox = self._multiplexer.add(caller, session, page), Outbox()
+        apart = caller.person or self._rules.trusts(caller)
+        peer, outbox = self._multiplexer.add(caller, session, page), Outbox(share=None if apart else self._programs)
         self._outboxes[peer] = outbox
         return peer, outbox
 

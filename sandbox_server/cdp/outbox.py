@@ -3,15 +3,32 @@
 import asyncio
 from collections import deque
 
-BACKLOG_BYTES = 64 << 20
+BACKLOG_BYTES = 32 << 20
 """What may wait for one client. A message may be larger than this by itself, if little waits before it."""
+SHARED_BYTES = 96 << 20
+"""What may wait for all programs together, beside what is for processes of the sandbox's own and for people."""
+
+
+class Share:
+    """What waits for several clients together."""
+
+    def __init__(self, limit: int = SHARED_BYTES) -> None:
+        self._limit = limit
+        self.waiting = 0
+        """Bytes."""
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether too much waits."""
+        return self.waiting > self._limit
 
 
 class Outbox:
-    """Messages for one client, bounded, so that a slow one costs nobody else anything."""
+    """Messages for one client, bounded, so that a slow one costs nobody else anything; `share` is what it has with others."""
 
-    def __init__(self, limit: int = BACKLOG_BYTES) -> None:
+    def __init__(self, limit: int = BACKLOG_BYTES, share: Share | None = None) -> None:
         self._limit = limit
+        self._share = share or Share()
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
         self._news = asyncio.Event()
@@ -36,14 +53,19 @@ class Outbox:
         """Queue a message; over the bound the outbox closes and drops what it holds."""
         if self._closed is not None:
             return
-        if self._bytes > self._limit:
+        if self._bytes > self._limit or (self._bytes and self._share.exceeded):
             self.close(f"the client is too slow: {self._bytes} bytes wait for it")
-            self._waiting.clear()
+            self.drop()
             self._overflow.set()
             return
         self._waiting.append(message)
-        self._bytes += len(message)
+        self._count(len(message))
         self._news.set()
+
+    def drop(self) -> None:
+        """Hand out nothing more of what waits."""
+        self._waiting.clear()
+        self._count(-self._bytes)
 
     def close(self, reason: str) -> None:
         """Take no more messages; what waits is still handed out."""
@@ -58,5 +80,9 @@ class Outbox:
             self._news.clear()
             await self._news.wait()
         message = self._waiting.popleft()
-        self._bytes -= len(message)
+        self._count(-len(message))
         return message
+
+    def _count(self, more: int) -> None:
+        self._bytes += more
+        self._share.waiting += more

@@ -1,7 +1,7 @@
 """Secrets that a person typed into a page, taken out of whatever clients of DevTools are told, our API among them.
 
-It knows a secret as it was typed, as part of a form that is sent, in HTML, and in Base64. What a page or a script makes of it otherwise, it
-does not know: `docs/security.md` says what that leaves.
+It knows a secret as it was typed, as part of a form that is sent, in HTML, and in Base64; and its beginning and its end as they were typed,
+where they stand alone or are long. What a page or a script makes of it otherwise, it does not know: `docs/security.md` says what is left.
 """
 
 import base64
@@ -21,9 +21,68 @@ MAX_SECRETS = 64
 """The latest that are kept in mind."""
 MIN_LENGTH = 6
 """Characters of the shortest secret that is looked for: shorter ones are in everything."""
+MIN_PART = 4
+"""Characters of the shortest beginning or end of a secret that is looked for, where it stands alone."""
+LONG_PART = 6
+"""So long, it is looked for within other words, too."""
+MAX_PART = 64
+"""Of a longer one, what follows these is looked for as the secret's end alone."""
 MIN_BASE64 = 8
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{4096,}={0,2}")
 """Pictures and the like, in which a short word may stand by chance."""
+_SAID = frozenset(
+    [
+        "object",
+        "function",
+        "undefined",
+        "string",
+        "number",
+        "boolean",
+        "symbol",
+        "bigint",
+        "accessor",
+        "array",
+        "null",
+        "node",
+        "regexp",
+        "date",
+        "error",
+        "proxy",
+        "promise",
+        "iterator",
+        "page",
+        "iframe",
+        "worker",
+        "shared_worker",
+        "service_worker",
+        "browser",
+        "webview",
+        "other",
+        "default",
+        "isolated",
+        "document",
+        "stylesheet",
+        "image",
+        "media",
+        "font",
+        "script",
+        "http",
+        "https",
+        "true",
+        "false",
+        "text",
+        "data",
+        "file",
+        "about",
+        "blank",
+        "main",
+        "name",
+        "type",
+        "value",
+        "title",
+    ]
+)
+"""Words of the protocol's own; to hide one would tell clients nonsense of every page."""
 _KEPT = ("id", "method", "sessionId")
 MASK = "(hidden)"
 
@@ -33,6 +92,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, dict[str, str]] = OrderedDict()
+        self._parts: dict[str, Parts] = {}
         self._found: tuple[bytes, ...] = ()
 
     def add(self, secret: str) -> None:
@@ -43,11 +103,17 @@ class Secrets:
         self._known.move_to_end(secret)
         if len(self._known) > MAX_SECRETS:
             self._known.popitem(last=False)
-        self._found = tuple({written for forms in self._known.values() for form in forms for written in _written(form)})
+        self._learn()
 
     def discard(self, secret: str) -> None:
         """Forget one: the beginning of another."""
-        self._known.pop(secret, None)
+        if self._known.pop(secret, None):
+            self._learn()
+
+    def _learn(self) -> None:
+        self._parts = {secret: self._parts.get(secret) or Parts(secret) for secret in self._known}
+        forms = {form for forms in self._known.values() for form in forms} | {end for parts in self._parts.values() for end in parts.ends}
+        self._found = tuple({written for form in forms for written in _written(form)})
 
     def redacted(self, message: bytes) -> bytes:
         """A message for a client without them."""
@@ -69,7 +135,49 @@ class Secrets:
             for form, mask in forms.items():
                 if form in text and (mask != MASK or not encoded):
                     text = text.replace(form, mask)
+        if not encoded:
+            for parts in self._parts.values():
+                text = parts.masked(text)
         return text
+
+
+class Parts:
+    """The beginnings and ends of one secret."""
+
+    def __init__(self, secret: str) -> None:
+        self.ends = secret[:MIN_PART], secret[-MIN_PART:]
+        """The shortest ones."""
+        self._beginning = _beginnings(secret)
+        self._end = _beginnings(secret[::-1])
+
+    def masked(self, text: str) -> str:
+        """A text without them; in time that grows as the text does."""
+        beginning, end = self.ends
+        if beginning in text:
+            text = self._beginning.sub(_mask, text)
+        if end in text:
+            text = self._end.sub(_mask_back, text[::-1])[::-1]
+        return text
+
+
+def _beginnings(secret: str) -> re.Pattern[str]:
+    """Matches the longest beginning from where it starts: each further character is taken or not, and nothing is tried twice."""
+    rest = secret[MIN_PART:MAX_PART]
+    optional = "".join(f"(?:{re.escape(each)}" for each in rest) + ")?" * len(rest)
+    return re.compile(re.escape(secret[:MIN_PART]) + optional)
+
+
+def _mask_back(match: re.Match[str]) -> str:
+    """As `_mask`, in a text that is read from its end."""
+    masked = _mask(match)
+    return MASK[::-1] if masked == MASK else masked
+
+
+def _mask(match: re.Match[str]) -> str:
+    part, (start, end) = match[0], match.span()
+    alone = not match.string[start - 1 : start].isalnum() and not match.string[end : end + 1].isalnum()
+    said = part in _SAID or part[::-1] in _SAID
+    return MASK if len(part) >= LONG_PART or (alone and not said) else part
 
 
 def _forms(secret: str) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,9 @@
 """The WebSockets of DevTools clients: `/devtools/browser/{id}` and `/devtools/page/{id}`."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -13,7 +14,7 @@ from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.peers import Peer
 from sandbox_server.cdp.rules import OWN
 from sandbox_server.cdp.wire import Object
-from sandbox_server.core.errors import Failure, PermissionDenied
+from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
 from sandbox_server.core.http.app import call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.results import Caller
@@ -27,11 +28,43 @@ MAX_REASON = 120
 """Bytes of a close frame's reason (RFC 6455, section 5.5)."""
 
 
+MAX_CLIENTS = 64
+"""Programs that are connected at once. People have as many places of their own, and processes of the sandbox's own need none."""
+MAX_PER_CALLER = 48
+
+
+class Places:
+    """Who is connected."""
+
+    def __init__(self) -> None:
+        self._taken: Counter[tuple[bool, str]] = Counter()
+
+    @contextmanager
+    def taken(self, caller: Caller) -> Iterator[None]:
+        """Take a place; raises ResourceExhausted where there is none."""
+        at = caller.person, caller.name
+        if not caller.may(OWN):
+            self._check(at)
+        self._taken[at] += 1
+        try:
+            yield
+        finally:
+            self._taken[at] -= 1
+            self._taken += Counter()  # without those that have none
+
+    def _check(self, at: tuple[bool, str]) -> None:
+        kind = sum(count for (person, name), count in self._taken.items() if person == at[0] and name != API)
+        if kind >= MAX_CLIENTS or self._taken[at] >= MAX_PER_CALLER:
+            limit = MAX_CLIENTS if kind >= MAX_CLIENTS else MAX_PER_CALLER
+            raise ResourceExhausted(f"{limit} DevTools clients are connected", limit=limit, retry_after=1.0)
+
+
 class Sessions:
     """Lets clients in and carries their messages both ways."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
+        self._places = Places()
         self.taken = 0
         """Messages of clients other than the API, which knows of its own."""
 
@@ -74,12 +107,15 @@ class Sessions:
     async def _serve(self, websocket: WebSocket, page: str | None) -> None:
         try:
             caller = caller_of(websocket)
-            self._browser.check_seen(caller)
-            link = await self._browser.link()
-            peer, outbox = await link.attach(caller, page)
+            with self._places.taken(caller):
+                await self._admit(websocket, caller, page)
         except Failure as failure:
             await websocket.send_denial_response(failure_response(failure))
-            return
+
+    async def _admit(self, websocket: WebSocket, caller: Caller, page: str | None) -> None:
+        self._browser.check_seen(caller)
+        link = await self._browser.link()
+        peer, outbox = await link.attach(caller, page)
         try:
             await websocket.accept()
             await self._carry(websocket, link, peer, outbox)

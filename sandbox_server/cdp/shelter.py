@@ -31,7 +31,7 @@ class Shelter:
     def __init__(self, emulation: Emulation, extensions: Extensions) -> None:
         self._emulation = emulation
         self._extensions = extensions
-        self._bypass = Emulation(PATIENCE)
+        self._bypass = Emulation(PATIENCE, anew=True)
         self._raised = False
         self._turn = asyncio.Lock()
 

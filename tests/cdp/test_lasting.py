@@ -81,7 +81,7 @@ def test_scripts_go_by_the_name_that_chromium_knows_and_come_back_under_the_one_
 
 def test_what_has_no_way_back_ends_with_its_session() -> None:
     lasting = Lasting()
-    send(lasting, "Emulation.setVirtualTimePolicy", policy="pause")
+    send(lasting, "Emulation.setHardwareConcurrencyOverride", hardwareConcurrency=3)
     assert lasting.ending == {PAGE}
     lasting.forget(PAGE)
     assert lasting.ending == set()

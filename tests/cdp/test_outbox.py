@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.outbox import Outbox, Share
 
 pytestmark = pytest.mark.anyio
 
@@ -56,3 +56,21 @@ async def test_a_client_that_keeps_up_is_never_over_its_bound() -> None:
             outbox.put(b"x" * 8)
             assert await outbox.get() == b"x" * 8
     assert outbox.closed is None
+
+
+async def test_of_clients_that_share_the_one_that_reads_goes_on() -> None:
+    share = Share(10)
+    slow, quick = Outbox(100, share), Outbox(100, share)
+    slow.put(b"x" * 11)
+    quick.put(b"y")
+    assert await quick.get() == b"y"
+    slow.put(b"x")
+    assert (slow.overflowed, quick.overflowed, share.waiting) == (True, False, 0)
+
+
+def test_what_waits_for_a_client_that_has_gone_counts_no_more() -> None:
+    share = Share(10)
+    gone = Outbox(100, share)
+    gone.put(b"x" * 11)
+    gone.drop()
+    assert not share.exceeded

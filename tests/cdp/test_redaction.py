@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import time
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -74,9 +75,9 @@ def test_the_beginning_of_one_is_forgotten_and_short_ones_are_not_looked_for() -
     secrets.add("12345")
     secrets.add("123456")
     secrets.discard("123456")
-    secrets.add("1234567")
+    secrets.add("abcdefg")
     assert secrets.redacted(message("123456")) == message("123456")
-    assert b"1234567" not in secrets.redacted(message("1234567"))
+    assert b"abcdefg" not in secrets.redacted(message("abcdefg"))
 
 
 def test_the_latest_are_kept(secrets: Secrets) -> None:
@@ -84,3 +85,53 @@ def test_the_latest_are_kept(secrets: Secrets) -> None:
         secrets.add(f"secret-{number}")
     assert secrets.redacted(message(SECRET)) == message(SECRET)
     assert b"secret-0" not in secrets.redacted(message("secret-0"))
+
+
+def value_of(secrets: Secrets, text: str) -> str:
+    told: str = json.loads(secrets.redacted(message(text)))["result"]["result"]["value"]
+    return told
+
+
+@pytest.mark.parametrize("part", ["corr", "correct", "correct-horse-batter", "aple", "staple", "battery-staple", "ct-horse-battery-staple"])
+def test_its_beginning_and_its_end_are_found_where_they_stand_alone(part: str) -> None:
+    secrets = Secrets()
+    secrets.add("correct-horse-battery-staple")
+    assert value_of(secrets, part) == "(hidden)"
+    assert value_of(secrets, f"[{part}]") == "[(hidden)]"
+
+
+def test_within_another_word_they_are_found_where_they_are_long() -> None:
+    secrets = Secrets()
+    secrets.add("correct-horse-battery-staple")
+    assert value_of(secrets, "xcorrect-horsey") == "x(hidden)y"
+    assert value_of(secrets, "maple corridor") == "maple corridor"
+    assert value_of(secrets, "1b2corr3") == "1b2corr3", "or ids of pages would change"
+
+
+def test_words_of_the_protocol_are_left() -> None:
+    secrets = Secrets()
+    secrets.add("page-1234-text")
+    assert value_of(secrets, "page") == "page"
+    assert value_of(secrets, "text") == "text"
+    assert value_of(secrets, "page-1") == "(hidden)"
+
+
+def test_the_beginnings_of_a_discarded_one_are_found_no_more() -> None:
+    secrets = Secrets()
+    secrets.add("zebra-1")
+    secrets.discard("zebra-1")
+    assert value_of(secrets, "zebra") == "zebra"
+
+
+@pytest.mark.parametrize("text", ["a", "ab", "aaaaab", "(hidden)"])
+def test_the_time_it_takes_grows_as_the_message_does(text: str) -> None:
+    secrets = Secrets()
+    for secret in ("a" * 4096, "ab" * 2048, "a" * 50 + "b"):
+        secrets.add(secret)
+    took = []
+    for length in (200_000, 400_000, 800_000):
+        told = message(text * (length // len(text)))
+        began = time.process_time()
+        secrets.redacted(told)
+        took.append(time.process_time() - began)
+    assert took[2] < 9 * max(took[0], 0.01), took

@@ -135,10 +135,10 @@ def test_nobody_stays_attached_to_the_tools_of_the_browser() -> None:
 def test_what_has_no_way_back_ends_with_its_session() -> None:
     client = Client(Caller("key"))
     client.hears(method="Target.attachedToTarget", params={"sessionId": CHILD, "targetInfo": {"targetId": "T"}})
-    client.mux.from_peer(client.peer, json.dumps({"id": 3, "method": "Emulation.setVirtualTimePolicy", "sessionId": CHILD}))
+    client.mux.from_peer(client.peer, json.dumps({"id": 3, "method": "Emulation.setHardwareConcurrencyOverride", "sessionId": CHILD}))
     assert ("Target.detachFromTarget", {"sessionId": CHILD}) in [each[1:] for each in client.hold(HELD)]
     whole = Client(Caller("key"))
-    whole.send("Emulation.setVirtualTimePolicy", policy="pause")
+    whole.send("Emulation.setHardwareConcurrencyOverride", hardwareConcurrency=3)
     whole.rules.holding = HELD
     [ended] = whole.mux.resting.rest(whole.peer)
     assert isinstance(ended, Ended)

@@ -33,6 +33,7 @@ def test_a_caller_without_the_scope_sends_nothing(scopes: set[str]) -> None:
         "Cast.startDesktopMirroring",
         "Browser.executeBrowserCommand",
         "Extensions.loadUnpacked",
+        "Emulation.setVirtualTimePolicy",
         "Domain.ofTomorrow",
     ],
 )

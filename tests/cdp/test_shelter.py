@@ -118,12 +118,14 @@ def test_no_device_is_emulated_meanwhile_and_it_is_again_afterwards(shared: Owne
         shared.request("PUT", "/browser/emulation", json=None)
 
 
+_ASKED = "fetch('/asked').then(() => false, () => true)"
 LEFT: dict[str, tuple[str, dict[str, Any], str]] = {
     "script": ("Page.addScriptToEvaluateOnNewDocument", {"source": "window.planted = 1"}, "!!window.planted"),
     "headers": (
         "Network.setExtraHTTPHeaders",
         {"headers": {"X-Agent": "was-here"}},
-        "(() => { const x = new XMLHttpRequest(); x.open('GET', '/', false); x.send(); return x.getResponseHeader('Seen') === 'was-here' })()",
+        "(() => { const x = new XMLHttpRequest(); x.open('GET', '/', false); x.send();"
+        "return x.getResponseHeader('Seen') === 'was-here' })()",
     ),
     "agent": ("Emulation.setUserAgentOverride", {"userAgent": "Agent"}, "navigator.userAgent === 'Agent'"),
     "metrics": (
@@ -133,12 +135,16 @@ LEFT: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "touch": ("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 3}, "navigator.maxTouchPoints === 3"),
     "zone": ("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Tokyo"}, "new Date().getTimezoneOffset() === -540"),
-    "platform": ("Emulation.setNavigatorOverrides", {"platform": "Agent"}, "navigator.platform === 'Agent'"),
-    "media": ("Emulation.setEmulatedMedia", {"media": "print"}, "matchMedia('print').matches"),
-    "network": (
+    "media": (
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": "dark"}]},
+        "matchMedia('(prefers-color-scheme: dark)').matches",
+    ),
+    "blocked": ("Network.setBlockedURLs", {"urls": ["*/asked*"]}, _ASKED),
+    "offline": (
         "Network.emulateNetworkConditions",
         {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
-        "!navigator.onLine",
+        "document.title !== 'network'",
     ),
     "csp": (
         "Page.setBypassCSP",
@@ -222,16 +228,17 @@ def test_a_breakpoint_with_a_condition_does_not_run_it(shared: Owner, bank: str)
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_a_session_whose_clock_cannot_be_put_right_ends_and_the_page_s_clock_goes_on(shared: Owner, bank: str) -> None:
+def test_a_session_that_nothing_else_brings_back_ends_and_with_it_what_it_did(shared: Owner, bank: str) -> None:
     with shared.connect() as client, shared.connect(headers=OURS) as onlooker:
         target = client.result("Target.createTarget", url=bank)["targetId"]
         session, watch = client.attach(target), onlooker.attach(target)
         until(lambda: client.seen("document.title", session) == "network")
-        client.result("Emulation.setVirtualTimePolicy", session, policy="pause")
+        own = onlooker.evaluate("navigator.hardwareConcurrency", watch)
+        client.result("Emulation.setHardwareConcurrencyOverride", session, hardwareConcurrency=own + 7)
+        assert onlooker.evaluate("navigator.hardwareConcurrency", watch) == own + 7
         with held(shared):
             assert client.event("Target.detachedFromTarget")["sessionId"] == session
-            onlooker.evaluate("setTimeout(() => window.late = 1, 1); 0", watch)
-            until(lambda: onlooker.seen("window.late", watch))
+            assert onlooker.evaluate("navigator.hardwareConcurrency", watch) == own
         client.result("Target.closeTarget", targetId=target)
 
 
