@@ -1,0 +1,65 @@
+"""Extensions, where they are allowed, and where they are not."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.cdp.test_shelter import OURS, held
+from tests.conftest import until
+
+Owner = Any
+
+
+def extension(owner: Owner, **manifest: object) -> str:
+    """A folder with an extension that writes into every page."""
+    folder = Path(owner.folder) / "extension"
+    folder.mkdir(exist_ok=True)
+    (folder / "mark.js").write_text("document.documentElement.dataset.marked = 'yes'")
+    scripts = [{"matches": ["<all_urls>"], "js": ["mark.js"], "run_at": "document_start"}]
+    (folder / "manifest.json").write_text(
+        json.dumps({"manifest_version": 3, "name": "Mark", "version": "1", "content_scripts": scripts, **manifest})
+    )
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o755)
+    return str(folder)
+
+
+def marked(owner: Owner, site: str) -> bool:
+    """Whether the extension writes into a page that is opened now."""
+    with owner.connect(headers=OURS) as client:
+        target = client.result("Target.createTarget", url=site)["targetId"]
+        session = client.attach(target)
+        until(lambda: client.seen("document.title", session))
+        found = client.seen("document.documentElement.dataset.marked === 'yes'", session)
+        client.result("Target.closeTarget", targetId=target)
+        return bool(found)
+
+
+def test_none_is_loaded_unless_it_is_allowed(make_owner: Callable[..., Owner]) -> None:
+    owner = make_owner()
+    owner.start()
+    until(owner.answers, within=30)
+    with owner.connect() as client:
+        refused = client.command("Extensions.loadUnpacked", path=extension(owner))
+        assert "BROWSER_EXTENSIONS" in refused["error"]["message"]
+    with owner.connect(headers=OURS) as client:
+        target = client.result("Target.createTarget", url="chrome://extensions")["targetId"]
+        session = client.attach(target)
+        until(lambda: client.seen("document.readyState === 'complete' && location.href", session))
+        assert not client.seen("location.protocol === 'chrome:' && !!chrome.developerPrivate", session), "by the GUI neither"
+        client.result("Target.closeTarget", targetId=target)
+
+
+def test_one_that_is_allowed_stands_still_while_a_person_has_the_pages(make_owner: Callable[..., Owner], site: str) -> None:
+    owner = make_owner(extensions=True)
+    owner.start()
+    until(owner.answers, within=30)
+    with owner.connect() as client:
+        client.result("Extensions.loadUnpacked", path=extension(owner))
+        until(lambda: marked(owner, site))
+        with held(owner):
+            assert not marked(owner, site)
+        until(lambda: marked(owner, site))
+        refused = client.command("Extensions.loadUnpacked", path=extension(owner, permissions=["debugger"]))
+        assert "error" in refused, "it would drive pages past the lease"
