@@ -2,9 +2,12 @@
 
 They run where the agent lives, in the box where there is one, because a command finds there what the agent wrote in an earlier run: a
 shell's start-up files, packages of its own, the scripts of a repository. So the keeper of the box and the spawner run before them, and
-everything else waits. They are asked for by a process of control's, which holds the container's output open for what they leave running.
+everything else waits. They are asked for by a process of control's. Their output gets to the container's by a pipe and a process that
+copies, for as long as something that they left running writes: whoever holds a pipe's end may open the other, and the link that signs a
+person in is in the container's output.
 """
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,26 +22,39 @@ PROGRAM = "hooks"
 
 @dataclass(frozen=True)
 class HookRun:
-    """The process that runs them; `strict`: the container stops where it does not end with 0."""
+    """The process that runs them, and the one that copies their output; `strict`: the container stops where the first fails."""
 
     process: "subprocess.Popen[bytes]"
+    copier: "subprocess.Popen[bytes]"
     strict: bool
 
     @property
     def pid(self) -> int:
-        """Its number, until it is reaped."""
+        """The number of the process that runs them, until it is reaped."""
         return self.process.pid
 
 
 def start(settings: Settings) -> HookRun | None:
-    """Start the process that runs the hooks as soon as it can; None where there are none. Its output is the container's."""
+    """Start the process that runs the hooks as soon as it can; None where there are none. Their output gets to the container's."""
     if settings.hooks.init is None and settings.hooks.pre_services is None:
         return None
-    command = [sys.executable, "-I", "-m", "sandbox_server", PROGRAM]
+    readable, writable = os.pipe()
+    try:
+        copier = _as_control(settings, ["/bin/cat"], readable, None)
+        process = _as_control(settings, [sys.executable, "-I", "-m", "sandbox_server", PROGRAM], subprocess.DEVNULL, writable)
+    finally:
+        os.close(readable)
+        os.close(writable)
+    return HookRun(process, copier, settings.hooks.strict)
+
+
+def _as_control(settings: Settings, command: list[str], stdin: int, output: int | None) -> "subprocess.Popen[bytes]":
     uid, gid, groups = head_start.identity(settings.users.control)
-    process = subprocess.Popen(
+    return subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
+        stdout=output,
+        stderr=output,
         cwd="/",
         env=dict(head_start.ENVIRONMENT),
         process_group=0,
@@ -46,4 +62,3 @@ def start(settings: Settings) -> HookRun | None:
         group=gid,
         extra_groups=groups,
     )
-    return HookRun(process, settings.hooks.strict)

@@ -103,6 +103,7 @@ class Options(ServerOptions):  # type: ignore[misc]
         self._environment = environment
         self._early = early
         self._before = before
+        self._of_hooks = {before.pid, before.copier.pid} if before else set()
         self._adopted: HeadStart | None = None
         self.poller = EagerPoller(self)
 
@@ -144,13 +145,14 @@ class Options(ServerOptions):  # type: ignore[misc]
         return groups
 
     def waitpid(self) -> tuple[int | None, int | None]:
-        """Reap a child. That of the hooks is none of the supervisor's programs."""
+        """Reap a child. Those of the hooks are none of the supervisor's programs."""
         pid, status = super().waitpid()
+        if pid not in self._of_hooks:
+            return pid, status
+        self._of_hooks.discard(pid)
         if self._before and pid == self._before.pid:
-            self._before = None
             self.on_hooks_end(os.waitstatus_to_exitcode(status))
-            return None, None
-        return pid, status
+        return None, None
 
     def _adopt(self, config: ProcessConfig, early: HeadStart, process: object) -> object:
         """Prepare what Supervisor does next, once: it reads the program's pipes, and forks."""

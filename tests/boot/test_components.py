@@ -1,5 +1,7 @@
 """Enabled components are linked, the others are not."""
 
+import shlex
+from configparser import RawConfigParser
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,3 +92,18 @@ def test_the_gateway_is_told_where_to_listen(settings: Settings, tmp_path: Path)
     assert "listen 0.0.0.0:8080;" in (tmp_path / "run/nginx/listen.conf").read_text()
     assert "127.0.0.1:8888 " in (tmp_path / "run/nginx/upstreams.conf").read_text()
     assert "'self'" in (tmp_path / "run/nginx/origins.conf").read_text()
+
+
+COMPONENTS = sorted(Path(__file__).parents[2].joinpath("supervisord/components").glob("*.conf"))
+
+
+@pytest.mark.parametrize("conf", COMPONENTS, ids=lambda conf: conf.stem)
+def test_a_program_of_ours_has_a_user_a_directory_and_a_python_that_knows_no_users_packages(conf: Path) -> None:
+    parser = RawConfigParser(inline_comment_prefixes=(";",))
+    parser.read(conf)
+    (name,) = parser.sections()
+    program = parser[name]
+    assert program["user"]
+    assert program["directory"] == "/"
+    assert shlex.split(program["command"])[0].startswith("/")
+    assert program["command"].count("python") == program["command"].count("/opt/venv/bin/python -I -m sandbox_server")

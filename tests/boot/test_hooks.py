@@ -21,7 +21,7 @@ def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], HookR
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     program = tmp_path / "python"
-    program.write_text('#!/bin/sh\nid -u\necho "$@"\nenv\n')
+    program.write_text('#!/bin/sh\nreadlink /proc/$$/fd/1\nreadlink /proc/$$/fd/2\nid -u\necho "$@"\nenv\n')
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setenv("SANDBOX_API_KEY", "hunter2")
@@ -30,6 +30,7 @@ def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], HookR
         started = hooks.start(replace(Settings(), hooks=Hooks(pre_services="true", strict=True)))
         assert started
         assert started.process.wait(30) == 0
+        assert started.copier.wait(30) == 0
         return started
 
     return begin
@@ -47,6 +48,39 @@ def test_it_is_controls_with_a_clean_environment_and_its_output_is_the_container
     begin: Callable[[], HookRun], capfd: pytest.CaptureFixture[str]
 ) -> None:
     begin()
-    uid, words, *environment = capfd.readouterr().out.splitlines()
+    _, _, uid, words, *environment = capfd.readouterr().out.splitlines()
     assert (uid, words) == (str(CONTROL if os.geteuid() == 0 else os.geteuid()), "-I -m sandbox_server hooks")
     assert {line.partition("=")[0] for line in environment} == {"LANG", "PWD"}
+
+
+def test_who_opens_the_other_end_of_its_output_gets_nothing_of_the_containers(
+    begin: Callable[[], HookRun], capfd: pytest.CaptureFixture[str]
+) -> None:
+    begin()
+    stdout, stderr, *_ = capfd.readouterr().out.splitlines()
+    assert stdout == stderr
+    assert stdout.startswith("pipe:")
+    assert stdout not in (os.readlink("/proc/self/fd/1"), os.readlink("/proc/self/fd/2"))
+
+
+def test_what_the_hooks_leave_running_is_heard_after_they_have_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\n(while [ ! -e /tmp/hooks-have-ended ]; do sleep 0.02; done; echo late) &\n")
+    program.chmod(0o755)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    ended = Path("/tmp/hooks-have-ended")
+    ended.unlink(missing_ok=True)
+    try:
+        started = hooks.start(replace(Settings(), hooks=Hooks(init="true")))
+        assert started
+        assert started.process.wait(30) == 0
+        assert started.copier.poll() is None
+        ended.touch()
+        assert started.copier.wait(30) == 0
+    finally:
+        ended.unlink(missing_ok=True)
+    assert capfd.readouterr().out == "late\n"

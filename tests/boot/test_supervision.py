@@ -237,7 +237,7 @@ HOOK = (
     + """
 import subprocess
 waits = f"until [ -f {sys.argv[2]}/end ]; do sleep 0.02; done; read code <{sys.argv[2]}/end; exit $code"
-before = hooks.HookRun(subprocess.Popen(["/bin/sh", "-c", waits]), sys.argv[3] == "strict")
+before = hooks.HookRun(subprocess.Popen(["/bin/sh", "-c", waits]), subprocess.Popen("true"), sys.argv[3] == "strict")
 go = lambda: open(f"{sys.argv[2]}/told", "w").close()
 sys.exit(supervise(sys.argv[1], agent, theirs, before=before, go=go))
 """

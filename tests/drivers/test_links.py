@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers import drafts, links
-from sandbox_server.drivers.box import desk
+from sandbox_server.drivers.box import desk, host
 from sandbox_server.drivers.isolation import Isolation
 
 DESKTOP = 991
@@ -68,8 +68,8 @@ def test_links_elsewhere_are_followed(folder: Path) -> None:
 
 def test_where_links_cannot_be_kept_from_being_followed_no_file_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = str(tmp_path / "isolation.json")
-    host = links.look()
+    real = host.look()
     for rung, refused, shown in (("users", errno.EPERM, ()), ("users", 0, desk.viewable()), ("box", errno.EPERM, desk.viewable())):
         drafts.replace(told, Isolation(rung, "").encode(), mode=0o400)  # type: ignore[arg-type] # one of the rungs
-        monkeypatch.setattr(links, "look", lambda refused=refused: replace(host, namespaces=refused))
+        monkeypatch.setattr("sandbox_server.drivers.links.look", lambda refused=refused: replace(real, namespaces=refused))
         assert links.viewable(told) == shown
