@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from sandbox_server.drivers.x11.connection import Display
 
+MAX_PIXELS = 1 << 20
+"""Of a pointer's picture; one that is larger is not shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
@@ -19,5 +22,7 @@ class Cursor:
 def cursor_of(display: Display) -> Cursor:
     """Ask the X server for it."""
     found = display.xfixes_get_cursor_image(display.screen().root)
+    if found.width * found.height > MAX_PIXELS:
+        return Cursor(1, 1, (0, 0), bytes(4))
     pixels = struct.pack(f"<{len(found.cursor_image)}I", *found.cursor_image)
     return Cursor(found.width, found.height, (found.xhot, found.yhot), pixels)

@@ -14,7 +14,7 @@ from typing import Any, Self
 from Xlib import display as xlib
 from Xlib.error import ConnectionClosedError, DisplayError, XError
 
-from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.errors import Conflict, Unavailable
 
 CALL_SECONDS = 10.0
 """How long the X server may take to answer; after that the connection is given up."""
@@ -61,7 +61,7 @@ class Connection:
         """Run `work` with the display, after what was asked before.
 
         Raises Unavailable while the X server is down, or when it did not answer within `CALL_SECONDS`; what was sent by then may
-        have been done.
+        have been done. Raises Conflict where what the work was about is there no more.
         """
         try:
             async with asyncio.timeout(CALL_SECONDS):
@@ -79,6 +79,8 @@ class Connection:
         except (ConnectionClosedError, DisplayError, OSError) as error:
             self._drop()
             raise _down("it is not running") from error
+        except XError as error:
+            raise Conflict(f"the desktop has changed meanwhile ({type(error).__name__}): look again") from error
 
     def _current(self) -> Display:
         if self._display is not None and _ended(self._socket(self._display)):

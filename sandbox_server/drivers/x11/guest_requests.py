@@ -13,10 +13,21 @@ SETUP_BYTES = 20
 HIDDEN = b"BIG-REQUESTS"
 """An extension that gives lengths another form; without it no request is longer than 256 KiB."""
 _GET_PROPERTY, _GRAB_POINTER, _GRAB_KEYBOARD, _QUERY_EXTENSION, _NO_OPERATION = 20, 26, 31, 98, 127
-_VOID = frozenset({24, 28, 33, 36, 41, 42, 107, 115})
-"""ConvertSelection, GrabButton, GrabKey, GrabServer, WarpPointer, SetInputFocus, SetScreenSaver, ForceScreenSaver: none is answered."""
+_VOID = frozenset({24, 28, 33, 36, 41, 42, 51, 100, 102, 104, 105, 107, 109, 111, 112, 115})
+"""ConvertSelection, GrabButton, GrabKey, GrabServer, WarpPointer, SetInputFocus, SetFontPath, ChangeKeyboardMapping,
+ChangeKeyboardControl, Bell, ChangePointerControl, SetScreenSaver, ChangeHosts, SetAccessControl, SetCloseDownMode, by which a client that
+is gone keeps its place, ForceScreenSaver: none is answered."""
+_OPEN_FONT, _CLOSE_FONT, _CREATE_PIXMAP, _FREE_PIXMAP, _CREATE_CURSOR, _CREATE_GLYPH_CURSOR = 45, 46, 53, 54, 93, 94
+MAX_CURSOR = 256
+"""Pixels of a side of a pointer's picture: whoever takes a picture of the screen reads all of it."""
+MAX_TRACKED = 4096
+"""Fonts and large bitmaps of one client; more of either are not made."""
+_CURSORS = b"cursor"
+"""The font of the X server's own pointers; others may have letters of any size."""
 _GRAB_TIMES = {_GRAB_POINTER: 20, _GRAB_KEYBOARD: 8}
 """Where in a request the time is from which the grab is to hold."""
+_KEPT = {_OPEN_FONT: 12, _CLOSE_FONT: 8, _CREATE_PIXMAP: 16, _FREE_PIXMAP: 8, _CREATE_CURSOR: 16, _CREATE_GLYPH_CURSOR: 16}
+"""Requests by which pointers' pictures are made, and how long each is at least."""
 _NEVER_SET = 1
 """The atom PRIMARY, by which no window has a property: whoever asks for it is told that there is none."""
 _AHEAD_MILLISECONDS = 1 << 30
@@ -36,6 +47,10 @@ class GuestRequests:
         self._shown, self._mask = {0, base}, mask
         self._short, self._long = struct.Struct(f"{order}H"), struct.Struct(f"{order}I")
         self._waiting = bytearray()
+        self._bitmaps: set[int] = set()
+        """Those that are too large to be a pointer's picture."""
+        self._fonts: dict[int, bool] = {}
+        """Those that are open, and whether each is the one of pointers."""
 
     def take(self, data: bytes) -> bytes:
         """Add what the client sent, and give what of it may go on: whole requests, changed where that is needed."""
@@ -66,8 +81,45 @@ class GuestRequests:
             self._long.pack_into(self._waiting, start + _GRAB_TIMES[kind], later)
         elif kind == _GET_PROPERTY and end - start >= 12 and not self._is_shown(start + 4):
             self._long.pack_into(self._waiting, start + 8, _NEVER_SET)
+        elif kind in _KEPT and end - start >= _KEPT[kind] and not self._may_make(kind, start):
+            self._waiting[start] = _NO_OPERATION
         elif kind == _QUERY_EXTENSION and self._waiting[start + 8 : start + 8 + len(HIDDEN)] == HIDDEN:
             self._waiting[start + 8] = ord("-")
+
+    def _may_make(self, kind: int, start: int) -> bool:
+        """Whether what a request makes cannot become a pointer's picture that is too large."""
+        (made,) = self._long.unpack_from(self._waiting, start + 4)
+        if kind == _CREATE_PIXMAP:
+            return self._is_bitmap_kept(start, made)
+        if kind == _OPEN_FONT:
+            return self._is_font_kept(start, made)
+        if kind in (_CLOSE_FONT, _FREE_PIXMAP):
+            self._forget(kind, made)
+            return True
+        source, mask = (self._long.unpack_from(self._waiting, start + place)[0] for place in (8, 12))
+        if kind == _CREATE_CURSOR:
+            return source not in self._bitmaps
+        return self._fonts.get(source, False) and (mask == 0 or self._fonts.get(mask, False))
+
+    def _forget(self, kind: int, gone: int) -> None:
+        if kind == _CLOSE_FONT:
+            self._fonts.pop(gone, None)
+        else:
+            self._bitmaps.discard(gone)
+
+    def _is_bitmap_kept(self, start: int, made: int) -> bool:
+        width, height = (self._short.unpack_from(self._waiting, start + place)[0] for place in (12, 14))
+        if self._waiting[start + 1] != 1 or max(width, height) <= MAX_CURSOR:
+            return True  # it may have the number of one that is there, which then stays what it is
+        if len(self._bitmaps) < MAX_TRACKED:
+            self._bitmaps.add(made)
+        return made in self._bitmaps
+
+    def _is_font_kept(self, start: int, made: int) -> bool:
+        (length,) = self._short.unpack_from(self._waiting, start + 8)
+        if len(self._fonts) < MAX_TRACKED:
+            self._fonts.setdefault(made, bytes(self._waiting[start + 12 : start + 12 + length]).lower() == _CURSORS)
+        return made in self._fonts
 
     def _is_shown(self, place: int) -> bool:
         """Whether the window of the number there is its own, or the root."""

@@ -25,6 +25,8 @@ MAX_PICTURES = 4
 BUSY_SECONDS = 10.0
 SETTLE_PAUSE = 0.04
 """Seconds between two looks while waiting for the screen to come to rest."""
+MAX_CURSOR_PIXELS = 1 << 20
+"""Of a pointer's picture; one that is larger is left out."""
 MAX_MODES = 32
 """Sizes that the X server remembers once somebody has the screen follow a window."""
 _DOTS_PER_INCH = 96
@@ -200,6 +202,8 @@ def _size(display: Display) -> Size:
 
 def _cursor(display: Display) -> Cursor:
     found = display.xfixes_get_cursor_image(display.screen().root)
+    if found.width * found.height > MAX_CURSOR_PIXELS:
+        return picture.cursor_of([0], (1, 1), (0, 0))
     at = (found.x - found.xhot, found.y - found.yhot)
     return picture.cursor_of(list(found.cursor_image), (found.width, found.height), at)
 

@@ -19,8 +19,14 @@ PIECE_BYTES = 128 * 1024
 MAX_BYTES = 32 * 1024 * 1024
 """Most that is kept of what somebody else has on the clipboard, all its forms together."""
 MAX_TARGETS = 16
+MAX_ATOMS = 256
+"""Targets that an owner may name."""
+MAX_TRANSFERS = 64
+"""Programs that are sent something in pieces at once; of more, the first is given up."""
 ANSWER_SECONDS = 2.0
 """How long the owner of the clipboard may take for each piece."""
+READ_SECONDS = 6.0
+"""How long it may take for everything: what has not come by then is left out."""
 
 _PROPERTY = "_TANDEM_CLIPBOARD"
 _ABOUT = frozenset({"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE"})
@@ -46,6 +52,7 @@ class Selection:
         self._served = served
         self._contents: Contents = {}
         self._transfers: dict[tuple[int, int], _Transfer] = {}
+        self._until = 0.0
         self._clipboard = display.intern_atom("CLIPBOARD")
         self._incremental = display.intern_atom("INCR")
         self._property = display.intern_atom(_PROPERTY)
@@ -66,6 +73,7 @@ class Selection:
         if owner == X.NONE:
             return {}
         found: dict[str, bytes] = {}
+        self._until = time.monotonic() + READ_SECONDS
         for target in [each for each in self._targets() if not wanted or each in wanted][:MAX_TARGETS]:
             value = self._fetch(target)
             if value is not None and sum(map(len, found.values())) + len(value) <= MAX_BYTES:
@@ -82,10 +90,16 @@ class Selection:
             self._continue(arrived.window, arrived.atom)
 
     def _targets(self) -> list[str]:
-        value = self._fetch("TARGETS")
-        atoms = memoryview(value).cast("I") if value else []
-        names = [self._display.get_atom_name(atom) for atom in atoms]
-        return [name for name in names if name not in _ABOUT]
+        value = (self._fetch("TARGETS") or b"")[: MAX_ATOMS * 4]
+        atoms = memoryview(value[: len(value) // 4 * 4]).cast("I")
+        return [name for atom in atoms if (name := self._name(atom)) and name not in _ABOUT]
+
+    def _name(self, atom: int) -> str:
+        """What an atom stands for; nothing where the owner has made it up."""
+        try:
+            return str(self._display.get_atom_name(atom))
+        except error.BadAtom:
+            return ""
 
     def _fetch(self, target: str) -> bytes | None:
         self._window.convert_selection(self._clipboard, self._display.intern_atom(target), self._property, X.CurrentTime)
@@ -97,27 +111,29 @@ class Selection:
 
     def _take_property(self) -> bytes | None:
         """The value of our property, which is deleted with that; None if it comes in pieces."""
-        found = self._window.get_full_property(self._property, X.AnyPropertyType, sizehint=PIECE_BYTES)
+        found = self._window.get_property(self._property, X.AnyPropertyType, 0, MAX_BYTES // 4)
         self._window.delete_property(self._property)
         if found is None:
             return b""
         if found.property_type == self._incremental:
             return None
         value: bytes = found.value if isinstance(found.value, bytes) else found.value.tobytes()
-        return value
+        return value if not found.bytes_after else None
 
     def _pieces(self) -> bytes | None:
         collected = bytearray()
         while self._wait(lambda seen: seen.type == X.PropertyNotify and seen.state == X.PropertyNewValue and seen.atom == self._property):
             piece = self._take_property()
-            if not piece or len(collected) > MAX_BYTES:
+            if not piece:
                 return bytes(collected)
             collected += piece
+            if len(collected) > MAX_BYTES:
+                return None
         return None
 
     def _wait(self, wanted: Callable[[Any], bool]) -> Any:
         """The first event that is wanted, or None; others are acted on."""
-        deadline = time.monotonic() + ANSWER_SECONDS
+        deadline = min(time.monotonic() + ANSWER_SECONDS, self._until)
         self._display.flush()
         while (left := deadline - time.monotonic()) > 0:
             if not self._display.pending_events():
@@ -156,6 +172,8 @@ class Selection:
         window.change_attributes(event_mask=X.PropertyChangeMask)
         window.change_property(into, self._incremental, 32, [len(value)])
         self._transfers[window.id, into] = _Transfer(kind, memoryview(value))
+        if len(self._transfers) > MAX_TRANSFERS:
+            del self._transfers[next(iter(self._transfers))]
         return True
 
     def _continue(self, window: Any, into: int) -> None:

@@ -8,11 +8,10 @@ from Xlib.protocol import event
 
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.properties import last_numbers, numbers, text
 
 MAX_WINDOWS = 200
 MAX_TITLE = 500
-MAX_PROPERTY = 64 << 10
-"""Bytes that are read of what a window or the window manager says: 16384 windows."""
 _PAGER = 2
 """Who asks (EWMH `_NET_ACTIVE_WINDOW`): somebody who acts for the person, so that focus is really given."""
 _MAX_DEPTH = 16
@@ -66,9 +65,9 @@ class Windows:
 
 
 def _all(display: Display) -> list[Window]:
-    stacked = _values(display, display.screen().root, "_NET_CLIENT_LIST_STACKING")
+    stacked = last_numbers(display.screen().root, _atom(display, "_NET_CLIENT_LIST_STACKING"), MAX_WINDOWS)
     found: list[Window] = []
-    for xid in reversed(stacked[-MAX_WINDOWS:]):
+    for xid in reversed(stacked):
         try:
             found.append(_described(display, xid))
         except Conflict:  # it was closed since the window manager listed it
@@ -117,15 +116,14 @@ def _window(display: Display, window: Any, geometry: Any, corner: Any) -> Window
 
 
 def _title(display: Display, window: Any) -> str:
-    found = _property(window, _atom(display, "_NET_WM_NAME")) or _property(window, _atom(display, "WM_NAME"))
-    value = found.value if found else b""
-    return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))[:MAX_TITLE]
+    value = text(window, _atom(display, "_NET_WM_NAME")) or text(window, Xatom.WM_NAME)
+    return value.decode("utf-8", "replace")[:MAX_TITLE]
 
 
 def _program(window: Any) -> str:
-    found = _property(window, Xatom.WM_CLASS)
-    parts = found.value.split(b"\0") if found and isinstance(found.value, bytes) else []
-    return parts[1].decode("latin-1") if len(parts) > 1 else ""
+    """The second of the two names in its class (ICCCM 2.0, section 4.1.2.5)."""
+    names = text(window, Xatom.WM_CLASS).split(b"\0")
+    return names[1].decode("latin-1")[:MAX_TITLE] if len(names) > 1 else ""
 
 
 def _focused_program(display: Display) -> str:
@@ -160,13 +158,7 @@ def _activate(display: Display, xid: int) -> None:
 
 
 def _values(display: Display, window: Any, name: str) -> list[int]:
-    found = _property(window, _atom(display, name))
-    return list(found.value) if found else []
-
-
-def _property(window: Any, name: int) -> Any:
-    """The beginning of a property: programs may make theirs as long as they like."""
-    return window.get_property(name, X.AnyPropertyType, 0, MAX_PROPERTY // 4)
+    return numbers(window, _atom(display, name))
 
 
 def _atom(display: Display, name: str) -> int:

@@ -3,10 +3,12 @@
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from Xlib.error import BadAccess, ConnectionClosedError, XError
 from Xlib.ext import xtest
 from Xlib.protocol import event as events
 
+from sandbox_server.drivers.x11.guest_requests import MAX_CURSOR
 from sandbox_server.drivers.x11.guests import Guests, listen
 from tests.conftest import until
 from tests.drivers.x11.conftest import XServer
@@ -270,3 +273,68 @@ def test_a_program_of_the_distribution_runs(guest: Client, own: Client) -> None:
     finally:
         program.terminate()
         program.wait(30)
+
+
+def test_a_guest_that_wants_to_outlive_its_connection_keeps_no_place_in_the_server(own: Client, guest: Client) -> None:
+    for _ in range(300):
+        stranger = xlib.Display(f"unix/{DOOR}")
+        stranger.set_close_down_mode(X.RetainPermanent)
+        stranger.screen().root.create_window(0, 0, 9, 9, 0, 24)
+        stranger.sync()
+        stranger.close()
+    late = Client(own.display.get_display_name().removeprefix("unix/"), 300, 0)
+    assert is_shown(own, late)
+    late.display.close()
+
+
+def test_a_guest_s_pointer_is_not_larger_than_a_picture_of_the_screen_can_bear(own: Client, guest: Client) -> None:
+    large = guest.root.create_pixmap(8192, 8192, 1)
+    pointer = large.create_cursor(large, (0, 0, 0), (0, 0, 0), 0, 0)
+    guest.window.change_attributes(cursor=pointer)
+    guest.display.sync()
+    own.root.warp_pointer(250, 50)
+    own.display.xfixes_query_version()
+    found = own.display.xfixes_get_cursor_image(own.root)
+    assert max(found.width, found.height) <= MAX_CURSOR < 1000
+
+
+def test_a_guest_changes_no_settings_of_the_server(own: Client, guest: Client) -> None:
+    before = own.display.get_keyboard_control().led_mask, own.display.get_keyboard_mapping(A_KEY, 1)[0][0], own.display.get_font_path()
+    guest.display.change_keyboard_mapping(A_KEY, [(0x41,)])
+    guest.display.change_keyboard_control(led=1, led_mode=1)
+    guest.display.set_font_path([])
+    guest.display.set_access_control(0)
+    guest.display.set_screen_saver(1, 1, 1, 1)
+    guest.display.sync()
+    mappings: list[Callable[[Any], object]] = [
+        lambda display: display.set_pointer_mapping([3, 2, 1]),
+        lambda display: display.set_modifier_mapping([[A_KEY]] * 8),
+    ]
+    for act in mappings:
+        stranger = xlib.Display(f"unix/{DOOR}")
+        with closing(stranger.display.socket), suppress(XError, AttributeError):  # Xlib does not know every extension's errors
+            act(stranger)
+    after = own.display.get_keyboard_control().led_mask, own.display.get_keyboard_mapping(A_KEY, 1)[0][0], own.display.get_font_path()
+    assert after == before
+    assert list(own.display.get_pointer_mapping())[:3] == [1, 2, 3]
+    assert not any(A_KEY in codes for codes in list(own.display.get_modifier_mapping())[1:])
+
+
+def test_what_is_no_request_harms_nobody_else(own: Client, guest: Client) -> None:
+    random = Random(7)
+    for _ in range(60):
+        with socket.socket(socket.AF_UNIX) as stranger, suppress(OSError):
+            stranger.settimeout(5)
+            stranger.connect(f"/tmp/.X11-unix/X{DOOR[1:]}")
+            stranger.sendall(b"l\0\x0b\0" + bytes(8))
+            stranger.recv(1 << 16)
+            for _ in range(50):
+                body = random.randbytes(4 * random.randrange(1, 16))
+                stranger.sendall(struct.pack("<BBH", random.randrange(1, 256), random.randrange(256), 1 + len(body) // 4) + body)
+            stranger.sendall(bytes(4))
+            while stranger.recv(1 << 16):
+                pass
+    late = Client(own.display.get_display_name().removeprefix("unix/"), 300, 0)
+    assert is_shown(own, late)
+    assert is_shown(own, guest)
+    late.display.close()
