@@ -69,3 +69,9 @@ def test_every_method_of_the_table_is_one_of_this_browsers() -> None:
     domains = json.loads(PROTOCOL.read_text())["domains"]
     known = {f"{domain['domain']}.{each['name']}" for domain in domains for each in domain.get("commands", [])}
     assert LOOKING - known == set()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u2029"])
+def test_a_comment_ends_where_javascript_ends_a_line(end: str) -> None:
+    assert acts(command("Page.addScriptToEvaluateOnNewDocument", source=f"// nothing{end}document.title = 1"))
+    assert not acts(command("Page.addScriptToEvaluateOnNewDocument", source=f"// nothing{end}  // nothing{end}"))
