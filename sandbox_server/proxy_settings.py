@@ -11,7 +11,7 @@ from sandbox_server.variables import PORT, SECRET, Kind, Secret, variable
 
 PATH_CHARACTERS = r"[A-Za-z0-9._~+@=:/-]"
 """What a path in a mapping may hold: nothing that means something in the proxy's configuration."""
-_HOST = r"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*"
+_HOST = r"[A-Za-z0-9]+(?:(?:[_-]+(?:\.[_-]*)?|\.[_-]*)[A-Za-z0-9]+)*"
 _UPSTREAM = re.compile(rf"(?:(?P<host>{_HOST})|\[(?P<six>[0-9A-Fa-f:.]+)\]):(?P<port>\d+)/?")
 _SOURCE = re.compile(
     rf"(?:(?P<scheme>https?)://)?(?P<host>[A-Za-z0-9*._-]+)(?::(?P<port>\d+)(?:\*\Z)?)?(?:(?P<path>/{PATH_CHARACTERS}*)\*?)?"

@@ -111,7 +111,7 @@ def test_models_check_patterns_with_the_engine_that_does_not_backtrack() -> None
 
 NGINX = re.compile(r'(?:"|location |proxy_redirect )(~\*?) ?([^"\s]+)[" ]')
 ONE_LOOP = ("^[^?]*(/|", "^(GET|HEAD)::.*text/html")
-"""One repeat that begins where the text does and has one thing of a bounded length to find: as many steps as characters, of a bounded line."""
+"""One repeat that begins where the text does, and one thing of a bounded length to find after it: as many steps as the line is long."""
 
 
 def test_the_gateways_patterns_are_linear() -> None:

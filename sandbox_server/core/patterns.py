@@ -76,7 +76,8 @@ class Pattern[AnyStr: (str, bytes)]:
         for found in self.finditer(text):
             pieces += [text[end : found.start()], made(found) if callable(made) else made]
             end = found.end()
-        return text[:0].join([*pieces, text[end:]])
+        pieces.append(text[end:])
+        return text[:0].join(pieces)
 
 
 def compile[AnyStr: (str, bytes)](pattern: AnyStr) -> Pattern[AnyStr]:  # noqa: A001 # as `re` calls it

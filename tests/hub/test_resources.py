@@ -5,7 +5,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ReadResourceRequestParams, Resource
 
 from sandbox_server.core.mcp.resources import Resources
-from sandbox_server.hub.resources import HubResources
+from sandbox_server.hub.resources import HubResources, _fits
 from sandbox_server.hub.servers import Servers
 from tests.core.mcp.test_resources import Answers
 from tests.hub.conftest import Line, servers_of
@@ -56,3 +56,22 @@ async def test_a_token_that_names_its_tools_reads_nothing(line: Line) -> None:
         for uri in ("sandbox://screen", "sample://note"):
             with pytest.raises(MCPError, match="Unknown resource"):
                 await read(hub(servers), uri, asking)
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "fits"),
+    [
+        ("note://{name}", "note://a/b", True),
+        ("note://{name}", "note://", False),
+        ("a{x}b{y}c", "a1b2b3c", True),
+        ("a{x}b{y}c", "abc", False),
+        ("{x}{y}", "ab", True),
+        ("{x}{y}", "a", False),
+        ("a{x}a", "aa", False),
+        ("plain", "plain", True),
+        ("a{", "a{", True),
+        ("a{x}ab", "aab", False),
+    ],
+)
+def test_an_address_fits_a_template_with_something_in_the_place_of_each_variable(template: str, uri: str, fits: bool) -> None:
+    assert _fits(template, uri) == fits

@@ -42,6 +42,11 @@ def test_a_pattern_matches_no_others(pattern: str, url: str) -> None:
     assert not Glob(pattern).matches(url)
 
 
+def test_a_pattern_with_many_stars_is_refused() -> None:
+    with pytest.raises(ValueError, match="stars"):
+        Glob("*a" * 40)
+
+
 @pytest.mark.parametrize("pattern", ["", "{a", "a}", "{a{b}}", "x" * (MAX_LENGTH + 1)])
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"braces|characters"):

@@ -1,5 +1,7 @@
 """What of a text may be written down."""
 
+import time
+
 import pytest
 
 from sandbox_server.drivers.recorder.redaction import Redaction
@@ -43,6 +45,27 @@ def test_an_ordinary_command_stays_as_it_is(text: str) -> None:
 
 def test_a_long_text_is_cut() -> None:
     assert len(Redaction().text("x" * 5000)) == 1000
+
+
+def test_a_cut_is_said_and_shows_no_part_of_a_secret() -> None:
+    key = f"-----BEGIN PRIVATE KEY-----{'A' * 3800}-----END PRIVATE KEY-----"
+    text = f"{key} and then {'.' * 200} opensesame-opensesame {'x' * 5000}"
+    for length in range(3900, 4400):
+        kept = Redaction(["opensesame-opensesame"]).text(text[:length] + "opensesame-opensesame"[: length % 21], 1000)
+        assert "opensesame-opensesame" not in kept
+    assert Redaction().text(f"{key}{' ' * 9000}").endswith("…")
+
+
+def test_a_long_address_is_cut_and_that_is_said() -> None:
+    shown = Redaction().url(f"https://a.example/{'docs/' * 100_000}")
+    assert (len(shown), shown[-1]) == (300, "…")
+
+
+@pytest.mark.parametrize("unit", ["a", "token=", "token token", "-a", "a.", '"'])
+def test_a_text_that_froze_another_engine_is_answered_at_once(unit: str) -> None:
+    started = time.thread_time()
+    Redaction().text(unit * 2400)
+    assert time.thread_time() - started < 1
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import Call, Caller, Conflict, Model, operation
+from sandbox_server.core.errors import Failure, HeldByHuman, PermissionDenied, Private, ResourceExhausted, Unauthenticated
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.log import Log
@@ -18,6 +19,13 @@ pytestmark = pytest.mark.anyio
 
 ROBOT = Call(Caller("robot"), "r-1", headers={"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"})
 PERSON = Call(Caller("owner#1", person=True), "r-2")
+
+
+class Blind(Redaction):
+    """One that is not to be asked."""
+
+    def text(self, text: str, limit: int = 0) -> str:
+        raise AssertionError(text)
 
 
 class Where(Model):
@@ -79,6 +87,17 @@ async def test_a_call_is_written_with_who_what_outcome_and_trace(journal: Journa
     assert done["ms"] >= 0
     assert (refused["actor"], refused["outcome"], "trace" in refused) == ({"type": "person", "name": "owner#1"}, "conflict", False)
     assert broken["outcome"] == "internal"
+
+
+@pytest.mark.parametrize("kind", [PermissionDenied, HeldByHuman, ResourceExhausted, Unauthenticated, Private])
+async def test_of_a_call_that_is_not_let_in_no_field_is_looked_at(journal: Journal, kind: type[Failure]) -> None:
+    guard = RecorderGuard(journal, Blind())
+    with pytest.raises(kind):
+        await call(guard, MOVE, ROBOT, kind("no"))
+
+    (refused,) = await calls(journal)
+    assert "request" not in refused
+    assert (refused["operation"], refused["actor"]["name"], refused["outcome"]) == ("sample.move", "robot", kind.kind)
 
 
 async def test_health_is_nobodys_deed(journal: Journal) -> None:

@@ -1,5 +1,7 @@
 """A receipt is short."""
 
+import time
+
 from sandbox_server.core.receipt import Receipt, TabChange
 from sandbox_server.features.recorder.short import MAX_BYTES, MAX_ENTRY, short
 
@@ -24,3 +26,12 @@ def test_a_long_entry_is_cut() -> None:
     tab = TabChange(was="x" * 1000, now=None)
     cut = short(PLAIN.model_copy(update={"commands": ["y" * 1000], "tabs": [tab]}))
     assert (len(cut.commands[0]), len(cut.tabs[0].was or ""), cut.omitted) == (MAX_ENTRY, MAX_ENTRY, 0)
+
+
+def test_very_many_entries_take_no_longer_than_there_are() -> None:
+    files = [f"/{number}" for number in range(20_000)]
+    started = time.thread_time()
+    cut = short(PLAIN.model_copy(update={"files": files}))
+    assert time.thread_time() - started < 2
+    assert cut.omitted + len(cut.files) == len(files)
+    assert len(cut.model_dump_json().encode()) <= MAX_BYTES

@@ -111,10 +111,9 @@ class Markdown(Model):
 
 def without_passwords(html: str) -> str:
     """Markup, as a browser writes it, without the values of its fields for passwords."""
-    pieces, done, start, broken = [], 0, -1, set[int]()
+    pieces, done, start, sought, broken = [], 0, -1, 0, set[int]()
     for found in _PASSWORD.finditer(html):
-        while (further := html.find("<input", start + 1, found.start())) >= 0:
-            start = further
+        start, sought = max(start, html.rfind("<input", sought, found.start())), found.start()
         if start < max(done, found.start() - MAX_TAG) or start in broken:
             continue
         tag = _INPUT.match(html[start : start + MAX_TAG])
