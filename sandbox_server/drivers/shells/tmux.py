@@ -242,6 +242,8 @@ class Tmux:
     async def _connected(self) -> Connection:
         async with self._connecting:
             if self._connection is None or self._connection.closed:
+                if self._connection:
+                    await self._connection.abandon()  # tmux ends when it is hung up on; what is in its place may not
                 self._connection = await self._connect()
             return self._connection
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from urllib.parse import quote
 from uuid import uuid4
 
 from sandbox_server.core import (
@@ -223,7 +222,7 @@ class Shell:
 
         The session is made when the page is opened, or when a command is given for the id that the URL holds.
         """
-        return f"{call.base_url}/terminal?session_id={quote(str(uuid4()))}"
+        return f"{call.base_url}/terminal?session_id={self._sessions.promise()}"
 
     @operation("GET /v1/shell/sessions/stats", scope="shell")
     async def get_session_stats(self) -> ShellSessionStats:
@@ -258,7 +257,7 @@ class Shell:
     @operation("DELETE /v1/shell/sessions/{session_id}", scope="shell", destructive=True, acts="shell")
     async def cleanup_session(self, request: ShellSessionRef) -> None:
         """Close a session, with what runs in it."""
-        await self._sessions.remove(await self._sessions.get(request.session_id))
+        await self._sessions.withdraw(request.session_id)
 
     @socket("/v1/shell/ws", scope="shell")
     async def terminal(self, request: TerminalRequest, socket: Socket, call: Call) -> None:

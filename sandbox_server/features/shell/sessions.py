@@ -45,6 +45,7 @@ class Sessions:
         self._store = store
         self._sessions: dict[str, Session] = {}
         self._gone: deque[str] = deque(maxlen=MAX_GONE)
+        self._promised: deque[str] = deque(maxlen=MAX_GONE)
         self._tasks = Tasks()
         self._reopening: set[asyncio.Task[None]] = set()
         self._closing: set[asyncio.Task[None]] = set()
@@ -150,6 +151,21 @@ class Sessions:
         session.release()
         return session
 
+    def promise(self) -> str:
+        """Make up the id of a session that is made when it is first opened or used."""
+        self._promised.append(str(uuid4()))
+        return self._promised[-1]
+
+    async def withdraw(self, session_id: str) -> None:
+        """Close the session of that id, also one that was promised and never made. Raises NotFound."""
+        await self._restored.wait()
+        if session_id in self._promised and session_id not in self._sessions:
+            self._promised.remove(session_id)
+            self._gone.append(session_id)
+            self.save()
+        else:
+            await self.remove(await self.get(session_id))
+
     async def remove(self, session: Session) -> None:
         """Close a session; its id stays known as gone."""
         if self._forget(session):
@@ -191,8 +207,9 @@ class Sessions:
             made_room = "the shell that was idle longest was closed to make room"
         session = self._sessions[profile.id] = self._made(profile)
         session.reserved, session.made_room = True, made_room
-        if profile.id in self._gone:
-            self._gone.remove(profile.id)
+        for known in (self._gone, self._promised):
+            if profile.id in known:
+                known.remove(profile.id)
         return session
 
     def _made(self, profile: Profile) -> Session:

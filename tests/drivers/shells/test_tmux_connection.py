@@ -91,6 +91,7 @@ async def test_what_is_put_in_the_place_of_tmux_is_not_waited_for_and_fills_no_m
     spawner: "SpawnerDaemon", home: Path, ear: Ear, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tmux_connection, "ANSWER_SECONDS", 2.0)
+    monkeypatch.setattr(tmux_connection, "CLOSE_SECONDS", 1.0)
     (home / "tmux").write_text(f"#!/bin/sh\n{WORST[script]}\n")
     (home / "tmux").chmod(0o755)
     spawner.environment |= {"PATH": f"{home}:{spawner.environment['PATH']}"}

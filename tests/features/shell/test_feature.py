@@ -13,6 +13,7 @@ from sandbox_server.features.shell.wire import (
     ShellCreateSessionRequest,
     ShellExecRequest,
     ShellId,
+    ShellSessionRef,
     ShellUpdateSessionRequest,
     ShellViewRequest,
     ShellWaitRequest,
@@ -127,6 +128,16 @@ async def test_a_terminal_url_names_a_session_that_is_made_when_it_is_opened(she
     assert (await shell.list_sessions()).sessions == {}
     assert (await Runner(shell, session)("echo there")).session_id == session
     assert list((await shell.list_sessions()).sessions) == [session]
+
+
+async def test_a_session_that_a_terminal_url_promised_can_be_closed_before_it_is_made(shell: Shell) -> None:
+    session = (await shell.get_terminal_url(call())).partition("?session_id=")[2]
+    await shell.cleanup_session(ShellSessionRef(session_id=session))
+
+    with pytest.raises(NotFound, match="Session not found"):
+        await Runner(shell, session)("true")
+    with pytest.raises(NotFound, match="Session not found"):
+        await shell.cleanup_session(ShellSessionRef(session_id=session))
 
 
 async def test_a_view_of_a_long_screen_is_truncated_unless_asked(run: Runner) -> None:
