@@ -1,5 +1,7 @@
 """From an HTTP request to the fields of an operation."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Any, get_origin
 
@@ -18,6 +20,10 @@ MAX_DEPTH = 128
 """How deep a body's lists and objects may be in each other."""
 MAX_VALUES = 500_000
 """Values of a body, each of which takes some 100 bytes of memory."""
+LARGE = 16 << 20
+LARGE_COST = 300 << 20
+MAX_PAUSE_SECONDS = 1.0
+"""Others are served for as long as a large body took, and no longer than this, before it goes on."""
 _BLANK = 1 << 10
 """Bytes of a body that may say nothing."""
 _PIECE = 1 << 20
@@ -73,7 +79,10 @@ def _is_list(annotation: Any) -> bool:
 
 async def _json(request: Request, spec: Spec, place: Reservation | None) -> dict[str, object]:
     body = await _read(request, MAX_PUBLIC_BYTES if spec.scope == "public" else spec.max_body, place)
+    began = time.monotonic()
     value = _parsed(body)
+    if len(body) > LARGE:  # nothing else was done meanwhile: others come first now
+        await asyncio.sleep(min(MAX_PAUSE_SECONDS, time.monotonic() - began))
     if place:
         place.shrink(len(body))
     if not isinstance(value, dict):
@@ -137,7 +146,7 @@ async def _read(request: Request, limit: int, place: Reservation | None) -> byte
         raise _too_large(limit)
     if place and declared:
         reserved = declared
-        await place.grow(COPIES * declared, BODY_WAIT_SECONDS)
+        await place.grow(_cost(declared), BODY_WAIT_SECONDS)
     async for chunk in body_of(request):
         if len(body) + len(chunk) > limit:
             raise _too_large(limit)
@@ -146,6 +155,11 @@ async def _read(request: Request, limit: int, place: Reservation | None) -> byte
             reserved += _PIECE
         body += chunk
     return body
+
+
+def _cost(declared: int) -> int:
+    """The memory that is reserved for a body: for a large one so much that a program's next one waits for it."""
+    return COPIES * declared if declared <= LARGE else max(COPIES * declared, LARGE_COST)
 
 
 def _too_large(limit: int) -> TooLarge:

@@ -11,6 +11,7 @@ from sandbox_server.core import Body, InvalidArgument, Model, ResourceExhausted,
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.http import decode
 from sandbox_server.core.http.decode import fields_of, located
+from sandbox_server.core.http.limits import Limits
 from sandbox_server.core.operation import Spec, operations
 from sandbox_server.core.quota import Quota
 
@@ -185,3 +186,16 @@ def test_without_a_json_body_fields_came_from_the_query(name: str) -> None:
     [problem] = located([{"loc": ("count",), "msg": "m", "type": "t"}], SPECS[name])
 
     assert problem["loc"] == ["query", "count"]
+
+
+async def test_a_programs_large_bodies_are_read_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "BODY_WAIT_SECONDS", 0)
+    quota = Limits().body_bytes
+    first, second = (quota.take(name, person=False, size=0) for name in ("agent", "other"))
+    body = b'{"name": "' + b"x" * decode.LARGE + b'"}'
+    length = {"content_length": str(len(body))}
+    with first:
+        await first.grow(decode.LARGE_COST, 0)
+        with pytest.raises(ResourceExhausted, match="programs have their share"):
+            await fields_of(request(body, **length), replace(SPECS["make"], max_body=len(body)), second)
+    assert await fields_of(request(body, **length), replace(SPECS["make"], max_body=len(body)), second) == {"name": "a"}
