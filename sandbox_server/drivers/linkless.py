@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> None:
     enter(arguments[:at])
     for name in ("PYTHONPATH", VARIABLE):
         os.environ.pop(name, None)
-    os.execvp(arguments[at + 1], arguments[at + 1 :])
+    os.execvp(arguments[at + 1], list(arguments[at + 1 :]))
 
 
 def enter(directories: Sequence[str]) -> None:
