@@ -186,7 +186,8 @@ class Multiplexer:
         if command.session is not None and command.session not in peer.sessions:
             return ToPeer(peer, error_reply(command.id, SESSION_NOT_FOUND, NO_SESSION))
         if effect_of(command.method) is None:
-            return ToPeer(peer, error_reply(command.id, METHOD_NOT_FOUND, UNKNOWN.format(command.method), command.session))
+            unknown = self._rules.hidden if peer.hidden else UNKNOWN.format(command.method)
+            return ToPeer(peer, error_reply(command.id, METHOD_NOT_FOUND, unknown, command.session))
         deferred = self._defers(peer, command)
         if reason := self._problem(peer, command, deferred=deferred):
             return ToPeer(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))

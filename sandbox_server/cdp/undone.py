@@ -45,7 +45,7 @@ _OVERLAYS = (
     "setShowWindowControlsOverlay"
 )
 _CONTEXT = ("browserContextId",)
-_NO_LIMITS = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+_NO_LIMITS: dict[str, Any] = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
 UNDONE: Mapping[str, Undone] = {
     "Autofill.setAddresses": _off("Autofill.setAddresses", addresses=[]),

@@ -31,10 +31,10 @@ def serve_on(socket_path: str, app: ASGIApp, **others: Any) -> None:
         "timeout_keep_alive": IDLE_SECONDS,
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
     }
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    logging.getLogger("uvicorn.error").addFilter(is_news)
     uvicorn.Server(uvicorn.Config(app, uds=socket_path, **(options | others))).run()
 
 
-def _is_news(record: logging.LogRecord) -> bool:
+def is_news(record: logging.LogRecord) -> bool:
     """Leave out what uvicorn says of each WebSocket that was answered with a refusal, as if it had not been answered at all."""
     return record.msg != "ASGI callable returned without completing handshake."

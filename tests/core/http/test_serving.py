@@ -1,10 +1,13 @@
 import http.client
+import logging
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from sandbox_server.core.http import serving
 
 SERVE = """
 import sys
@@ -29,3 +32,9 @@ def test_it_answers_on_the_socket_without_naming_itself_and_ends_when_told(tmp_p
     finally:
         process.terminate()
         assert process.wait(30) in (0, -15)
+
+
+def test_a_socket_that_was_answered_with_a_refusal_is_no_error_in_the_log() -> None:
+    told = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "ASGI callable returned without completing handshake.", (), None)
+    other = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "Exception in ASGI application\n", (), None)
+    assert (serving.is_news(told), serving.is_news(other)) == (False, True)
