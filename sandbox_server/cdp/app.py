@@ -25,7 +25,8 @@ from sandbox_server.core import logs
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
-from sandbox_server.drivers import isolation, links
+from sandbox_server.drivers import isolation
+from sandbox_server.drivers.box import desk
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.chromium import Chromium, Place
 from sandbox_server.drivers.json_file import JsonFile
@@ -44,7 +45,7 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), links.viewable())
+    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), desk.viewable())
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
     if proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from sandbox_server.drivers import links, wire_fds
+from sandbox_server.drivers import wire_fds
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.fence.fence import Fence, FenceError
 
@@ -110,8 +110,6 @@ class Program:
     limits: Mapping[str, int]
     fence: Fence | None = None
     oom_score: int = OOM_SCORE
-    linkless: bool = False
-    """Links in the agent's directories are not followed."""
 
 
 class Place(Protocol):
@@ -151,8 +149,6 @@ def run_program(program: Program, account: Account, place: Place | None, report:
         let_open(program.fds[:STANDARD], account)
         report = put_in_place(program.fds, report)
         become(account, place, program.fence)
-        if program.linkless:
-            links.follow_none()
         _execute(program, stage)
     except Exception as failure:
         os.write(report, describe_failure(failure, stage.subject))

@@ -302,7 +302,6 @@ class Spawner:
             fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
             limits={**({} if request.get("user") == "desktop" else self._limits), **{name: int(value) for name, value in limits.items()}},
             fence=fence,
-            linkless=request.get("user") == "desktop" and not self._seat and account is not self._accounts["agent"],
             oom_score=min(1000, max(0, int(request.get("oom_score", child.OOM_SCORE)))),
         )
 

@@ -11,8 +11,7 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from sandbox_server.drivers.box import namespaces
-from sandbox_server.drivers.box.namespaces import MS_RDONLY, bind, mount
+from sandbox_server.drivers.box.namespaces import MS_RDONLY, bind, follow_no_links, mount
 from sandbox_server.drivers.box.plan import X_SOCKETS, mount_points
 
 SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt", "run", "sbin", "sys", "usr", "var")
@@ -33,16 +32,15 @@ def build(root: str, sockets: str, hidden: Collection[str]) -> None:
             bind(name, f"/{name}")
     for point in mount_points():
         if point.split("/")[1] in names and not f"{point}/".startswith("/proc/"):
-            follow_no_links(point)
+            _follow_no_links(point)
     for path in hidden:
         if os.path.isdir(path):
             mount("hidden", path, "tmpfs", MS_RDONLY, "size=0,mode=0")
 
 
-def follow_no_links(point: str) -> None:
-    """Have no link be followed in a mount, unless something else is mounted over it."""
+def _follow_no_links(point: str) -> None:
     try:
-        namespaces.follow_no_links(point)
+        follow_no_links(point)
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.EINVAL):  # something else is mounted over it
             raise
