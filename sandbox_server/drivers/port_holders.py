@@ -31,6 +31,12 @@ class PortHolders:
         argv = ["/usr/bin/python3", "-I", "-S", socket_holders.__file__]
         try:
             done = await self._processes.run(argv, user=self._user, cwd="/", timeout=SECONDS, max_output=MAX_OUTPUT)
-            return {int(inode): Holder(int(pid), str(command)) for inode, (pid, command) in json.loads(done.stdout).items()}
-        except (Failure, ValueError, TypeError, AttributeError):
+            return {int(inode): Holder(int(pid), _shown(command)) for inode, (pid, command) in json.loads(done.stdout).items()}
+        except (Failure, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             return {}
+
+
+def _shown(command: object) -> str:
+    """A command line as a person is shown it: its process may have written anything there."""
+    text = str(command)[: socket_holders.MAX_COMMAND]
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -11,9 +11,9 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.process import Processes
 
 PROBE_SECONDS = 20.0
-MAX_WORD = 200
-"""Characters of a package's name or version."""
 MAX_LISTING_BYTES = 4 * 1024 * 1024
+MAX_SHOWN = 200
+"""Characters of a name or a version."""
 
 # Of several of one name the first on the path is the one that is imported.
 _LIST_PYTHON = """
@@ -72,18 +72,21 @@ class Toolbox:
 
     async def python_packages(self) -> list[tuple[str, str]]:
         """Name and version of every distribution that the agent's `python3` imports from."""
-        return _pairs(_read(await self._shell(f"python3 -c {shlex.quote(_LIST_PYTHON)}")))
+        found = _read(await self._shell(f"python3 -c {shlex.quote(_LIST_PYTHON)}"))
+        if not isinstance(found, list) or not all(isinstance(each, list) and len(each) == 2 for each in found):
+            raise _unreadable()
+        return [(_shown(name), _shown(version)) for name, version in found]
 
     async def node_packages(self) -> list[tuple[str, str]]:
         """Name and version of npm and of every package that it has installed globally; empty where there is no npm."""
         if not await self.present(["npm"]):
             return []
         listing = _read(await self._shell("npm ls --global --json --depth=0") or "{}")
-        found = listing.get("dependencies") if isinstance(listing, dict) else None
-        packages = found if isinstance(found, dict) else {}
-        installed = [[name, entry.get("version")] for name, entry in packages.items() if isinstance(entry, dict)]
-        own = [] if "npm" in packages else [["npm", (await self.npm("--version"))[:MAX_WORD]]]
-        return sorted(_pairs([*installed, *own]))
+        found = listing.get("dependencies", {}) if isinstance(listing, dict) else None
+        if not isinstance(found, dict) or not all(isinstance(entry, dict) for entry in found.values()):
+            raise _unreadable()
+        own = {} if "npm" in found else {"npm": {"version": await self.npm("--version")}}
+        return [(_shown(name), _shown(entry.get("version", ""))) for name, entry in sorted((found | own).items())]
 
     async def npm(self, question: str) -> str:
         """What `npm` answers, such as `--version`; empty where there is no npm."""
@@ -93,30 +96,34 @@ class Toolbox:
         script = f"{_EACH_PROGRAM_ONCE}look {shlex.join(names)}"
         found: dict[str, list[str]] = {}
         versions: dict[str, str] = {}
-        for line in (await self._shell(script)).splitlines():
-            name, path, version = [*line.split("\t"), "", ""][:3]
+        for line in (await self._shell(script)).split("\n"):
+            name, _, told = line.partition("\t")
+            path, _, version = told.partition("\t")
+            if name not in names or not path.startswith("/"):
+                continue  # a version may have lines of its own
             found.setdefault(path, []).append(name)
-            versions[path] = (version.split() or [""])[-1].lstrip("v")[:MAX_WORD]
+            versions[path] = _shown((version.split() or [""])[-1].lstrip("v"))
         return [Interpreter(versions[path], path, tuple(commands)) for path, commands in found.items()]
 
     async def _shell(self, script: str) -> str:
         completed = await self._processes.run(["bash", "-c", script], timeout=PROBE_SECONDS, max_output=MAX_LISTING_BYTES)
         if completed.truncated or completed.exit.code is None:
-            raise Unavailable("the list of tools could not be read")
+            raise _unreadable()
         return completed.stdout.decode("utf-8", "replace")
 
 
-def _read(listing: str) -> object:
-    """Read JSON that a program of the agent's wrote; raises Unavailable where it is none."""
+def _unreadable() -> Unavailable:
+    return Unavailable("the list of tools could not be read: the agent's own programs tell it")
+
+
+def _read(said: str) -> object:
+    """The JSON that a program of the agent's wrote. Raises Unavailable for anything else."""
     try:
-        return json.loads(listing)
-    except (ValueError, RecursionError):
-        raise Unavailable("the list of packages could not be read") from None
+        return json.loads(said)
+    except (ValueError, RecursionError) as error:
+        raise _unreadable() from error
 
 
-def _pairs(found: object) -> list[tuple[str, str]]:
-    """Names and versions out of a list of such pairs; what is none is left out."""
-    pairs = [pair for pair in found if isinstance(pair, list) and len(pair) == 2] if isinstance(found, list) else []
-    return [
-        (str(name)[:MAX_WORD], version[:MAX_WORD] if isinstance(version, str) else "") for name, version in pairs if isinstance(name, str)
-    ]
+def _shown(told: object) -> str:
+    """A name or version as it is shown: in one line, and not too long."""
+    return "".join(character for character in str(told)[:MAX_SHOWN] if character.isprintable())

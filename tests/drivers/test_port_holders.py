@@ -9,6 +9,7 @@ from sandbox_server.core import Unavailable
 from sandbox_server.drivers.port_holders import Holder, PortHolders
 from sandbox_server.drivers.ports import listeners
 from sandbox_server.drivers.process import Completed, Exit, Processes
+from sandbox_server.drivers.socket_holders import MAX_COMMAND
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +36,9 @@ class Says:
         return Completed(Exit(0, None), self._written, b"", truncated=False)
 
 
-@pytest.mark.parametrize("written", [None, b"", b"[]", b'{"1": 2}', b'{"x": [1, "a"]}', b'{"1": ["x", "a"]}'])
+@pytest.mark.parametrize(
+    "written", [None, b"", b"[]", b'{"1": 2}', b'{"x": [1, "a"]}', b'{"1": ["x", "a"]}', b"[" * 100_000, b'{"1": [Infinity, ""]}']
+)
 async def test_an_answer_that_cannot_be_used_finds_nothing(written: bytes | None) -> None:
     assert await PortHolders(Says(written), "agent").find() == {}  # type: ignore[arg-type]
 
@@ -44,3 +47,11 @@ async def test_an_answer_is_read() -> None:
     found = await PortHolders(Says(b'{"7": [12, "node server.js"]}'), "agent").find()  # type: ignore[arg-type]
 
     assert found == {7: Holder(12, "node server.js")}
+
+
+async def test_a_command_line_is_shown_as_one_line_and_moves_nothing() -> None:
+    says = Says(b'{"1": [7, "\\u001b[2Jls\\nroot\\u202e' + b"x" * 1000 + b'"]}')
+    [holder] = (await PortHolders(says, "agent").find()).values()  # type: ignore[arg-type]
+
+    assert holder.command.startswith(" [2Jls root x")
+    assert len(holder.command) == MAX_COMMAND

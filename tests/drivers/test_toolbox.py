@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.process import Completed, Exit, Processes
+from sandbox_server.drivers.toolbox import MAX_SHOWN, Toolbox
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -98,3 +98,34 @@ async def test_a_program_that_says_its_version_in_many_lines_or_never_is_listed_
 async def test_no_package_is_listed_twice(toolbox: Toolbox) -> None:
     names = [name.lower().replace("_", "-") for name, _ in await toolbox.python_packages()]
     assert len(names) == len(set(names))
+
+
+class Says:
+    """In place of processes: programs that write something."""
+
+    def __init__(self, written: bytes) -> None:
+        self._written = written
+
+    async def run(self, *_: object, **__: object) -> Completed:
+        return Completed(Exit(0, None), self._written, b"", truncated=False)
+
+
+def hostile(written: bytes) -> Toolbox:
+    return Toolbox(Says(written))  # type: ignore[arg-type] # as far as it is used
+
+
+@pytest.mark.parametrize("written", [b"", b"{", b"[" * 100_000, b"[1]", b'[["a"]]', b'{"a": 1}', b"\xff"])
+async def test_a_list_that_the_agents_programs_make_up_is_said_to_be_unreadable(written: bytes) -> None:
+    with pytest.raises(Unavailable, match="the agent's own programs"):
+        await hostile(written).python_packages()
+
+
+async def test_names_and_versions_are_shown_in_one_line() -> None:
+    [(name, version)] = await hostile(b'[["\\u001b[2Ja\\nb", ' + b"1" * 4000 + b"]]").python_packages()
+    assert (name, len(version)) == ("[2Jab", MAX_SHOWN)
+
+
+async def test_a_version_of_several_lines_and_tabs_names_no_other_program() -> None:
+    written = b"node\t/usr/bin/node\tv1\n2\t3\nsh\t/tmp/x\t9\nnode\trelative\t1\n"
+    found = await hostile(written).interpreters("nodejs", ["node"])
+    assert [(each.path, each.commands) for each in found] == [("/usr/bin/node", ("node",))]

@@ -1,6 +1,8 @@
 """Operations on files, typed: what a feature calls."""
 
 import errno
+import os
+import stat
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -73,12 +75,12 @@ class FileAccess:
     async def open(self, path: str) -> OpenFile:
         """Open a regular file for reading; the caller closes it."""
         answer = await self._do({"op": "open", "path": path})
-        return OpenFile(answer.fds[0], _status(answer.header), self.files.threads)
+        return OpenFile(self._descriptor(answer, path), _status(answer.header), self.files.threads)
 
     async def stage(self, path: str, *, parents: bool = True, if_match: str | None = None) -> StagedFile:
         """Begin a file that takes its place, or the place of the one at `path`, when it is committed."""
         answer = await self._do({"op": "stage", "path": path, "parents": parents, "if_match": if_match})
-        return StagedFile(answer.fds[0], self.files.threads, lambda number: self._error(number, path))
+        return StagedFile(self._descriptor(answer, path), self.files.threads, lambda number: self._error(number, path))
 
     async def commit(self, made: StagedFile | OpenFile, path: str, *, exclusive: bool = False, if_match: str | None = None) -> FileStatus:
         """Put a file that was staged, or that is somewhere else, in its place in one step; elsewhere it stays, too."""
@@ -202,7 +204,18 @@ class FileAccess:
         except ConnectionError as error:
             raise self._refusal("io_error", f"{error}; it may be done in part", path, errno.EIO) from None
         self._check(answer, path)
+        answer.header = _Told(answer.header, self._broken(path))
         return answer
+
+    def _descriptor(self, answer: Frame, path: str) -> int:
+        """The one descriptor of an answer, of a regular file: reading anything else may wait for ever."""
+        if len(answer.fds) == 1 and stat.S_ISREG(os.fstat(answer.fds[0]).st_mode):
+            return answer.fds[0]
+        answer.close()
+        raise self._broken(path)
+
+    def _broken(self, path: str) -> FileError:
+        return self._refusal("io_error", "the file worker's answer is none", path, errno.EIO)
 
     def absolute(self, path: str) -> str:
         """Give a path as workers take it: `~` stands for the agent's home."""
@@ -235,6 +248,19 @@ _HINTS = {
     errno.EFBIG: "It is too large for one answer: read it in parts with start_line and end_line, or download it.",
     errno.ENOSPC: "The disk is full; the file that was there is unchanged.",
 }
+
+
+class _Told(dict[str, Any]):
+    """What an answer says; asked for what it does not say, it fails as a file operation does."""
+
+    def __init__(self, said: dict[str, Any], broken: FileError) -> None:
+        super().__init__(said)
+        self._broken = broken
+
+    def __missing__(self, _: str) -> object:
+        raise self._broken
+
+
 _FIELDS = tuple(FileStatus.__dataclass_fields__)
 
 

@@ -83,7 +83,10 @@ class Assembler:
         """Give the whole frame, and begin a new one."""
         length, _ = LENGTHS.unpack_from(self._received)
         start = LENGTHS.size + length
-        header = json.loads(self._received[LENGTHS.size : start])
+        try:
+            header = json.loads(self._received[LENGTHS.size : start])
+        except (ValueError, RecursionError):
+            raise BrokenFrame("the header is no JSON") from None
         if not isinstance(header, dict):
             raise BrokenFrame("the header is not an object")
         frame = Frame(header, bytes(memoryview(self._received)[start:]), self._fds)

@@ -47,7 +47,7 @@ class Skills:
         self._configured = configured
         self._changing = asyncio.Lock()
 
-    @operation("POST /v1/skills/register", scope="files", form=SkillForm)
+    @operation("POST /v1/skills/register", scope="files", form=SkillForm, acts="shell")
     async def register_skills(self, upload: Upload) -> SkillRegistrationResult:
         """Register skills: a folder with a SKILL.md, a folder of such folders, or a zip archive of either.
 

@@ -56,6 +56,8 @@ class SkillFolders:
         access = self._files.access("read")
         path = posixpath.normpath(access.absolute(path))
         listing = await access.walk(path, depth=1, limit=MAX_FOLDERS, status=False)
+        if listing.incomplete or listing.total > MAX_FOLDERS:
+            raise InvalidArgument(f"{path} has more than {MAX_FOLDERS} entries: name a directory with the skills alone", path=path)
         if any(entry.path == SKILL_FILE for entry in listing.entries):
             return [await self.read(path)]
         inside = [f"{path}/{entry.path}" for entry in listing.entries if entry.directory]

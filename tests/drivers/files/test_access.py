@@ -1,4 +1,5 @@
 import errno
+import os
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
@@ -20,12 +21,13 @@ class Answering:
     def __init__(self, answer: dict[str, Any] | Exception) -> None:
         self.answer = answer
         self.asked: dict[str, Any] = {}
+        self.descriptors: list[int] = []
 
     async def call(self, user: User, request: Frame, timeout: float) -> Frame:
         self.asked = request.header
         if isinstance(self.answer, Exception):
             raise self.answer
-        return Frame(self.answer)
+        return Frame(self.answer, fds=list(self.descriptors))
 
 
 def access(answer: dict[str, Any] | Exception) -> tuple[FileAccess, Answering]:
@@ -84,3 +86,25 @@ async def test_too_much_to_write_at_once_is_refused_before_it_is_sent() -> None:
     with pytest.raises(FileError) as error:
         await writer.write("/x", Endless())
     assert (error.value.errno, pool.asked) == (errno.EFBIG, {})
+
+
+async def test_an_answer_that_says_nothing_is_a_failure_of_the_operation() -> None:
+    broken, _ = access({})
+    for asked in (broken.delete("/f"), broken.stat("/f"), broken.copy("/f", "/g"), broken.read("/f"), broken.archive(["/f"], "/a", "tar")):
+        with pytest.raises(FileError, match="answer is none"):
+            await asked
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+async def test_a_descriptor_that_may_hang_is_not_read(count: int) -> None:
+    """Such as a pipe's, which nobody writes to."""
+    broken, pool = access({})
+    pipes = [end for _ in range(count) for end in os.pipe()][:count]
+    pool.descriptors = list(pipes)
+    for asked in (broken.open, broken.stage):
+        pool.descriptors = [os.dup(end) for end in pipes]
+        with pytest.raises(FileError, match="answer is none"):
+            await asked("/f")
+        for each in pool.descriptors:
+            with pytest.raises(OSError, match="Bad file descriptor"):
+                os.fstat(each)

@@ -79,3 +79,21 @@ def test_descriptors_of_an_unfinished_frame_are_closed(pair: Pair) -> None:
         frames.receive(pair[1])
     assert os.read(readable, 1) == b""  # nobody holds the other end
     os.close(readable)
+
+
+@pytest.mark.parametrize("header", [b"[" * 100_000, b"{", b"\xff", b"[]", b"1e999999", b""])
+def test_a_header_that_is_none_breaks_the_frame(header: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(frames.LENGTHS.pack(len(header), 0) + header)
+        with pytest.raises(frames.BrokenFrame):
+            frames.receive(ours)
+
+
+@pytest.mark.parametrize("lengths", [(frames.MAX_HEADER + 1, 0), (0, frames.MAX_PAYLOAD + 1), (0xFFFFFFFF, 0xFFFFFFFF)])
+def test_a_length_that_is_made_up_is_not_waited_for(lengths: tuple[int, int]) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(frames.LENGTHS.pack(*lengths))
+        with pytest.raises(frames.BrokenFrame, match="too long"):
+            frames.receive(ours)

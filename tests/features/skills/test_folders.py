@@ -1,5 +1,7 @@
+import asyncio
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,3 +133,43 @@ async def test_an_installer_that_is_not_there_is_told_too(folders: SkillFolders,
 
 async def test_a_skill_that_needs_nothing_runs_nothing(folders: SkillFolders, home: Path) -> None:
     assert await folders.install(str(make_skill(home / "plain"))) == []
+
+
+def pipe(place: Path) -> None:
+    os.mkfifo(place)
+
+
+def sparse(place: Path) -> None:
+    with place.open("wb") as file:
+        file.truncate(1 << 30)
+
+
+def bomb(place: Path) -> None:
+    place.write_text("---\na: &a [x, x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(20)) + "---\n")
+
+
+def deep(place: Path) -> None:
+    place.write_text("---\na: " + "[" * 30_000 + "\n---\n")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [pipe, sparse, bomb, deep, lambda place: place.symlink_to("/dev/zero"), Path.mkdir, lambda place: place.symlink_to(place.name)],
+    ids=["pipe", "gigabyte", "aliases", "depth", "device", "directory", "loop"],
+)
+async def test_a_skill_file_that_is_the_worst_is_refused_in_time(folders: SkillFolders, home: Path, make: Callable[[Path], None]) -> None:
+    (home / "bad").mkdir()
+    make(home / "bad/SKILL.md")
+    async with asyncio.timeout(20):
+        with pytest.raises((InvalidArgument, FileError)):
+            await folders.find(f"{home}/bad")
+
+
+async def test_a_directory_of_more_entries_than_are_looked_through_is_refused_and_not_cut(
+    folders: SkillFolders, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_FOLDERS", 3)
+    for number in range(5):
+        make_skill(home / f"all/{number}")
+    with pytest.raises(InvalidArgument, match="more than 3 entries"):
+        await folders.find(f"{home}/all")
