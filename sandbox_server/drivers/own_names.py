@@ -35,18 +35,25 @@ class OwnNames:
         known, until = self._kept.get(name, (False, 0.0))
         if self._now() < until:
             return known
-        try:
-            async with asyncio.timeout(SECONDS):
-                found = await asyncio.get_running_loop().run_in_executor(self._thread, self._resolve, name)
-        except (OSError, UnicodeError, TimeoutError):
-            found = set()
-        held = any(is_own(address) for address in found)
+        held = await self._asked(name, known=known)
         self._keep(name, held=held)
         return held
 
+    async def _asked(self, name: str, *, known: bool) -> bool:
+        """Ask; while the resolver is busy, as with names that somebody makes up, what was known holds on."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                found = await asyncio.get_running_loop().run_in_executor(self._thread, self._resolve, name)
+        except TimeoutError:
+            return known
+        except (OSError, UnicodeError):
+            return False
+        return any(is_own(address) for address in found)
+
     def _keep(self, name: str, *, held: bool) -> None:
-        if len(self._kept) >= MAX_KEPT:
-            self._kept.pop(next(iter(self._kept)))
+        """Keep an answer, in the place of one that was no: nobody can make up names that are ours."""
+        if name not in self._kept and len(self._kept) >= MAX_KEPT:
+            self._kept.pop(next((each for each, (was_held, _) in self._kept.items() if not was_held), next(iter(self._kept))))
         self._kept[name] = (held, self._now() + KEPT_SECONDS)
 
 

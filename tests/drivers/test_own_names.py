@@ -50,12 +50,27 @@ async def test_an_answer_is_kept_for_a_while_and_not_too_many(mine: str) -> None
     names = OwnNames(resolver, resolver.clock)
     assert [await names.hold("sandbox") for _ in range(3)] == [True] * 3
     assert resolver.asked == ["sandbox"]
+    for number in range(3 * MAX_KEPT):
+        await names.hold(f"n{number}")
+    assert (len(names._kept), await names.hold("sandbox")) == (MAX_KEPT, True)
+    assert resolver.asked.count("sandbox") == 1, "names that somebody makes up take no place of ours"
     resolver.now += KEPT_SECONDS
     resolver.names.clear()
     assert not await names.hold("sandbox")
-    for number in range(3 * MAX_KEPT):
-        await names.hold(f"n{number}")
-    assert len(names._kept) == MAX_KEPT
+
+
+async def test_a_name_that_is_ours_stays_so_while_the_resolver_is_busy(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolver = Resolver(sandbox=mine)
+    names = OwnNames(resolver, resolver.clock)
+    assert await names.hold("sandbox")
+    resolver.now += KEPT_SECONDS
+    monkeypatch.setattr(own_names, "SECONDS", 0.05)
+    go_on = threading.Event()
+    monkeypatch.setattr(names, "_resolve", lambda _: go_on.wait(10) and set())
+    try:
+        assert [await names.hold(name) for name in ("sandbox", "made-up")] == [True, False]
+    finally:
+        go_on.set()
 
 
 async def test_a_resolver_that_hangs_holds_nobody_up_for_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from websockets.sync.client import connect
 from tests.image.container import Sandbox, until
 from tests.image.test_control import Person
 
+ACT, REACHED = "/jupyter/api/kernels/00000000-0000-0000-0000-000000000000/interrupt", 404
+"""What acts, and how JupyterLab answers it: there is no such kernel."""
 LOCAL = {"X-Forwarded-Host": "localhost:8080"}
 """A browser that reaches the gateway at this machine, where every preview has a name of its own."""
 JUPYTERLAB_LOOKS_SECONDS = 60
@@ -150,8 +152,9 @@ def agents(sandbox: Sandbox) -> dict[str, str]:
 
 
 def asked(sandbox: Sandbox, path: str, headers: dict[str, str]) -> int:
-    """How a call that starts something in JupyterLab is answered."""
-    return sandbox.http.post(f"{sandbox.base_url}{path}", json={}, headers=headers).status_code
+    """How a call is answered that acts in JupyterLab, which takes it for a page's of its own."""
+    own = {"Cookie": f"{headers.get('Cookie', '')}; _xsrf=aa", "X-XSRFToken": "aa"}
+    return sandbox.http.post(f"{sandbox.base_url}{path}", json={}, headers=headers | own).status_code
 
 
 def test_while_a_person_drives_the_agent_runs_nothing_in_an_editor_by_any_credential_of_its_making(started: Sandbox) -> None:
@@ -162,41 +165,41 @@ def test_while_a_person_drives_the_agent_runs_nothing_in_an_editor_by_any_creden
         {"path_prefix": "/proxy/8888", "actor": "agent"},
     )
     tickets = [started.http.post(f"{started.base_url}/tickets", json=each, headers=token).json()["ticket"] for each in wishes for _ in "12"]
-    terminals = "/proxy/8888/jupyter/api/terminals"
-    assert asked(started, terminals, token) == 200
+    acting = f"/proxy/8888{ACT}"
+    assert asked(started, acting, token) == REACHED
     person.control("take")
     try:
-        assert asked(started, "/jupyter/api/terminals", token) == 423
-        assert asked(started, terminals, token) == 423
+        assert asked(started, ACT, token) == 423
+        assert asked(started, acting, token) == 423
         for ticket in tickets[::2]:
-            assert asked(started, f"{terminals}?ticket={ticket}", {}) == 423
+            assert asked(started, f"{acting}?ticket={ticket}", {}) == 423
         for ticket in tickets[1::2]:
             page = started.http.get(f"{started.base_url}/proxy/8888/?ticket={ticket}", headers={"Accept": "text/html"} | LOCAL)
             cookie = {"Cookie": page.headers.get("set-cookie", "").partition(";")[0], "Origin": started.base_url}
-            assert asked(started, terminals, cookie) in (401, 423)
+            assert asked(started, acting, cookie) in (401, 423)
         made = started.http.post(f"{started.base_url}/tickets", json={"actor": "person"}, headers=token)
         assert (made.status_code, "control" in made.json()["message"]) == (403, True)
         address = started.base_url.replace("http:", "ws:") + "/proxy/8888/jupyter/terminals/websocket/1"
         with pytest.raises(InvalidStatus, match="423"), connect(address, additional_headers=token):
             pass
-        assert asked(started, "/jupyter/api/terminals", started.headers) == 423, "a program with the key is none either"
+        assert asked(started, ACT, started.headers) == 423, "a program with the key is none either"
     finally:
         person.control("release")
-    assert asked(started, terminals, token) == 200
+    assert asked(started, acting, token) == REACHED
 
 
 def test_the_person_who_drives_works_in_an_editor_and_another_person_does_not(started: Sandbox) -> None:
     ann, bob = Person(started), Person(started)
     ann.control("take")
     try:
-        for person, status in ((ann, 200), (bob, 423)):
+        for person, status in ((ann, REACHED), (bob, 423)):
             cookie = {"Cookie": person.headers["Cookie"], "Accept": "text/html"} | LOCAL
             led = started.http.get(f"{started.base_url}/proxy/8888/jupyter/api", headers=cookie)
             own = {"Host": "8888-preview.localhost:8080"}
             query = led.headers["location"].partition("?")[2]
             page = started.http.get(f"{started.base_url}/jupyter/api?{query}", headers={"Accept": "text/html"} | own)
             there = {"Cookie": page.headers["set-cookie"].partition(";")[0], "Origin": f"http://{own['Host']}"} | own
-            assert asked(started, "/jupyter/api/terminals", there) == status
+            assert asked(started, ACT, there) == status
     finally:
         ann.control("release")
 

@@ -13,6 +13,8 @@ from tests.image.container import Sandbox
 PATIENCE_MS = 30_000
 EVIL, KNOWN = "rebound.evil.example", "box.lab.example"
 MARK = "/home/gem/rebound"
+OTHERS = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets,BlockInsecurePrivateNetworkRequests"
+"""As browsers do that have no rules of their own for addresses of a network at home: nothing of ours may rest on those."""
 ATTACK = """
 async ([mark]) => {
   const outcomes = {};
@@ -53,7 +55,9 @@ def browser(anyones: Sandbox) -> Iterator[Browser]:
     address = socket.gethostbyname(anyones.name)
     rules = f"--host-resolver-rules=MAP {EVIL} {address}, MAP {KNOWN} {address}, MAP 3000-{EVIL} {address}"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage", rules])
+        launched = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage", rules, OTHERS]
+        )
         yield launched
         launched.close()
 
