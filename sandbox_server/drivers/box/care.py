@@ -64,8 +64,8 @@ class BoxCare:
         self._store.reserve.make_room()
         try:
             self._store.set_stale_aside()
-            options, store = self._store.prepare_mounts(self.layered), self._store.folder
-            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._sockets, self._limits.processes)))
+            stacks, store = self._store.prepare_mounts(self.layered), self._store.folder
+            self.adopt(create(Tree(store, self._parts, stacks, self._agent_run, [store], self._sockets, self._limits.processes)))
         except (OSError, BoxError) as error:
             self.failure = str(error)
         return self.box is not None

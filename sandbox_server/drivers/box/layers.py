@@ -12,10 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from sandbox_server.drivers.box.beneath import OPAQUE
 from sandbox_server.drivers.box.plan import Layered
 from sandbox_server.drivers.box.store import BoxStore, StoreError
-
-OPAQUE = "user.overlay.opaque"
 
 type Change = Literal["added", "changed", "deleted"]
 

@@ -6,7 +6,8 @@ Files are linked, not copied: a layer is never written again.
 import os
 import stat
 
-from sandbox_server.drivers.box.layers import OPAQUE, is_opaque, is_whiteout
+from sandbox_server.drivers.box.beneath import OPAQUE
+from sandbox_server.drivers.box.layers import is_opaque, is_whiteout
 from sandbox_server.drivers.box.plan import copy_owner
 from sandbox_server.drivers.box.store import BoxStore, Record, StoreError, Why
 

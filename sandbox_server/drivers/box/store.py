@@ -4,7 +4,7 @@
     l/ID/           a checkpoint: what had changed since its parent, never written again
     about/ID.json   its record
     state.json      the head, and the version of this layout
-    work/ root/     overlayfs's own, and where the tree is put together
+    work/ root/     overlayfs's own, and where the tree is put together; empty/ is what is below where all is hidden
     reserve/        room that is kept for all this on a full disk
     base-*/         copies of the image's directories, made at each start of the keeper
 
@@ -16,20 +16,22 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from sandbox_server.drivers import drafts
-from sandbox_server.drivers.box.plan import Layered, copy_owner
+from sandbox_server.drivers.box import beneath
+from sandbox_server.drivers.box.plan import Layered, Stack
 from sandbox_server.drivers.box.reserve import Reserve
 
 FORMAT = 1
 MAX_DEPTH = 64
 """Layers in one chain: their paths have to fit into a page of mount options, and each makes looking up a name slower."""
 _ID = re.compile("[0-9a-f]{8}")
-_OPAQUE = "user.overlay.opaque"
+EMPTY = "empty"
+"""An empty directory: what is below where everything is hidden."""
 
 type Why = Literal["asked", "before_restore", "before_risk", "imported", "squashed"]
 
@@ -70,7 +72,7 @@ class BoxStore:
         os.chown(self.folder, 0, 0)
         os.chmod(self.folder, 0o700)
         self.reserve.make_room()
-        for name in ("l", "about", "root"):
+        for name in ("l", "about", "root", EMPTY):
             os.makedirs(self._path(name), exist_ok=True)
         if not os.path.exists(self._path("state.json")):
             self._write_state(None)
@@ -142,8 +144,7 @@ class BoxStore:
 
     def has_changes(self, parts: Sequence[Layered]) -> bool:
         """Whether anything was changed since the head, beside the directories that the parts themselves need."""
-        own = {self.up + part.path.rstrip("/") for part in parts}
-        return any(_is_changed(path, own) for path in _walk(self.up))
+        return _is_changed(self.up, {part.path.rstrip("/") for part in parts})
 
     def check_depth(self) -> None:
         """Raise StoreError where no other layer fits on the head."""
@@ -228,30 +229,48 @@ class BoxStore:
         os.mkdir(draft)
         return draft
 
-    def prepare_mounts(self, parts: Sequence[Layered]) -> list[str]:
-        """Make what overlayfs needs for each part, and give the mount options of each, relative to the store."""
-        chain = self.chain(self.head)
-        options = []
+    def prepare_mounts(self, parts: Sequence[Layered]) -> list[Stack]:
+        """Make what overlayfs needs for each part, and tell what it is to put together."""
+        chain = [f"l/{checkpoint}" for checkpoint in self.chain(self.head)]
+        stacks = []
         for number, part in enumerate(parts):
-            layers = [f"l/{layer}{part.path.rstrip('/')}" for layer in chain]
-            lowers = [layer for layer in layers if os.path.isdir(self._path(layer))]
-            self._prepare_upper(part, lowers)
+            path = part.path.rstrip("/")
+            lowers, hidden = self._lowers(part, chain)
+            if self._prepare_upper(part, lowers):
+                lowers, hidden = [], True
             os.makedirs(self._path("work", str(number)), exist_ok=True)  # overlayfs empties what it finds there
-            lower = ":".join([*lowers, part.lower])
-            options.append(f"lowerdir={lower},upperdir=up{part.path.rstrip('/')},workdir=work/{number},userxattr")
-        return options
+            image = [] if hidden else [part.lower]
+            stacks.append(Stack((*lowers, *image) or (EMPTY,), f"up{path}", f"work/{number}"))
+        return stacks
 
-    def _prepare_upper(self, part: Layered, lowers: Sequence[str]) -> None:
-        upper = self._path("up") + part.path.rstrip("/")
-        if os.path.isdir(upper) and not os.path.islink(upper):
-            return
-        replaced = os.path.lexists(upper)
-        if replaced:  # it was deleted, or replaced, when it was an ordinary directory; now something is mounted there or below
-            os.unlink(upper)
-        os.makedirs(upper)
-        copy_owner(self._path(lowers[0]) if lowers else part.lower, upper)
-        if replaced:
-            os.setxattr(upper, _OPAQUE, b"y")
+    def _lowers(self, part: Layered, layers: Sequence[str]) -> tuple[list[str], bool]:
+        """Where layers have the directory of a part, and whether one of them hides what is below, as overlayfs would have it."""
+        found = []
+        for layer in layers:
+            seen = beneath.look(self._path(layer), part.path)
+            if seen.directory:
+                found.append(layer + part.path.rstrip("/"))
+            if seen.hides:
+                return found, True
+        return found, False
+
+    def _prepare_upper(self, part: Layered, lowers: Sequence[str]) -> bool:
+        """Make the directory of a part in the uppermost layer; tells whether that hides what is below.
+
+        What is no directory there gives way: it came when nothing was mounted there or below.
+        """
+        fresh = not os.path.isdir(self.up)
+        os.makedirs(self.up, exist_ok=True)
+        if not fresh and beneath.is_directory(self.up, part.path):
+            return beneath.look(self.up, part.path).hides
+        upper, replaced = beneath.make_directory(self.up, part.path)
+        lower = beneath.open_directory(self.folder, lowers[0]) if lowers else beneath.open_directory(part.lower, "")
+        try:
+            beneath.resemble(upper, lower)
+        finally:
+            os.close(upper)
+            os.close(lower)
+        return replaced or beneath.look(self.up, part.path).hides
 
     def _path(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
@@ -260,22 +279,21 @@ class BoxStore:
         drafts.replace(self._path(name), json.dumps(content), durable=True)
 
 
-def _walk(folder: str) -> Iterator[str]:
-    """Everything below a directory, and itself."""
-    yield folder
-    waiting = [folder]
+def _is_changed(up: str, own: Collection[str]) -> bool:
+    """Whether an uppermost layer holds more than the directories in `own` and those on the way there, or one that hides what is below."""
+    waiting = [""]
     while waiting:
-        with suppress(FileNotFoundError):
-            for entry in list(os.scandir(waiting.pop())):
-                yield entry.path
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-
-
-def _is_changed(path: str, own: Collection[str]) -> bool:
-    """Whether something in the uppermost layer is a change; directories on the way to the parts are not, unless they hide what is below."""
-    if path not in own and not any(part.startswith(path + "/") for part in own):
-        return True
-    with suppress(OSError):
-        return os.getxattr(path, _OPAQUE, follow_symlinks=False) == b"y"
+        path = waiting.pop()
+        if beneath.look(up, path).hides:
+            return True
+        folder = beneath.open_directory(up, path)
+        try:
+            with os.scandir(folder) as entries:  # one after the other: there may be millions
+                for entry in entries:
+                    inner = f"{path}/{entry.name}"
+                    if not any(f"{one}/".startswith(f"{inner}/") for one in own) or not entry.is_dir(follow_symlinks=False):
+                        return True
+                    waiting.append(inner)
+        finally:
+            os.close(folder)
     return False
