@@ -11,6 +11,7 @@ import pytest
 
 from sandbox_server.drivers.box.plan import Layered, Stack
 from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError
+from tests.boxes import VOLUME
 
 
 @pytest.fixture

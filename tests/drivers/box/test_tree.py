@@ -62,7 +62,7 @@ def test_a_link_in_the_place_of_a_part_leads_nowhere(box: BoxDaemons) -> None:
         layer.symlink_to("/run")
     box.ask("replace")
     assert box.ask("status")["running"], box.ask("status")
-    assert box.out("ls -A /home /opt") == "/home:\n\n/opt:"
+    assert box.out("ls -A /home") == ""
     assert box.out("stat -c %F /home /opt /etc /proc /sys /dev /run /tmp | sort -u") == "directory"
     assert sorted(os.listdir("/run")) == before
 
