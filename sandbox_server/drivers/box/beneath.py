@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 OPAQUE = "user.overlay.opaque"
 """Marks a directory of a layer that hides the one below it (kernel documentation, filesystems/overlayfs)."""
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Look(NamedTuple):
@@ -32,7 +32,7 @@ def names_of(path: str) -> list[str]:
 
 def open_directory(top: str | int, path: str) -> int:
     """Open the directory at `path` below `top`; raises OSError where there is none, or where the way leads through a link."""
-    place = os.dup(top) if isinstance(top, int) else os.open(top, _DIRECTORY & ~os.O_NOFOLLOW)
+    place = os.dup(top) if isinstance(top, int) else os.open(top, DIRECTORY & ~os.O_NOFOLLOW)
     for name in names_of(path):
         place = _step(place, name)
     return place
@@ -40,7 +40,7 @@ def open_directory(top: str | int, path: str) -> int:
 
 def make_directory(top: str | int, path: str) -> tuple[int, bool]:
     """Open the directory at `path` below `top`, made where it is not there; tells whether something else was in its way, which is gone."""
-    place = os.dup(top) if isinstance(top, int) else os.open(top, _DIRECTORY & ~os.O_NOFOLLOW)
+    place = os.dup(top) if isinstance(top, int) else os.open(top, DIRECTORY & ~os.O_NOFOLLOW)
     replaced = False
     for name in names_of(path):
         try:
@@ -60,7 +60,7 @@ def make_directory(top: str | int, path: str) -> tuple[int, bool]:
 def _step(place: int, name: str) -> int:
     """Open a directory in another, which is closed."""
     try:
-        return os.open(name, _DIRECTORY, dir_fd=place)
+        return os.open(name, DIRECTORY, dir_fd=place)
     finally:
         os.close(place)
 
@@ -98,7 +98,7 @@ def is_directory(top: str | int, path: str) -> bool:
 
 def look(layer: str, path: str) -> Look:
     """Look for a directory in a layer: what is no directory on the way hides what lower layers have there, and so does an opaque one."""
-    place, hides = os.open(layer, _DIRECTORY), False
+    place, hides = os.open(layer, DIRECTORY), False
     try:
         for name in names_of(path):
             try:
@@ -107,7 +107,7 @@ def look(layer: str, path: str) -> Look:
                 return Look(False, hides)
             if not stat.S_ISDIR(found.st_mode):
                 return Look(False, True)
-            inner = os.open(name, _DIRECTORY, dir_fd=place)
+            inner = os.open(name, DIRECTORY, dir_fd=place)
             os.close(place)
             place = inner
             hides |= _is_opaque(place)

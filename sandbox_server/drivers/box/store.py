@@ -13,27 +13,28 @@ A checkpoint is one rename. Records are written to a draft, synchronised and ren
 
 import json
 import os
-import re
 import secrets
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from sandbox_server.drivers import drafts
 from sandbox_server.drivers.box import beneath
 from sandbox_server.drivers.box.plan import Layered, Stack
+from sandbox_server.drivers.box.records import Record, Why, is_id, text_of
 from sandbox_server.drivers.box.reserve import Reserve
 
 FORMAT = 1
 MAX_DEPTH = 64
 """Layers in one chain: their paths have to fit into a page of mount options, and each makes looking up a name slower."""
-_ID = re.compile("[0-9a-f]{8}")
 EMPTY = "empty"
 """An empty directory: what is below where everything is hidden."""
-
-type Why = Literal["asked", "before_restore", "before_risk", "imported", "squashed"]
+FORMER = "former-"
+"""How the names begin of what had changed before a restore, until a box runs on what was restored."""
+MAX_RECORD = 64 << 10
+"""Bytes of one record."""
 
 
 class StoreError(Exception):
@@ -46,17 +47,11 @@ class StoreError(Exception):
 
 
 @dataclass(frozen=True)
-class Record:
-    """One checkpoint. `created` is in seconds since the epoch; `files` and `bytes` are None until they were counted."""
+class Former:
+    """What a box stood on: its head, and where what had changed since is now; None where nothing had."""
 
-    id: str
-    parent: str | None
-    label: str
-    who: str
-    why: Why
-    created: float
-    files: int | None = None
-    bytes: int | None = None
+    head: str | None
+    up: str | None
 
 
 class BoxStore:
@@ -82,14 +77,17 @@ class BoxStore:
         """Bring to its end what a crash left half done."""
         state = self._state()
         if pending := state.get("pending"):
-            record = Record(**pending)
+            record = Record.loads(pending)
             if os.path.exists(self.layer(record.id)):
                 self._write(f"about/{record.id}.json", pending)
                 state["head"] = record.id
         if state.get("drop"):
             self._set_aside(self.up)
+        if (back := state.get("back")) and os.path.lexists(self._path(back)):
+            os.rename(self._path(back), self.up)
         self._write_state(state["head"])
         self._set_all_aside("draft-")
+        self._set_all_aside(FORMER)
         for name in os.listdir(self._path("l")):
             if not os.path.exists(self._path("about", f"{name}.json")):
                 self._set_aside(self._path("l", name))
@@ -111,27 +109,43 @@ class BoxStore:
         self._write("state.json", {"format": FORMAT, "head": head, **unfinished})
 
     def records(self) -> list[Record]:
-        """Every checkpoint, oldest first."""
-        found = [self.record(name.removesuffix(".json")) for name in os.listdir(self._path("about")) if name.endswith(".json")]
-        return sorted(found, key=lambda record: record.created)
+        """Every checkpoint, oldest first; one whose record is damaged is left out."""
+        found: list[Record] = []
+        for name in os.listdir(self._path("about")):
+            with suppress(StoreError):
+                found += [self.record(name.removesuffix(".json"))] if name.endswith(".json") else []
+        return sorted(found, key=lambda record: (record.created, record.id))
 
     def record(self, checkpoint: str) -> Record:
-        """One checkpoint."""
-        if not _ID.fullmatch(checkpoint):
+        """One checkpoint; raises StoreError where there is none, or its record is damaged."""
+        if not is_id(checkpoint):
             raise StoreError("not_found", f"no checkpoint {checkpoint!r}")
         try:
-            with open(self._path("about", f"{checkpoint}.json"), encoding="utf-8") as file:
-                return Record(**json.load(file))
+            with open(self._path("about", f"{checkpoint}.json"), "rb") as file:
+                found = Record.loads(json.loads(file.read(MAX_RECORD)))
         except FileNotFoundError:
             raise StoreError("not_found", f"no checkpoint {checkpoint!r}") from None
+        except (ValueError, RecursionError) as error:
+            raise StoreError("conflict", f"the record of checkpoint {checkpoint!r} is damaged: {error}") from None
+        if found.id != checkpoint:
+            raise StoreError("conflict", f"the record of checkpoint {checkpoint!r} is damaged: it is of another")
+        return found
 
     def chain(self, checkpoint: str | None) -> list[str]:
-        """The layers of a checkpoint, its own first."""
+        """The layers of a checkpoint, its own first. Raises StoreError where one is missing, or they are more than a box can stand on."""
         found: list[str] = []
         while checkpoint is not None:
+            if len(found) == MAX_DEPTH:
+                raise StoreError("resource_exhausted", f"the chain has more than {MAX_DEPTH} layers: squash it first")
             found.append(checkpoint)
             checkpoint = self.record(checkpoint).parent
         return found
+
+    def check_target(self, checkpoint: str | None) -> None:
+        """Raise StoreError where no box can stand on a checkpoint."""
+        for layer in self.chain(checkpoint):
+            if not beneath.is_directory(self._path("l"), layer):
+                raise StoreError("conflict", f"the files of checkpoint {layer!r} are missing")
 
     def layer(self, checkpoint: str) -> str:
         """Where the files of one layer are."""
@@ -153,18 +167,34 @@ class BoxStore:
 
     def checkpoint(self, label: str, who: str, why: Why) -> Record:
         """Turn what changed since the head into a layer, and make that the head. The box must not run."""
-        record = Record(secrets.token_hex(4), self.head, label, who, why, time.time())
+        record = Record(secrets.token_hex(4), self.head, text_of(label), text_of(who), why, time.time())
         self._write_state(record.parent, pending=asdict(record))
         os.rename(self.up, self.layer(record.id))
         self._write(f"about/{record.id}.json", asdict(record))
         self._write_state(record.id)
         return record
 
-    def start_from(self, checkpoint: str | None) -> None:
-        """Let the next box start from a checkpoint, without what changed since the head. The box must not run."""
+    def start_from(self, checkpoint: str | None) -> Former:
+        """Let the next box start from a checkpoint, without what changed since the head; gives what was there. The box must not run."""
+        former = Former(self.head, self._path(f"{FORMER}{secrets.token_hex(4)}") if os.path.lexists(self.up) else None)
         self._write_state(checkpoint, drop=True)
-        self._set_aside(self.up)
+        if former.up:
+            os.rename(self.up, former.up)
         self._write_state(checkpoint)
+        return former
+
+    def go_back(self, former: Former) -> None:
+        """Have what was there before `start_from` again. The box must not run."""
+        self._set_aside(self.up)
+        self._write_state(former.head, back=former.up and os.path.basename(former.up))
+        if former.up:
+            os.rename(former.up, self.up)
+        self._write_state(former.head)
+
+    def let_go(self, former: Former) -> None:
+        """Give up what was there before `start_from`, since a box runs on what is there now."""
+        if former.up:
+            self._set_aside(former.up)
 
     def drop_changes(self) -> None:
         """Set aside what changed since the head, where there is no room to write first that it is to go. The box must not run."""
@@ -172,7 +202,7 @@ class BoxStore:
 
     def adopt(self, folder: str, label: str, who: str, why: Why, parent: str | None) -> Record:
         """Make a layer of a draft."""
-        record = Record(secrets.token_hex(4), parent, label, who, why, time.time())
+        record = Record(secrets.token_hex(4), parent, text_of(label), text_of(who), why, time.time())
         os.rename(folder, self.layer(record.id))
         self._write(f"about/{record.id}.json", asdict(record))
         return record
@@ -222,6 +252,15 @@ class BoxStore:
         base = self._path(f"base-{secrets.token_hex(4)}")
         os.mkdir(base)
         return base
+
+    def drop(self, drafts: Iterable[str]) -> None:
+        """Set drafts aside that did not become layers."""
+        for draft in drafts:
+            self._set_aside(draft)
+
+    def drop_drafts(self) -> None:
+        """Set aside every draft: nobody works on one."""
+        self._set_all_aside("draft-")
 
     def make_draft(self) -> str:
         """Make an empty directory in which a layer can be put together."""
