@@ -47,7 +47,7 @@ def write(store: BoxStore, checkpoint: str, out: IO[bytes], limit: int) -> int:
                 if limit < 0:
                     raise StoreError("resource_exhausted", "the checkpoint's files hold more than the quota of checkpoints")
                 if is_too_long(path):
-                    raise StoreError("conflict", f"the checkpoint has paths that are too long: {path[len(layer) :][:200]}...")
+                    raise StoreError("conflict", f"the checkpoint has paths that are too long or too deep: {path[len(layer) :][:200]}...")
                 if not stat.S_ISSOCK(status.st_mode):
                     _write_entry(archive, path, f"layers/{one}{path[len(layer) :]}")
                     archive.members.clear()  # type: ignore[attr-defined] # else it keeps them all

@@ -10,7 +10,7 @@ from typing import IO
 from sandbox_server.drivers.box import beneath
 from sandbox_server.drivers.box.archive import FORMAT, RECORD, XATTR
 from sandbox_server.drivers.box.attributes import is_kept, is_left_out
-from sandbox_server.drivers.box.layers import MAX_PATH
+from sandbox_server.drivers.box.layers import MAX_LEVELS, MAX_PATH
 from sandbox_server.drivers.box.plan import Layered
 from sandbox_server.drivers.box.records import Record, is_time, text_of
 from sandbox_server.drivers.box.reserve import FULL
@@ -119,7 +119,7 @@ class _Filling:
         """The layer and the path in it of what an entry is called."""
         top, _, rest = os.fsdecode(name).partition("/")
         layer, _, path = rest.partition("/")
-        if top != "layers" or layer not in self._drafts or len(name) > MAX_PATH:
+        if top != "layers" or layer not in self._drafts or len(name) > MAX_PATH or path.count("/") > MAX_LEVELS:
             raise ArchiveError(f"{name[:200]!r} is outside the layers")
         if path and any(part in ("", ".", "..") for part in path.split("/")):
             raise ArchiveError(f"{name[:200]!r} is no path in a layer")

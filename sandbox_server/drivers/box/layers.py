@@ -21,6 +21,8 @@ MAX_COMPARED = 1_000_000
 MAX_PATH = 4095
 """Bytes of a path in a layer; the kernel takes none that is longer (PATH_MAX)."""
 
+MAX_LEVELS = 256
+"""Directories in one another."""
 MAX_NAME = 300
 """Bytes of a name in a directory, and of where the layers are."""
 
@@ -151,8 +153,8 @@ def walk(layer: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def is_too_long(path: str) -> bool:
-    """Whether the kernel may not take the path of what is in a directory."""
-    return len(os.fsencode(path)) + MAX_NAME > MAX_PATH
+    """Whether a directory is too deep to be looked into: the kernel may not take the path of what is in it, or all would take too long."""
+    return path.count("/") > MAX_LEVELS or len(os.fsencode(path)) + MAX_NAME > MAX_PATH
 
 
 def _status(entry: os.DirEntry[str]) -> os.stat_result | None:

@@ -1,6 +1,5 @@
 """What is known of a checkpoint, as it is written down by an earlier container or by who made an archive. None of that is believed."""
 
-import math
 import re
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -58,7 +57,7 @@ def is_id(value: object) -> bool:
 
 def is_time(value: object) -> bool:
     """Whether something is a time that a file may have, in seconds since the epoch."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) <= MAX_TIME
+    return isinstance(value, int | float) and not isinstance(value, bool) and -MAX_TIME <= value <= MAX_TIME
 
 
 def _is_count(value: object) -> bool:

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 
 from sandbox_server.drivers.box.beneath import OPAQUE
-from sandbox_server.drivers.box.layers import is_opaque, is_whiteout
+from sandbox_server.drivers.box.layers import is_opaque, is_too_long, is_whiteout
 from sandbox_server.drivers.box.plan import copy_owner
 from sandbox_server.drivers.box.records import Record, Why
 from sandbox_server.drivers.box.store import BoxStore, StoreError
@@ -28,9 +28,10 @@ def squash(store: BoxStore, checkpoint: str, why: Why = "squashed") -> Record:
     try:
         _merge(draft, store.layer(checkpoint), store.layer(parent.id))
     except OSError as error:
+        store.drop([draft])
         if error.errno != errno.ENAMETOOLONG:
             raise
-        raise StoreError("conflict", f"checkpoint {checkpoint!r} cannot be squashed: it has paths that are too long") from None
+        raise StoreError("conflict", f"checkpoint {checkpoint!r} cannot be squashed: it has paths that are too long or too deep") from None
     return store.replace_layer(checkpoint, draft, parent=parent.parent, why=why)
 
 
@@ -56,6 +57,8 @@ def _fill(target: str, upper: str | None, lower: str | None) -> Iterator[Task]:
         if status is None or not stat.S_ISDIR(status.st_mode):
             _link(f"{upper if over else lower}/{name}", place, status)
             continue
+        if is_too_long(place):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), place)
         os.mkdir(place)
         if over and under and not stat.S_ISDIR(under.st_mode):  # it took the place of something else: what is still lower must not show
             os.setxattr(place, OPAQUE, b"y")
