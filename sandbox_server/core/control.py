@@ -1,5 +1,6 @@
 """Who may move the computer: what every write path asks, whatever keeps the lease."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -56,6 +57,10 @@ class Holding:
         if self.state == "frozen":
             return False
         return self.state != "human" or reach not in self.reach or self.is_holder(caller)
+
+    def admits_all(self, caller: Caller, reaches: Iterable[Reach]) -> bool:
+        """Whether one call of an operation that acts on several things may act on each of them now."""
+        return all(self.admits(caller, reach) for reach in reaches)
 
     def drives(self, caller: Caller, reach: Reach) -> bool:
         """Whether a stream of input counts: a program's unless a person holds this, a person's only with the lease."""

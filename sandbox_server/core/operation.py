@@ -55,8 +55,8 @@ class Spec:
     destructive: bool = False
     risky: Callable[[Any], bool] | None = None
     """Whether a request may destroy more than its caller means; None: none does."""
-    acts: Reach | None = None
-    """What a call moves that a person may hold; None: nothing."""
+    acts: tuple[Reach, ...] = ()
+    """What a call moves that a person may hold: it needs all of that."""
     shows: bool = False
     """Whether it tells anything of the screen or the pages, which a person may hide."""
     ends_with_client: bool = False
@@ -110,7 +110,7 @@ def operation(
     read_only: bool | None = None,
     destructive: bool = False,
     risky: Callable[[Any], bool] | None = None,
-    acts: Reach | None = None,
+    acts: Reach | tuple[Reach, ...] = (),
     shows: bool | None = None,
     ends_with_client: bool = False,
     max_body: int = MAX_BODY,
@@ -122,7 +122,7 @@ def operation(
     that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
     `form` is the model of a multipart body. `media_type` is what an answer of bytes is, or each that it may be.
     `message` is the envelope's message on success.
-    `acts` names what it moves, which a person may hold: then it is refused, or waits.
+    `acts` names what it moves, one thing or several, of which a person may hold any: then it is refused, or waits.
     `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser`
     does.
     `ends_with_client` is for work that is of use to nobody once its client has hung up: it is cancelled then.
@@ -151,7 +151,7 @@ def operation(
             read_only=verb == "GET" if read_only is None else read_only,
             destructive=destructive,
             risky=risky,
-            acts=acts,
+            acts=(acts,) if isinstance(acts, str) else acts,
             shows=scope == "browser" if shows is None else shows,
             ends_with_client=ends_with_client,
             max_body=max_body,

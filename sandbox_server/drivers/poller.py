@@ -13,9 +13,13 @@ HANG_UP = 0
 
 
 class Poller:
-    """Calls back whoever waits for a descriptor, until told to stop."""
+    """Calls back whoever waits for a descriptor, until told to stop.
 
-    def __init__(self) -> None:
+    `patience`: the process is ended by SIGALRM when what is called takes so many seconds, so that whoever supervises it starts it anew.
+    """
+
+    def __init__(self, patience: float = 0.0) -> None:
+        self._patience = patience
         self._poll = select.epoll()
         self._ready: dict[int, Callable[[], None]] = {}
         self._woken, self._wakes = socket.socketpair()
@@ -50,12 +54,22 @@ class Poller:
         `before` is called before each wait and gives how many seconds that may last; None is until something happens.
         """
         while not self._stopping:
-            for fd, _ in self._poll.poll(before()):
+            self._limit(self._patience)
+            wait = before()
+            self._limit(0)
+            for fd, _ in self._poll.poll(wait):
+                self._limit(self._patience)
                 try:
                     if ready := self._ready.get(fd):
                         ready()
                 except Exception:
                     sys.excepthook(*sys.exc_info())  # prints it without importing what `traceback` needs
+        self._limit(0)
+
+    def _limit(self, seconds: float) -> None:
+        """Begin to count anew; 0 counts nothing. A process that is forked meanwhile has no such limit (setitimer(2))."""
+        if self._patience:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
 
     def stop(self) -> None:
         """End `run` after the events of this moment."""

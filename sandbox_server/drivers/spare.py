@@ -26,6 +26,7 @@ class Spare:
     def __init__(self, account: Account, place: Seat | None, limits: Mapping[str, int]) -> None:
         """Fork it; raises OSError."""
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel.setblocking(False)
         self.report, writable = os.pipe()
         try:
             self.pid = os.fork()

@@ -8,11 +8,10 @@ Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "li
 or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `template` gives a program a name, by which it is
 asked to fork what is to be `like` it (`templates`).
 Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
-A client may send `{"kill": signal, "group": bool}` at any time between.
+A client may send `{"kill": signal, "group": bool}` at any time between, and `{"ping": true}`, which is answered with `{"pong": true}`.
 """
 
 import errno
-import json
 import os
 import signal
 import socket
@@ -23,23 +22,21 @@ from dataclasses import replace
 from functools import partial
 
 from sandbox_server.drivers import child, wire_fds
+from sandbox_server.drivers.asked import Asked
 from sandbox_server.drivers.box.seat import RETRY_SECONDS, Seat
-from sandbox_server.drivers.child import Account, Program
-from sandbox_server.drivers.fence import policy
-from sandbox_server.drivers.fence.fence import Fence
+from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.listening import peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.spare import Spares
-from sandbox_server.drivers.spawned import Spawned, ending
+from sandbox_server.drivers.spawned import Spawned, ending, failure
 from sandbox_server.drivers.templates import NOBODY, NoTemplateError, Templates
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 from sandbox_server.paths import Paths
 
+PATIENCE_SECONDS = 30
+"""The spawner is ended, and started anew, when one thing takes it so long."""
 MAX_TRIES = 20
 """To start a process in a box that is ending; one every `RETRY_SECONDS`."""
-_STREAMS = ("stdin", "stdout", "stderr")
-_PIPE = ("reads", "writes")
-"""Names of descriptors 3 and 4, which Chromium's DevTools pipe uses."""
 
 type FileServer = Callable[[socket.socket], None]
 
@@ -65,20 +62,17 @@ class Spawner:
         spare: bool = False,
     ) -> None:
         self._listener = listener
-        self._accounts = accounts
-        self._environment = environment
+        self._asked = Asked(accounts, environment, limits or {}, private)
         self._peers = peers
         self._serve_files = serve_files
         self._seat = seat
         self._limits = limits or {}
-        self._private = private
         self._spares = Spares(accounts["agent"], seat, self._limits) if spare else None
         self._templates = Templates(accounts["agent"])
         self._unborn: list[Spawned] = []
         self._waiting: list[tuple[Spawned, list[int]]] = []
-        self._poller = Poller()
+        self._poller = Poller(PATIENCE_SECONDS)
         self._children: dict[int, Spawned] = {}
-        self._null = os.open(os.devnull, os.O_RDWR)
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then kill every process that is not to be kept."""
@@ -207,7 +201,7 @@ class Spawner:
 
     def _fork(self, connection: Spawned, request: Message, fds: list[int]) -> None:
         user = request.get("user", "agent")
-        account, place = self._account(user), self._seat and (self._seat.desk if user == "desktop" else self._seat)
+        account, place = self._asked.account(user), self._seat and (self._seat.desk if user == "desktop" else self._seat)
         if request.get("worker"):
             connection.kept = True  # ends with its own socket, not with this connection
             connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -218,7 +212,7 @@ class Spawner:
             return
         connection.kept = request.get("on_disconnect", "kill") == "keep"
         connection.ends_group = request.get("on_exit", "keep") == "kill"
-        program = self._program(request, account, fds)
+        program = self._asked.program(request, account, fds)
         if place:
             connection.describe(account, program)
         if "like" in request:
@@ -265,8 +259,6 @@ class Spawner:
             self._refuse(connection, errno.ENOENT, "it did not fork", "template")
             return
         self._watch_start(connection, pid, connection.report)
-        if connection.sock.fileno() < 0:  # it hung up meanwhile
-            self._signal(connection, signal.SIGKILL)
 
     def _claim(self, pid: int) -> Spawned | None:
         """Whose the child is that has ended; one that a template forked may not have been noticed before."""
@@ -276,52 +268,29 @@ class Spawner:
 
     def _watch_start(self, connection: Spawned, pid: int, readable: int) -> None:
         connection.pid, connection.report = pid, readable
+        os.set_blocking(readable, False)
         self._children[pid] = connection
         self._poller.watch(readable, partial(self._on_report, connection))
 
-    def _account(self, name: str) -> Account:
-        try:
-            return self._accounts[name]
-        except KeyError:
-            raise PermissionError(errno.EPERM, f"user {name!r} is not allowed here") from None
-
-    def _program(self, request: Message, account: Account, fds: list[int]) -> Program:
-        argv, extra, limits = request["argv"], request.get("env", {}), request.get("limits", {})
-        if not isinstance(argv, list) or not argv or not limits.keys() <= child.LIMITS.keys():
-            raise MalformedMessageError("argv is a list of strings, limits are known by name")
-        streams = dict(zip(request.get("fds", ()), fds, strict=True))
-        standard = [streams.get(name, self._null) for name in _STREAMS]
-        start_from = child.own_environment if account is self._accounts["agent"] else child.closed_environment
-        cwd, base = request.get("cwd"), start_from(self._environment, account)
-        fence = self._fence(request, account, cwd or base.get("WORKSPACE") or account.home)
-        environment = {**(fence.environment(base) if fence else base), **extra}
-        return Program(
-            argv=argv,
-            cwd=cwd,
-            environment={name: value for name, value in environment.items() if value is not None},
-            fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
-            limits={**({} if request.get("user") == "desktop" else self._limits), **{name: int(value) for name, value in limits.items()}},
-            fence=fence,
-            oom_score=min(1000, max(0, int(request.get("oom_score", child.OOM_SCORE)))),
-        )
-
-    def _fence(self, request: Message, account: Account, cwd: str) -> Fence | None:
-        asked = request.get("isolation")
-        if asked is None:
-            return None
-        if account is not self._accounts["agent"]:
-            raise MalformedMessageError("only what runs as the agent can be isolated")
-        return Fence(policy.decode(asked), cwd=cwd, home=account.home, private=self._private)
-
     def _on_report(self, connection: Spawned) -> None:
-        """Learn whether the child became what it was to become: nothing is said on the pipe if it did."""
+        """Learn whether the child became what it was to become: nothing is said on the pipe if it did.
+
+        It is never waited for. Who says nothing more, and keeps the pipe open, has until the client gives up.
+        """
+        if not connection.listen():
+            return
+        if connection.told:
+            with suppress(OSError):
+                self._signal(connection, signal.SIGKILL)
+        self._end_report(connection)
+
+    def _end_report(self, connection: Spawned) -> None:
         self._poller.unwatch(connection.report)
-        with open(connection.report, "rb") as report:
-            failure = report.read(wire_fds.MAX_PACKET)
+        os.close(connection.report)
         connection.report = -1
-        if failure:
+        if connection.told:
             connection.failed = True
-            self._reply(connection, json.loads(failure))
+            self._reply(connection, failure(connection.told))
         elif connection.worker:
             self._hand_over(connection, *connection.worker)
         else:
@@ -338,6 +307,9 @@ class Spawner:
         self._signal(connection, signal.SIGKILL)
 
     def _kill(self, connection: Spawned, message: Message) -> None:
+        if "ping" in message:
+            self._reply(connection, {"pong": True})
+            return
         try:
             self._signal(connection, int(message["kill"]), group=bool(message.get("group", True)))
         except (KeyError, TypeError, ValueError, OSError) as error:
@@ -355,10 +327,19 @@ class Spawner:
     def _hang_up(self, connection: Spawned) -> None:
         self._poller.unwatch(connection.sock.fileno())
         connection.sock.close()
+        self._forget_unborn(connection)
         if not connection.kept or connection.report >= 0:
             with suppress(PermissionError):
                 self._signal(connection, signal.SIGKILL)
         self._resume_accepting()
+
+    def _forget_unborn(self, connection: Spawned) -> None:
+        """Wait no more for what a template was to fork; a process that it forks after all is not started, and reaped as anybody's."""
+        if connection in self._unborn:
+            self._unborn.remove(connection)
+            self._poller.unwatch(connection.report)
+            os.close(connection.report)
+            connection.report = -1
 
     def _resume_accepting(self) -> None:
         if not self._poller.watches(self._listener.fileno()):
@@ -379,7 +360,8 @@ class Spawner:
 
     def _finish(self, connection: Spawned, status: int) -> None:
         if connection.report >= 0:
-            self._on_report(connection)
+            connection.listen()
+            self._end_report(connection)
         connection.pid = 0
         if connection.worker:
             for end in connection.worker:

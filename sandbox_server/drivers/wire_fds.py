@@ -92,7 +92,7 @@ def close_all(fds: Sequence[int]) -> None:
 def _decode(encoded: bytes) -> Message:
     try:
         message = json.loads(encoded)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedMessageError("not JSON") from error
     if not isinstance(message, dict):
         raise MalformedMessageError("not a JSON object")

@@ -17,6 +17,7 @@ from sandbox_server.drivers.fence.policy import (
     WritePolicy,
 )
 from sandbox_server.drivers.process import NEEDED_FOR_ISOLATION, Processes
+from sandbox_server.drivers.pulse import Pulse
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 
@@ -58,10 +59,11 @@ class Doctor:
 
     tag = "doctor"
 
-    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop, more: Sequence[Probe] = ()) -> None:
+    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop, pulse: Pulse, more: Sequence[Probe] = ()) -> None:
         self._processes = processes
         self._settings = settings
         self._desktop = desktop
+        self._pulse = pulse
         self._more = more
 
     @operation("GET /v1/doctor", scope="view")
@@ -72,6 +74,7 @@ class Doctor:
 
     def _probes(self) -> Sequence[Probe]:
         return (
+            Probe("daemons", self._daemons, "they are started anew when they hang; the container's log tells why"),
             Probe("separate_users", self._separate_users, "start the container as root: it drops to three users itself"),
             Probe("authentication", self._authentication, "unset AUTH=off"),
             Probe("seccomp", _seccomp, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
@@ -81,7 +84,7 @@ class Doctor:
             Probe("isolated_signals", _isolated_signals, "needs a host with Linux 6.12 or newer, and Landlock among its security modules"),
             Probe("sudo", self._sudo, "set ALLOW_SUDO=true and do not run with no-new-privileges"),
             Probe("no_raw_packets", _no_raw_packets, "run with --cap-drop NET_RAW"),
-            Probe("egress_policy", _egress_policy, "run with --cap-add NET_ADMIN"),
+            Probe("egress_policy", _egress_policy, "limit the container's network from outside; docs/isolation.md limits a single command"),
             Probe("shared_memory", _shared_memory, "run with --shm-size 1g"),
             Probe("memory_limit", _memory_limit, "run with --memory 4g, so that a hog ends here and not on the host"),
             Probe("process_limit", _process_limit, "run with --pids-limit 4096, so that a fork bomb ends here"),
@@ -90,6 +93,10 @@ class Doctor:
             Probe("disk", self._disk, "free at least 1 GiB for the workspace, or mount a larger volume"),
             Probe("clock", _clock, "start a time service on the host: tokens expire by this clock"),
         )
+
+    async def _daemons(self) -> Finding:
+        states = await self._pulse.states()
+        return Finding(set(states.values()) <= {"ready"}, ", ".join(f"{name}: {state}" for name, state in states.items()))
 
     async def _separate_users(self) -> Finding:
         own = system.process_status()["Uid"].split()[0]
@@ -178,8 +185,7 @@ async def _no_raw_packets() -> Finding:
 
 
 async def _egress_policy() -> Finding:
-    held = system.bounding_capability("NET_ADMIN")
-    return Finding(held, "rules can be set" if held else "no network rules can be set in here")
+    return Finding(False, "nothing in here keeps the agent's programs from any address that the container reaches")
 
 
 async def _shared_memory() -> Finding:

@@ -3,6 +3,7 @@
 from sandbox_server.core import Blob, Call, Model, Reply, operation
 from sandbox_server.core.audit import BUCKETS, Audit, Durations
 from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.pulse import Pulse
 
 RETRY_SECONDS = 1
 
@@ -23,8 +24,9 @@ class Health:
 
     tag = "health"
 
-    def __init__(self, components: Components, audit: Audit) -> None:
+    def __init__(self, components: Components, audit: Audit, pulse: Pulse) -> None:
         self._components = components
+        self._pulse = pulse
         self._audit = audit
 
     @operation("GET /healthz", scope="public", envelope=False)
@@ -34,8 +36,11 @@ class Health:
 
     @operation("GET /readyz", scope="public", envelope=False)
     async def readyz(self, call: Call) -> Reply[Readiness]:
-        """Tell whether every component is ready: 200, or 503 while one is not."""
-        states = self._components.states()
+        """Tell whether every component is ready: 200, or 503 while one is not.
+
+        Whoever starts processes, and whoever keeps the box, is asked and has to answer.
+        """
+        states = self._components.states() | await self._pulse.states()
         ready = all(state == "ready" for state in states.values())
         body = Readiness(status="ready" if ready else "starting", components=states if call.caller.may("view") else None)
         headers = {} if ready else {"Retry-After": str(RETRY_SECONDS)}

@@ -6,11 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Blob, Model, Reply, operation
+from sandbox_server.core import Blob, Failure, Model, Reply, operation
 from sandbox_server.drivers import system
 from sandbox_server.drivers.toolbox import Interpreter, Toolbox
 from sandbox_server.settings import Agent
 
+MENDED = (
+    "Runtimes and tools are not known: nothing starts in the box. POST /v1/checkpoints/image/restore goes back to the image, "
+    "POST /v1/checkpoints/{checkpoint_id}/restore to another state."
+)
 PYTHONS = ("python3", "python3.10", "python3.11", "python3.12", "python3.13", "python")
 NODES = ("node", "node20", "node22", "node24")
 
@@ -131,15 +135,23 @@ class Sandbox:
     @operation("GET /v1/sandbox", scope="view", tool="sandbox_get_context", envelope=False)
     async def get_context(self) -> SandboxResponse:
         """Describe the computer: system, runtimes, tools and where the workspace is."""
-        runtime, utilities = await asyncio.gather(self._runtime(), self._utilities())
+        (runtime, utilities), missing = await self._found()
         detail = SandboxDetail(system=self._system(), runtime=runtime, utils=utilities)
         return SandboxResponse(
             data=prose(detail, self._version, root=self._root, online=system.has_route()),
+            hint=missing,
             home_dir=self._agent.home,
             workspace=self._agent.workspace,
             version=self._version,
             detail=detail,
         )
+
+    async def _found(self) -> tuple[tuple[RuntimeEnv, list[ToolCategory]], str | None]:
+        """What programs of the box tell; where none starts in it any more, nothing, and why."""
+        try:
+            return await asyncio.gather(self._runtime(), self._utilities()), None
+        except Failure as failure:
+            return (RuntimeEnv(python=[], nodejs=[]), []), f"{MENDED} ({failure.message})"
 
     @operation("GET /llms.txt", scope="view", media_type="text/plain")
     async def llms_txt(self) -> Blob:

@@ -12,7 +12,6 @@ from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
-from sandbox_server.drivers.isolation import Isolation
 from sandbox_server.drivers.own_names import OwnNames
 from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
 from sandbox_server.features.auth.hosts import Hosts
@@ -25,7 +24,7 @@ from sandbox_server.settings import Settings
 
 def part(shared: Shared) -> Part:
     """Who may come in, what they may do, and what is written down of it."""
-    health = Health(Components(component_sockets(shared.settings, shared.found)), shared.audit)
+    health = Health(Components(component_sockets(shared.settings)), shared.audit, shared.pulse)
     recording = recorder.first(shared)
     sessions = Sessions(shared.revoked, shared.control.driving.expel)
     features: tuple[Feature, ...] = (authentication(shared), sessions, health, *recording.features)
@@ -67,8 +66,8 @@ def _token_keys(settings: Settings) -> Iterator[KeySource]:
         yield StaticKey(auth.jwt_public_key.reveal())
 
 
-def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
-    """The sockets on which the components answer once they are ready, except those that were left out."""
+def component_sockets(settings: Settings) -> dict[str, str]:
+    """The sockets on which the components answer once they are ready, except those that were left out and those that have a pulse."""
     paths = settings.paths
     parts = {
         "browser": {"browser": paths.socket("cdp")},
@@ -77,9 +76,7 @@ def component_sockets(settings: Settings, found: Isolation) -> dict[str, str]:
         "stream": {"stream": paths.socket("stream")},
         "vnc": {"vnc": paths.vnc},
     }
-    sockets = {"gateway": paths.socket("gateway"), "spawner": paths.socket("spawn")}
-    if found.rung == "box":
-        sockets["box"] = paths.socket("box")
+    sockets = {"gateway": paths.socket("gateway")}
     for component in parts.keys() - settings.components.left_out:
         sockets |= parts[component]
     return sockets

@@ -21,6 +21,7 @@ from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
+from sandbox_server.drivers.pulse import Pulse
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.log import Log
 from sandbox_server.drivers.toolbox import Toolbox
@@ -83,6 +84,8 @@ class Shared:
         self.audit = Audit()
         self.journal = Journal(Log(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on)
         self.activity = Activity()
+        box = {"box": settings.paths.socket("box")} if self.found.rung == "box" else {}
+        self.pulse = Pulse({"spawner": settings.paths.socket("spawn")} | box)
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
         self.files = Files(self.processes, home=settings.agent.home)
         self.toolbox = Toolbox(self.processes)

@@ -72,12 +72,16 @@ def part(shared: Shared) -> Part:
 def box_part(shared: Shared, sessions: Sessions) -> Part:
     """The box, its checkpoints, and when it stands still."""
     box, settings, activity = shared.box, shared.settings.box, shared.activity
-    renewal = Renewal(box, sessions)
+    renewal, driving = Renewal(box, sessions), shared.control.driving
     checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota)
     when = settings.checkpoint_before if shared.found.rung == "box" else "never"
-    automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy)
+    automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy, holding=lambda: driving.holding)
     messages = shared.owner.messages
-    suspension = Suspension(box, idle_seconds=settings.idle_suspend, busy=activity.active, messages=messages, running=shared.new)
+
+    def needed() -> bool:
+        return activity.active() or driving.holding.state == "human"
+
+    suspension = Suspension(box, idle_seconds=settings.idle_suspend, busy=needed, messages=messages, running=shared.new)
     features: tuple[Feature, ...] = (
         checkpoints,
         CheckpointArchives(box, quota=settings.checkpoint_quota, spool=shared.settings.paths.spool),

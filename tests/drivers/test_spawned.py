@@ -1,3 +1,5 @@
+import errno
+import json
 import os
 import signal
 import socket
@@ -8,7 +10,7 @@ import pytest
 from sandbox_server.drivers.box.seat import Seat
 from sandbox_server.drivers.box.suspects import Culprit, Use
 from sandbox_server.drivers.child import SESSION, Account, Program
-from sandbox_server.drivers.spawned import Spawned, ending
+from sandbox_server.drivers.spawned import Spawned, ending, failure
 
 ME = Account("me", os.getuid(), os.getgid(), (), "/")
 
@@ -66,3 +68,31 @@ def test_of_what_is_outside_the_box_nothing_is_told(spawned: Spawned) -> None:
     assert spawned.own_pid() == spawned.pid
     assert ending(spawned.reap(seat)) == {"exit": 0}
     assert seat.told == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        b"",
+        b"x",
+        b"[" * 10_000,
+        b"[]",
+        b"{}",
+        b'{"error": "2"}',
+        b'{"error": true}',
+        b'{"error": -1}',
+        b'{"error": 1e9}',
+        b'{"pid": 1}',
+        b'{"error": 99999999999999999999}',
+    ],
+)
+def test_what_makes_no_sense_is_passed_on_as_that(told: bytes) -> None:
+    assert failure(told) == {"error": errno.EIO, "message": "it said something that makes no sense", "subject": "process"}
+
+
+def test_why_a_process_did_not_start_is_passed_on_in_bounds_and_nothing_else_of_it() -> None:
+    told = {"error": 2, "message": "x" * 1000, "subject": "cwd", "pid": 1, "exit": 0}
+    assert failure(json.dumps(told).encode()) == {"error": 2, "message": "x" * 500, "subject": "cwd"}
+    assert failure(b'{"error": 1, "message": [1], "subject": {"a": 1}}') == {"error": 1, "message": "[1]", "subject": "process"}
+    isolation = failure(b'{"error": 1, "message": "m", "subject": "isolation", "field": 5}')
+    assert isolation == {"error": 1, "message": "m", "subject": "isolation", "field": "5"}

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import sandbox_server
 from sandbox_server.drivers import wire_fds
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
 
 Until = Callable[..., None]
+ROOT = str(Path(sandbox_server.__file__).parent.parent)
 
 
 # Python ignores SIGPIPE and SIGXFSZ itself, and glibc keeps signals 32 and 33 for its threads.
@@ -254,3 +256,58 @@ def test_a_new_spawner_takes_over_the_socket_of_a_dead_one(spawner: "SpawnerDaem
     assert os.path.exists(spawner.socket)
     spawner.start()
     assert report(spawner)["uid"][0] == 1000
+
+
+HOSTILE = """
+import os, sys, time
+sys.path.insert(0, {root!r})
+from sandbox_server.drivers import forking, wire_fds
+import socket
+channel = socket.socket(fileno=3)
+packet, fds, _ = wire_fds.receive_fds(channel, 16384, 8)
+if forking.fork_beside() == 0:
+    os.write(fds[1], b"{{}}")
+    for said in {said!r}:
+        os.write(fds[1], said)
+time.sleep(600)
+"""
+
+
+def hostile(spawner: "SpawnerDaemon", *said: bytes) -> tuple[socket.socket, socket.socket]:
+    """A template of the agent's that forks, says something and ends nothing, and who has asked it to; both stay connected."""
+    template, asking = connect(spawner), connect(spawner)
+    code = HOSTILE.format(root=ROOT, said=said)
+    ask(template, argv=[sys.executable, "-c", code], template="bad", user="root")
+    wire_fds.send_request(asking, {"argv": ["true"], "like": "bad"})
+    return template, asking
+
+
+@pytest.mark.parametrize("said", [[], [b'{"er'], [b"{", b"}"], [b"x" * 1000]])
+def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(spawner: "SpawnerDaemon", said: list[bytes]) -> None:
+    template, asking = hostile(spawner, *said)
+    with template, asking:
+        for _ in range(3):
+            with connect(spawner) as sock:
+                sock.settimeout(5)
+                assert "pid" in ask(sock, argv=["true"])
+                assert wire_fds.receive(sock)[0] == {"exit": 0}
+
+
+@pytest.mark.parametrize("said", [b"x" * 20_000, b"[" * 10_000])
+def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: "SpawnerDaemon", said: bytes) -> None:
+    template, asking = hostile(spawner, *[said[place : place + 8000] for place in range(0, len(said), 8000)])
+    with template, asking:
+        template.close()
+        if len(said) > wire_fds.MAX_PACKET:
+            reply, _ = wire_fds.receive(asking)
+            assert reply
+            assert reply["subject"] == "process"
+        with connect(spawner) as sock:
+            sock.settimeout(5)
+            assert "pid" in ask(sock, argv=["true"])
+
+
+def test_it_answers_a_ping(spawner: "SpawnerDaemon") -> None:
+    with connect(spawner) as sock:
+        wire_fds.send(sock, {"ping": True})
+        assert wire_fds.receive(sock)[0] == {"pong": True}

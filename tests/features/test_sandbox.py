@@ -2,6 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from sandbox_server.core import NotFound
 from sandbox_server.drivers.toolbox import Interpreter
 from sandbox_server.features.sandbox import PackagesRequest, Sandbox
 from sandbox_server.settings import Agent
@@ -72,3 +73,16 @@ async def test_an_agent_may_ask_for_one_language_by_its_short_name(sandbox: Sand
     reply = await sandbox.get_packages(PackagesRequest(language="node"))
 
     assert reply.data == "Node.js Packages:\n  - npm==11.0.0"
+
+
+async def test_where_nothing_starts_any_more_it_tells_what_it_knows_and_what_helps() -> None:
+    class Ruined(FakeToolbox):
+        async def present(self, names: Sequence[str]) -> set[str]:
+            raise NotFound("cannot start: program 'bash'")
+
+    context = await Sandbox(Ruined(), Agent(), "1.2.3").get_context()  # type: ignore[arg-type]
+
+    assert context.success
+    assert (context.version, context.detail.system.user, context.detail.utils, context.detail.runtime.python) == ("1.2.3", "gem", [], [])
+    assert "POST /v1/checkpoints/image/restore" in (context.hint or "")
+    assert "program 'bash'" in (context.hint or "")

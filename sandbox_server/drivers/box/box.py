@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from sandbox_server.drivers.box import desk, namespaces
 from sandbox_server.drivers.box import tree as box_tree
-from sandbox_server.drivers.box.plan import Part
+from sandbox_server.drivers.box.plan import Part, Stack
 
 BUILD_SECONDS = 30.0
 END_SECONDS = 10.0
@@ -44,7 +44,7 @@ class Tree:
 
     store: str
     parts: Sequence[Part]
-    options: Sequence[str]
+    stacks: Sequence[Stack]
     agent_run: str
     hidden: Collection[str]
     sockets: str
@@ -146,7 +146,7 @@ def _become_init(tree: Tree, sock: socket.socket) -> None:
     os.setsid()
     namespaces.forbid_imports()
     os.unshare(os.CLONE_NEWNS)
-    root = box_tree.build(tree.store, tree.parts, tree.options, tree.agent_run, tree.hidden)
+    root = box_tree.build(tree.store, tree.parts, tree.stacks, tree.agent_run, tree.hidden)
     desk_mounts = _made_elsewhere(lambda sock: _open_desk(sock, root, tree))
     namespaces.enter_root(root)
     inner = _made_elsewhere(lambda sock: _open_inner(sock, tree.processes))

@@ -9,11 +9,11 @@ from typing import Any
 from sandbox_server.drivers import drafts
 from sandbox_server.drivers.box import processes as box_processes
 from sandbox_server.drivers.box.box import Box, BoxError, Tree, create, start_time
-from sandbox_server.drivers.box.layers import remove
 from sandbox_server.drivers.box.lookout import Limits, Lookout, disk, told
 from sandbox_server.drivers.box.plan import Layered, Part, Shared
 from sandbox_server.drivers.box.reserve import FULL
-from sandbox_server.drivers.box.store import BoxStore, StoreError
+from sandbox_server.drivers.box.store import BoxStore, Former, StoreError
+from sandbox_server.drivers.box.trees import remove
 from sandbox_server.drivers.child import SPARE
 from sandbox_server.drivers.wire_fds import Message
 
@@ -64,11 +64,16 @@ class BoxCare:
         self._store.reserve.make_room()
         try:
             self._store.set_stale_aside()
-            options, store = self._store.prepare_mounts(self.layered), self._store.folder
-            self.adopt(create(Tree(store, self._parts, options, self._agent_run, [store], self._sockets, self._limits.processes)))
-        except (OSError, BoxError) as error:
+            stacks, store = self._store.prepare_mounts(self.layered), self._store.folder
+            self.adopt(create(Tree(store, self._parts, stacks, self._agent_run, [store], self._sockets, self._limits.processes)))
+        except (OSError, BoxError, StoreError) as error:
             self.failure = str(error)
         return self.box is not None
+
+    def _make_again(self) -> None:
+        """Make a box after one was ended; raises BoxError where that fails. It is tried again then."""
+        if not self.make():
+            raise BoxError(f"the box does not come back yet: {self.failure}")
 
     def adopt(self, box: Box) -> None:
         """Take care of a box that runs."""
@@ -128,14 +133,16 @@ class BoxCare:
         stopped = self._end()
         try:
             record = self._store.checkpoint(label, who, why)
-        finally:
+        except BaseException:
             self.make()
+            raise
+        self._make_again()
         return {"checkpoint": asdict(record), "stopped": stopped}
 
     def _restore(self, request: Message) -> Answer:
+        """Go back to a checkpoint; where no box runs on that, to what was there before."""
         target, who, keep = request.get("checkpoint"), str(request["who"]), request.get("keep", True)
-        if target is not None:
-            self._store.record(target)
+        self._store.check_target(target)
         if keep:
             self._store.check_depth()
         self._store.reserve.make_room()
@@ -143,24 +150,34 @@ class BoxCare:
         try:
             if keep and self._store.has_changes(self.layered):
                 kept = asdict(self._store.checkpoint(f"before restoring {target or 'the image'}", who, "before_restore"))
-            self._start_from(target)
-        finally:
+            former = self._start_from(target)
+        except BaseException:
             self.make()
+            raise
+        if not self.make():
+            self._go_back(former, target)
+        self._store.let_go(former)
         return {"head": target, "kept": kept, "stopped": stopped}
 
-    def _start_from(self, target: str | None) -> None:
+    def _go_back(self, former: Former, target: str | None) -> None:
+        reason = self.failure
+        self._store.go_back(former)
+        self._make_again()
+        raise StoreError("conflict", f"no box runs on checkpoint {target or 'image'}, and it is where it was again: {reason}")
+
+    def _start_from(self, target: str | None) -> Former:
         try:
-            self._store.start_from(target)
+            return self._store.start_from(target)
         except OSError as error:
             if error.errno not in FULL:
                 raise
-            self._store.drop_changes()
-            remove(self._store.leftovers())
-            self._store.start_from(target)
+        self._store.drop_changes()
+        remove(self._store.leftovers(), enough=lambda: self._store.reserve.roomy)
+        return self._store.start_from(target)
 
     def _replace(self, _: Message) -> Answer:
         stopped = self._end()
-        self.make()
+        self._make_again()
         return {"stopped": stopped}
 
     def _remove(self, request: Message) -> Answer:

@@ -9,6 +9,7 @@ The spawner sends `{"op": "attach"}` instead and keeps the connection: on it the
 
 import argparse
 import os
+import resource
 import signal
 import socket
 import sys
@@ -23,12 +24,12 @@ from sandbox_server.drivers.box import namespaces, plan
 from sandbox_server.drivers.box.box import Box, BoxError
 from sandbox_server.drivers.box.care import Answer, BoxCare, find
 from sandbox_server.drivers.box.layer_work import LayerWork
-from sandbox_server.drivers.box.layers import remove
 from sandbox_server.drivers.box.lookout import Limits
 from sandbox_server.drivers.box.plan import Part
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, StoreError
 from sandbox_server.drivers.box.suspects import Culprit, Ended, Use
+from sandbox_server.drivers.box.trees import remove
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.poller import Poller
@@ -37,6 +38,13 @@ from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
 
 RETRY_SECONDS = 1.0
 """Between two attempts to make a box, after one failed."""
+WORKERS = 8
+"""Pieces of work on layers that go on at once."""
+WORK_SECONDS = 3600
+WORK_BYTES = 1 << 30
+"""Memory of each."""
+PATIENCE_SECONDS = 180
+"""The keeper is ended, and started anew, when one thing takes it so long."""
 _NICE = 10
 
 
@@ -44,6 +52,8 @@ _NICE = 10
 class _Client:
     sock: socket.socket
     uid: int
+    worker: int = 0
+    """The process that does what it asked for; 0 for none."""
 
 
 class Keeper:
@@ -55,7 +65,9 @@ class Keeper:
         self._store = store
         self._peers = peers
         self._quota = quota
-        self._poller = Poller()
+        self._poller = Poller(PATIENCE_SECONDS)
+        self._workers: set[int] = set()
+        self._remover = 0
         self._lookout = care.lookout
         self._seats: set[_Client] = set()
         self._announced = 0
@@ -74,8 +86,18 @@ class Keeper:
         if signal.SIGTERM in numbers or signal.SIGINT in numbers:
             self._poller.stop()
         with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+            while ended := os.waitpid(-1, os.WNOHANG)[0]:
+                self._note_worker(ended)
+
+    def _note_worker(self, pid: int) -> None:
+        """A process of ours has ended: what it left is removed, once nobody else works on something like it."""
+        if pid == self._remover:
+            self._remover = 0
+        elif pid in self._workers:
+            self._workers.discard(pid)
+            if not self._workers:
+                self._store.drop_drafts()
+            self._clear_away()
 
     def _before_waiting(self) -> float:
         """Have a box, and look at it; gives the seconds after which to do so again."""
@@ -108,8 +130,9 @@ class Keeper:
 
     def _clear_away(self) -> None:
         """Remove, in the background, what no box needs any more."""
-        if leftovers := self._store.leftovers():
-            self._fork(lambda: remove(leftovers))
+        leftovers = self._store.leftovers()
+        if leftovers and not self._remover:
+            self._remover = self._fork(lambda: remove(leftovers))
 
     def _accept(self) -> None:
         try:
@@ -129,6 +152,8 @@ class Keeper:
             message, fds = wire_fds.receive(client.sock)
             if message and client in self._seats and "ended" in message:
                 self._note_end(message)
+            elif message and "ping" in message:
+                wire_fds.send(client.sock, {"pong": True})
             elif message is None or not fds:
                 self._hang_up(client)
             else:
@@ -149,6 +174,8 @@ class Keeper:
 
     def _hang_up(self, client: _Client) -> None:
         self._seats.discard(client)
+        if client.worker in self._workers:  # nobody waits for what it does
+            os.kill(client.worker, signal.SIGKILL)
         self._poller.unwatch(client.sock.fileno())
         client.sock.close()
 
@@ -158,10 +185,17 @@ class Keeper:
             self._seats.add(client)
             self._seat(client)
         elif name in LayerWork.OPERATIONS:
-            work = LayerWork(self._store, self._care.layered, self._quota)
-            self._fork(lambda: _answer(client.sock, lambda: work.run(name, request, fds)))
+            self._begin_work(client, name, request, fds)
         else:
             self._operate(client, name, request)
+
+    def _begin_work(self, client: _Client, name: str, request: Message, fds: list[int]) -> None:
+        if len(self._workers) >= WORKERS:
+            _answer(client.sock, _refuse_work)
+            return
+        work = LayerWork(self._store, self._care.layered, self._quota)
+        client.worker = self._fork(lambda: _answer(client.sock, lambda: work.run(name, request, fds)), self._store.folder)
+        self._workers.add(client.worker)
 
     def _operate(self, client: _Client, name: str, request: Message) -> None:
         box = self._care.box
@@ -182,9 +216,16 @@ class Keeper:
             with suppress(OSError):
                 wire_fds.send(client.sock, {"box": self._care.made}, box.descriptors)
 
-    def _fork(self, work: Callable[[], None]) -> None:
-        if os.fork() == 0:
-            _work(work)
+    def _fork(self, work: Callable[[], None], folder: str | None = None) -> int:
+        """Work in a process of its own; where `folder` is given, it follows no link below that."""
+        pid = os.fork()
+        if pid == 0:
+            _work(work, folder)
+        return pid
+
+
+def _refuse_work() -> Answer:
+    raise StoreError("resource_exhausted", f"{WORKERS} pieces of work on checkpoints go on: try again once one is done")
 
 
 def _answer(sock: socket.socket, work: Callable[[], Answer], then: Callable[[], object] = lambda: None) -> None:
@@ -198,18 +239,24 @@ def _answer(sock: socket.socket, work: Callable[[], Answer], then: Callable[[], 
     except (OSError, BoxError) as error:
         full = isinstance(error, OSError) and error.errno in FULL
         answer = {"refused": "resource_exhausted" if full else "unavailable", "message": str(error)}
+    except MemoryError:
+        answer = {"refused": "resource_exhausted", "message": f"it takes more than {WORK_BYTES >> 20} MiB of memory"}
     then()
     with suppress(OSError):
         wire_fds.send_request(sock, answer)
 
 
-def _work(work: Callable[[], None]) -> NoReturn:
+def _work(work: Callable[[], None], folder: str | None) -> NoReturn:
     status = 1
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         os.nice(_NICE)
+        if folder:
+            signal.alarm(WORK_SECONDS)
+            resource.setrlimit(resource.RLIMIT_DATA, (WORK_BYTES, WORK_BYTES))
+            namespaces.forbid_links(folder)
         work()
         status = 0
     except Exception:

@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import ClassVar
 
 from sandbox_server.drivers.box import layers as box_layers
-from sandbox_server.drivers.box import namespaces
+from sandbox_server.drivers.box import namespaces, trees
 from sandbox_server.drivers.box.plan import Layered
-from sandbox_server.drivers.box.store import BoxStore, Why
+from sandbox_server.drivers.box.records import Why
+from sandbox_server.drivers.box.store import BoxStore
 from sandbox_server.drivers.wire_fds import Message
 
 MAX_DIFFERENCES = 10_000
@@ -38,14 +39,14 @@ class LayerWork:
 
     def _diff(self, checkpoint: str | None, against: str | None, limit: int) -> Mapping[str, object]:
         layers, older = box_layers.changes(self._store, self._parts, checkpoint, against)
-        found, more = box_layers.diff(layers, older, min(limit, MAX_DIFFERENCES))
+        found, more = box_layers.diff(layers, older, max(1, min(limit, MAX_DIFFERENCES)))
         return {"differences": [asdict(one) for one in found], "truncated": more}
 
     def _usage(self) -> Mapping[str, object]:
         """Count what was not counted yet."""
         for record in self._store.records():
             if record.bytes is None:
-                files, size = box_layers.usage(self._store.layer(record.id))
+                files, size = trees.usage(self._store.layer(record.id))
                 self._store.update(record.id, files=files, size=size)
         return {"bytes": self._taken(), "quota": self._quota}
 
@@ -57,16 +58,16 @@ class LayerWork:
 
         archive.load()
         with open(fd, "wb", closefd=False) as out:
-            return {"layers": archive.write(self._confine(), checkpoint, out)}
+            return {"layers": archive.write(self._confine(), checkpoint, out, self._quota)}
 
     def _import(self, label: str | None, who: str, fd: int) -> Mapping[str, object]:
-        from sandbox_server.drivers.box import archive
+        from sandbox_server.drivers.box import archive, intake
 
         archive.load()
         self._usage()
         store = self._confine()
         with open(fd, "rb", closefd=False) as source:
-            return {"checkpoint": asdict(archive.read(store, source, label, who, self._quota - self._taken()))}
+            return {"checkpoint": asdict(intake.read(store, source, label, who, self._quota - self._taken(), self._parts))}
 
     def _squash(self, checkpoint: str, why: Why) -> Mapping[str, object]:
         from sandbox_server.drivers.box import squash

@@ -1,21 +1,30 @@
-"""What layers hold: the changes between two states of the box, their size, and their removal.
+"""What layers hold: the changes between two states of the box.
 
 A layer is the upper directory of an overlay: a deleted name is a character device 0/0, and a directory that hides the one below it is
 marked opaque (kernel documentation, filesystems/overlayfs). The agent wrote what is in it, so nothing here follows a link.
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
+from sandbox_server.drivers.box.beneath import OPAQUE
 from sandbox_server.drivers.box.plan import Layered
 from sandbox_server.drivers.box.store import BoxStore, StoreError
 
-OPAQUE = "user.overlay.opaque"
+MAX_COMPARED = 1_000_000
+"""Paths that are compared for one answer."""
+MAX_PATH = 4095
+"""Bytes of a path in a layer; the kernel takes none that is longer (PATH_MAX)."""
+
+MAX_LEVELS = 256
+"""Directories in one another."""
+MAX_NAME = 300
+"""Bytes of a name in a directory, and of where the layers are."""
 
 type Change = Literal["added", "changed", "deleted"]
 
@@ -58,9 +67,7 @@ class View:
         part = max((part for part in self.parts if _is_below(path, part.path)), key=lambda part: len(part.path), default=None)
         if part is None:
             return None
-        with suppress(OSError):
-            return os.lstat(part.lower + path[len(part.path.rstrip("/")) :])
-        return None
+        return _look(part.lower, path[len(part.path.rstrip("/")) :])[0]
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -68,10 +75,11 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _look(layer: str, path: str) -> tuple[os.stat_result | None, bool]:
-    """Look for a path in one layer: what is there, and whether the layer hides what lower ones have."""
+    """Look for a path in one layer: what is there, and whether the layer hides what lower ones have. No link on the way is followed."""
     place, hidden = layer, False
     status: os.stat_result | None = None
-    for name in path.strip("/").split("/"):
+    names = [name for name in path.split("/") if name]
+    for left, name in enumerate(names, start=1 - len(names)):
         place = f"{place}/{name}"
         try:
             status = os.lstat(place)
@@ -79,24 +87,28 @@ def _look(layer: str, path: str) -> tuple[os.stat_result | None, bool]:
             return None, hidden
         if is_whiteout(status):
             return None, True
-        hidden |= not stat.S_ISDIR(status.st_mode) or is_opaque(place)
-    return status, hidden
+        directory = stat.S_ISDIR(status.st_mode)
+        hidden |= not directory or is_opaque(place)
+        if left and not directory:
+            return None, True
+    return status if names else os.lstat(layer), hidden
 
 
 def diff(layers: Sequence[str], older: View, limit: int) -> tuple[list[Difference], bool]:
     """List what `layers`, the uppermost first, changed of `older`, in the order of paths; and whether there was more than `limit`.
 
-    A directory that was deleted, or took the place of another, is one entry.
+    A directory that was deleted, or took the place of another, is one entry. Of more than `MAX_COMPARED` paths the first are looked at.
     """
     newer = View([*layers, *older.layers], older.parts)
     own = {part.path for part in older.parts}
     found: list[Difference] = []
-    for path in sorted({path for layer in layers for path in _paths(layer)}):
+    paths = {path for layer in layers for path in islice(_paths(layer), MAX_COMPARED)}
+    for path in sorted(paths)[:MAX_COMPARED]:
         for difference in _compare(path, newer, older, is_part=path in own):
             if len(found) == limit:
                 return found, True
             found.append(difference)
-    return found, False
+    return found, len(paths) >= MAX_COMPARED or any(map(is_too_long, paths))
 
 
 def _compare(path: str, newer: View, older: View, *, is_part: bool) -> Iterator[Difference]:
@@ -126,14 +138,29 @@ def _paths(layer: str) -> Iterator[str]:
 
 
 def walk(layer: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Everything in a layer, directories before what is in them."""
+    """Everything in a layer, directories before what is in them; one whose path is too long is not entered."""
     waiting = [layer]
     while waiting:
-        with suppress(FileNotFoundError):
-            for entry in list(os.scandir(waiting.pop())):
-                yield entry.path, entry.stat(follow_symlinks=False)
-                if entry.is_dir(follow_symlinks=False):
+        folder = waiting.pop()
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+            for entry in entries:
+                status = _status(entry)
+                if status is None:
+                    continue
+                yield entry.path, status
+                if stat.S_ISDIR(status.st_mode) and not is_too_long(entry.path):
                     waiting.append(entry.path)
+
+
+def is_too_long(path: str) -> bool:
+    """Whether a directory is too deep to be looked into: the kernel may not take the path of what is in it, or all would take too long."""
+    return path.count("/") > MAX_LEVELS or len(os.fsencode(path)) + MAX_NAME > MAX_PATH
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    with suppress(OSError):  # it has just gone
+        return entry.stat(follow_symlinks=False)
+    return None
 
 
 def changes(store: BoxStore, parts: Sequence[Layered], checkpoint: str | None, against: str | None) -> tuple[list[str], View]:
@@ -153,18 +180,3 @@ def changes(store: BoxStore, parts: Sequence[Layered], checkpoint: str | None, a
     else:
         raise StoreError("conflict", f"checkpoint {against!r} is not an ancestor of {checkpoint or 'the box'}")
     return layers[:count], View(layers[count:], parts)
-
-
-def usage(layer: str) -> tuple[int, int]:
-    """Count the files of a layer, and the bytes that they take on the disk."""
-    files = size = 0
-    for _, status in walk(layer):
-        files += not stat.S_ISDIR(status.st_mode)
-        size += status.st_blocks * 512
-    return files, size
-
-
-def remove(paths: Sequence[str]) -> None:
-    """Remove directories with everything in them."""
-    for path in paths:
-        shutil.rmtree(path, ignore_errors=True)

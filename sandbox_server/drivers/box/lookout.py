@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
+from sandbox_server.drivers.box import beneath
 from sandbox_server.drivers.box.reserve import BYTES, FILES
 from sandbox_server.drivers.box.suspects import RECENT_SECONDS, Culprit, Ended, Suspects
 from sandbox_server.drivers.stats import cgroup
@@ -27,7 +28,7 @@ MANY_DESCRIPTORS = 8192
 """Open files of one process."""
 KILLED_TOGETHER = 2
 """Processes of ours in the box that somebody in there killed at once; one may be an accident."""
-_SYSTEM_FILE = "usr/bin/bash"
+_SYSTEM_FOLDER, _SYSTEM_PROGRAM = "usr/bin", "bash"
 
 type Kind = Literal["processes", "memory", "disk", "inodes", "descriptors", "system", "killed"]
 
@@ -111,8 +112,8 @@ class Lookout:
         yield "processes", self._over("processes", total.threads, self._limits.processes, "processes and threads")
         yield "memory", self._see_memory()
         yield "descriptors", f"a process has room for {total.descriptors} open files" if total.descriptors >= MANY_DESCRIPTORS else None
-        gone = not os.path.lexists(f"/proc/{init}/root/{_SYSTEM_FILE}")
-        yield "system", f"the box has no /{_SYSTEM_FILE} any more: nothing starts in it" if gone else None
+        gone = not _has_system(f"/proc/{init}/root")
+        yield "system", f"the box has no /{_SYSTEM_FOLDER}/{_SYSTEM_PROGRAM} any more: nothing starts in it" if gone else None
         self._killed = self.suspects.killed()
         many = len(self._killed) >= KILLED_TOGETHER
         yield "killed", f"{len(self._killed)} processes were killed from inside" if many else None
@@ -186,6 +187,15 @@ class Lookout:
             sessions = {one.culprit.session: one.culprit for one in self._killed if one.culprit.session}
             return next(iter(sessions.values())) if len(sessions) == 1 else None  # else all but one are victims
         return self.suspects.worst(_USED.get(kind, "system"))
+
+
+def _has_system(root: str) -> bool:
+    """Whether the box has what everything starts with; a link of the agent's would lead out of the box from here, and counts as nothing."""
+    try:
+        with beneath.opened(root, _SYSTEM_FOLDER) as folder:
+            return os.path.lexists(f"{folder}/{_SYSTEM_PROGRAM}")
+    except OSError:
+        return False
 
 
 def _log(incident: Incident, now: float) -> None:

@@ -61,6 +61,14 @@ def follow_no_links(target: str) -> None:
     mount(None, target, None, MS_BIND | MS_REMOUNT | _MS_NOSYMFOLLOW | kept | relative)
 
 
+def forbid_links(folder: str) -> None:
+    """Let this process, in a mount namespace of its own, follow no symbolic link below a directory, whoever changes what is in it."""
+    os.unshare(os.CLONE_NEWNS)
+    keep_mounts_private()
+    bind(folder, folder)
+    follow_no_links(folder)
+
+
 def keep_mounts_private() -> None:
     """Let no mount made here show elsewhere, nor the other way round."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)

@@ -47,10 +47,19 @@ class Shared:
 type Part = Layered | Shared
 
 
+@dataclass(frozen=True)
+class Stack:
+    """What overlayfs puts together for a layered part: `lowers` from the uppermost down, relative to the store but for the image's."""
+
+    lowers: tuple[str, ...]
+    upper: str
+    work: str
+
+
 def mount_points(table: str = "/proc/self/mountinfo") -> list[str]:
     """Where something is mounted, sorted (proc_pid_mountinfo(5))."""
-    lines = Path(table).read_bytes().decode("utf-8", "surrogateescape").splitlines()
-    return sorted({_unescaped(line.split(" ")[4]) for line in lines})
+    lines = Path(table).read_bytes().decode("utf-8", "surrogateescape").split("\n")
+    return sorted({_unescaped(line.split(" ")[4]) for line in lines if line})
 
 
 def _unescaped(field: str) -> str:

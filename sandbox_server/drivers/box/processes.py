@@ -10,12 +10,15 @@ from pathlib import Path
 
 STOP_SECONDS = 2.0
 """How long a level of the process tree may take to stop; what waits for a dead disk takes for ever and is left alone."""
+MOST_STOP_SECONDS = 10.0
+"""How long all levels may take together; what is left then is stopped at once."""
 _STOP_POLL_SECONDS = 0.0005
 _SETTLE_ROUNDS = 3
 _SETTLE_SECONDS = 0.002
 _MOST_SETTLE_SECONDS = 1.0
 _CHILD_CHANGED = 1 << (signal.SIGCHLD - 1)
 _MAX_COMMAND = 200
+_MAX_COMMAND_BYTES = 4096
 _STOPPED = "T"
 _ENDED = ("Z", "X")
 
@@ -46,7 +49,7 @@ def inmates() -> Iterator[Inmate]:
 def status_of(pid: int) -> dict[str, list[str]]:
     """The words of each line of /proc/PID/status; nothing for a process that is gone."""
     try:
-        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").split("\n")  # a name may hold other line ends
     except OSError:
         return {}
     return {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
@@ -62,10 +65,19 @@ def _read(pid: int) -> Inmate | None:
     return Inmate(pid, parent, int(numbers[1]), uid, state, " ".join(status["Name"]), unaware)
 
 
+def read_start(path: str, most: int) -> bytes:
+    """Read the first bytes of what a process holds in its own memory: it may say that this is as large as all that it has."""
+    with open(path, "rb", buffering=0) as file:
+        parts = [part := file.read(most)]
+        while part and (left := most - sum(map(len, parts))) > 0:
+            parts.append(part := file.read(left))
+    return b"".join(parts)
+
+
 def command_line(pid: int) -> str:
     """What a process was started as; empty where it says nothing."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        words = read_start(f"/proc/{pid}/cmdline", _MAX_COMMAND_BYTES).split(b"\0")
     except OSError:
         return ""
     return b" ".join(words).decode("utf-8", "replace").strip()[:_MAX_COMMAND]
@@ -78,21 +90,26 @@ def freeze() -> set[int]:
     """
     before = {one.pid for one in inmates() if one.state == _STOPPED}
     stopped: set[int] = set()
-    while level := _next_level(stopped):
+    deadline = time.monotonic() + MOST_STOP_SECONDS
+    while level := _next_level(stopped, at_once=time.monotonic() > deadline):
         _signal(level, signal.SIGSTOP)
-        _await_stop(level)
+        _await_stop(level, deadline)
         stopped |= level
+        if time.monotonic() > deadline + STOP_SECONDS:  # they come faster than they are stopped
+            break
     return before
 
 
-def _next_level(stopped: set[int]) -> set[int]:
-    """The processes whose parent is stopped, or is not in the box."""
+def _next_level(stopped: set[int], *, at_once: bool = False) -> set[int]:
+    """The processes whose parent is stopped, or is not in the box; `at_once` all that are left."""
     waiting = {one.pid: one for one in inmates() if one.pid not in stopped}
+    if at_once:
+        return set(waiting)
     return {pid for pid, one in waiting.items() if one.parent not in waiting}
 
 
-def _await_stop(pids: set[int]) -> None:
-    deadline = time.monotonic() + STOP_SECONDS
+def _await_stop(pids: set[int], most: float) -> None:
+    deadline = min(most, time.monotonic() + STOP_SECONDS)
     while time.monotonic() < deadline:
         if all((one := _read(pid)) is None or one.state in (_STOPPED, "t", "D") for pid in pids):
             return
@@ -106,7 +123,8 @@ def thaw(but: set[int]) -> None:
     """
     levels: list[set[int]] = []
     seen: set[int] = set()
-    while level := _next_level(seen):
+    deadline = time.monotonic() + MOST_STOP_SECONDS
+    while level := _next_level(seen, at_once=time.monotonic() > deadline):
         levels.append(level - but)
         seen |= level
     for level in reversed(levels):

@@ -46,9 +46,14 @@ class Reserve:
         """Give the room to whoever writes next."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    @property
+    def roomy(self) -> bool:
+        """Whether there is as much room beside what is kept."""
+        return self._has_room(BYTES, FILES)
+
     def make_room(self) -> None:
         """Give the room where there is no other: before something is written that is to be there whatever the agent did."""
-        if not self._has_room(BYTES, FILES):
+        if not self.roomy:
             self.release()
 
     def _has_room(self, size: int, files: int) -> bool:

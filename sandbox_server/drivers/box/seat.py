@@ -67,14 +67,13 @@ class Seat:
         """Connect to the keeper where that is not done yet and possible; tell whether it was."""
         if self._sock:
             return False
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)  # a keeper that is stuck has a full queue
         try:
             sock.connect(self._path)
             wire_fds.send_request(sock, {"op": "attach"})
         except OSError:
             sock.close()
             return False
-        sock.setblocking(False)
         self._sock = sock
         return True
 

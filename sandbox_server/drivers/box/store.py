@@ -4,7 +4,7 @@
     l/ID/           a checkpoint: what had changed since its parent, never written again
     about/ID.json   its record
     state.json      the head, and the version of this layout
-    work/ root/     overlayfs's own, and where the tree is put together
+    work/ root/     overlayfs's own, and where the tree is put together; empty/ is what is below where all is hidden
     reserve/        room that is kept for all this on a full disk
     base-*/         copies of the image's directories, made at each start of the keeper
 
@@ -13,25 +13,28 @@ A checkpoint is one rename. Records are written to a draft, synchronised and ren
 
 import json
 import os
-import re
 import secrets
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from sandbox_server.drivers import drafts
-from sandbox_server.drivers.box.plan import Layered, copy_owner
+from sandbox_server.drivers.box import beneath
+from sandbox_server.drivers.box.plan import Layered, Stack
+from sandbox_server.drivers.box.records import Record, Why, is_id, text_of
 from sandbox_server.drivers.box.reserve import Reserve
 
 FORMAT = 1
 MAX_DEPTH = 64
 """Layers in one chain: their paths have to fit into a page of mount options, and each makes looking up a name slower."""
-_ID = re.compile("[0-9a-f]{8}")
-_OPAQUE = "user.overlay.opaque"
-
-type Why = Literal["asked", "before_restore", "before_risk", "imported", "squashed"]
+EMPTY = "empty"
+"""An empty directory: what is below where everything is hidden."""
+FORMER = "former-"
+"""How the names begin of what had changed before a restore, until a box runs on what was restored."""
+MAX_RECORD = 64 << 10
+"""Bytes of one record."""
 
 
 class StoreError(Exception):
@@ -44,17 +47,11 @@ class StoreError(Exception):
 
 
 @dataclass(frozen=True)
-class Record:
-    """One checkpoint. `created` is in seconds since the epoch; `files` and `bytes` are None until they were counted."""
+class Former:
+    """What a box stood on: its head, and where what had changed since is now; None where nothing had."""
 
-    id: str
-    parent: str | None
-    label: str
-    who: str
-    why: Why
-    created: float
-    files: int | None = None
-    bytes: int | None = None
+    head: str | None
+    up: str | None
 
 
 class BoxStore:
@@ -70,7 +67,7 @@ class BoxStore:
         os.chown(self.folder, 0, 0)
         os.chmod(self.folder, 0o700)
         self.reserve.make_room()
-        for name in ("l", "about", "root"):
+        for name in ("l", "about", "root", EMPTY):
             os.makedirs(self._path(name), exist_ok=True)
         if not os.path.exists(self._path("state.json")):
             self._write_state(None)
@@ -80,14 +77,17 @@ class BoxStore:
         """Bring to its end what a crash left half done."""
         state = self._state()
         if pending := state.get("pending"):
-            record = Record(**pending)
+            record = Record.loads(pending)
             if os.path.exists(self.layer(record.id)):
                 self._write(f"about/{record.id}.json", pending)
                 state["head"] = record.id
         if state.get("drop"):
             self._set_aside(self.up)
+        if (back := state.get("back")) and os.path.lexists(self._path(back)):
+            os.rename(self._path(back), self.up)
         self._write_state(state["head"])
         self._set_all_aside("draft-")
+        self._set_all_aside(FORMER)
         for name in os.listdir(self._path("l")):
             if not os.path.exists(self._path("about", f"{name}.json")):
                 self._set_aside(self._path("l", name))
@@ -109,27 +109,43 @@ class BoxStore:
         self._write("state.json", {"format": FORMAT, "head": head, **unfinished})
 
     def records(self) -> list[Record]:
-        """Every checkpoint, oldest first."""
-        found = [self.record(name.removesuffix(".json")) for name in os.listdir(self._path("about")) if name.endswith(".json")]
-        return sorted(found, key=lambda record: record.created)
+        """Every checkpoint, oldest first; one whose record is damaged is left out."""
+        found: list[Record] = []
+        for name in os.listdir(self._path("about")):
+            with suppress(StoreError):
+                found += [self.record(name.removesuffix(".json"))] if name.endswith(".json") else []
+        return sorted(found, key=lambda record: (record.created, record.id))
 
     def record(self, checkpoint: str) -> Record:
-        """One checkpoint."""
-        if not _ID.fullmatch(checkpoint):
+        """One checkpoint; raises StoreError where there is none, or its record is damaged."""
+        if not is_id(checkpoint):
             raise StoreError("not_found", f"no checkpoint {checkpoint!r}")
         try:
-            with open(self._path("about", f"{checkpoint}.json"), encoding="utf-8") as file:
-                return Record(**json.load(file))
+            with open(self._path("about", f"{checkpoint}.json"), "rb") as file:
+                found = Record.loads(json.loads(file.read(MAX_RECORD)))
         except FileNotFoundError:
             raise StoreError("not_found", f"no checkpoint {checkpoint!r}") from None
+        except (ValueError, RecursionError) as error:
+            raise StoreError("conflict", f"the record of checkpoint {checkpoint!r} is damaged: {error}") from None
+        if found.id != checkpoint:
+            raise StoreError("conflict", f"the record of checkpoint {checkpoint!r} is damaged: it is of another")
+        return found
 
     def chain(self, checkpoint: str | None) -> list[str]:
-        """The layers of a checkpoint, its own first."""
+        """The layers of a checkpoint, its own first. Raises StoreError where one is missing, or they are more than a box can stand on."""
         found: list[str] = []
         while checkpoint is not None:
+            if len(found) == MAX_DEPTH:
+                raise StoreError("resource_exhausted", f"the chain has more than {MAX_DEPTH} layers: squash it first")
             found.append(checkpoint)
             checkpoint = self.record(checkpoint).parent
         return found
+
+    def check_target(self, checkpoint: str | None) -> None:
+        """Raise StoreError where no box can stand on a checkpoint."""
+        for layer in self.chain(checkpoint):
+            if not beneath.is_directory(self._path("l"), layer):
+                raise StoreError("conflict", f"the files of checkpoint {layer!r} are missing")
 
     def layer(self, checkpoint: str) -> str:
         """Where the files of one layer are."""
@@ -142,8 +158,7 @@ class BoxStore:
 
     def has_changes(self, parts: Sequence[Layered]) -> bool:
         """Whether anything was changed since the head, beside the directories that the parts themselves need."""
-        own = {self.up + part.path.rstrip("/") for part in parts}
-        return any(_is_changed(path, own) for path in _walk(self.up))
+        return _is_changed(self.up, {part.path.rstrip("/") for part in parts})
 
     def check_depth(self) -> None:
         """Raise StoreError where no other layer fits on the head."""
@@ -152,18 +167,34 @@ class BoxStore:
 
     def checkpoint(self, label: str, who: str, why: Why) -> Record:
         """Turn what changed since the head into a layer, and make that the head. The box must not run."""
-        record = Record(secrets.token_hex(4), self.head, label, who, why, time.time())
+        record = Record(secrets.token_hex(4), self.head, text_of(label), text_of(who), why, time.time())
         self._write_state(record.parent, pending=asdict(record))
         os.rename(self.up, self.layer(record.id))
         self._write(f"about/{record.id}.json", asdict(record))
         self._write_state(record.id)
         return record
 
-    def start_from(self, checkpoint: str | None) -> None:
-        """Let the next box start from a checkpoint, without what changed since the head. The box must not run."""
+    def start_from(self, checkpoint: str | None) -> Former:
+        """Let the next box start from a checkpoint, without what changed since the head; gives what was there. The box must not run."""
+        former = Former(self.head, self._path(f"{FORMER}{secrets.token_hex(4)}") if os.path.lexists(self.up) else None)
         self._write_state(checkpoint, drop=True)
-        self._set_aside(self.up)
+        if former.up:
+            os.rename(self.up, former.up)
         self._write_state(checkpoint)
+        return former
+
+    def go_back(self, former: Former) -> None:
+        """Have what was there before `start_from` again. The box must not run."""
+        self._set_aside(self.up)
+        self._write_state(former.head, back=former.up and os.path.basename(former.up))
+        if former.up:
+            os.rename(former.up, self.up)
+        self._write_state(former.head)
+
+    def let_go(self, former: Former) -> None:
+        """Give up what was there before `start_from`, since a box runs on what is there now."""
+        if former.up:
+            self._set_aside(former.up)
 
     def drop_changes(self) -> None:
         """Set aside what changed since the head, where there is no room to write first that it is to go. The box must not run."""
@@ -171,7 +202,7 @@ class BoxStore:
 
     def adopt(self, folder: str, label: str, who: str, why: Why, parent: str | None) -> Record:
         """Make a layer of a draft."""
-        record = Record(secrets.token_hex(4), parent, label, who, why, time.time())
+        record = Record(secrets.token_hex(4), parent, text_of(label), text_of(who), why, time.time())
         os.rename(folder, self.layer(record.id))
         self._write(f"about/{record.id}.json", asdict(record))
         return record
@@ -222,36 +253,63 @@ class BoxStore:
         os.mkdir(base)
         return base
 
+    def drop(self, drafts: Iterable[str]) -> None:
+        """Set drafts aside that did not become layers."""
+        for draft in drafts:
+            self._set_aside(draft)
+
+    def drop_drafts(self) -> None:
+        """Set aside every draft: nobody works on one."""
+        self._set_all_aside("draft-")
+
     def make_draft(self) -> str:
         """Make an empty directory in which a layer can be put together."""
         draft = self._path(f"draft-{secrets.token_hex(4)}")
         os.mkdir(draft)
         return draft
 
-    def prepare_mounts(self, parts: Sequence[Layered]) -> list[str]:
-        """Make what overlayfs needs for each part, and give the mount options of each, relative to the store."""
-        chain = self.chain(self.head)
-        options = []
+    def prepare_mounts(self, parts: Sequence[Layered]) -> list[Stack]:
+        """Make what overlayfs needs for each part, and tell what it is to put together."""
+        chain = [f"l/{checkpoint}" for checkpoint in self.chain(self.head)]
+        stacks = []
         for number, part in enumerate(parts):
-            layers = [f"l/{layer}{part.path.rstrip('/')}" for layer in chain]
-            lowers = [layer for layer in layers if os.path.isdir(self._path(layer))]
-            self._prepare_upper(part, lowers)
+            path = part.path.rstrip("/")
+            lowers, hidden = self._lowers(part, chain)
+            if self._prepare_upper(part, lowers):
+                lowers, hidden = [], True
             os.makedirs(self._path("work", str(number)), exist_ok=True)  # overlayfs empties what it finds there
-            lower = ":".join([*lowers, part.lower])
-            options.append(f"lowerdir={lower},upperdir=up{part.path.rstrip('/')},workdir=work/{number},userxattr")
-        return options
+            image = [] if hidden else [part.lower]
+            stacks.append(Stack((*lowers, *image) or (EMPTY,), f"up{path}", f"work/{number}"))
+        return stacks
 
-    def _prepare_upper(self, part: Layered, lowers: Sequence[str]) -> None:
-        upper = self._path("up") + part.path.rstrip("/")
-        if os.path.isdir(upper) and not os.path.islink(upper):
-            return
-        replaced = os.path.lexists(upper)
-        if replaced:  # it was deleted, or replaced, when it was an ordinary directory; now something is mounted there or below
-            os.unlink(upper)
-        os.makedirs(upper)
-        copy_owner(self._path(lowers[0]) if lowers else part.lower, upper)
-        if replaced:
-            os.setxattr(upper, _OPAQUE, b"y")
+    def _lowers(self, part: Layered, layers: Sequence[str]) -> tuple[list[str], bool]:
+        """Where layers have the directory of a part, and whether one of them hides what is below, as overlayfs would have it."""
+        found = []
+        for layer in layers:
+            seen = beneath.look(self._path(layer), part.path)
+            if seen.directory:
+                found.append(layer + part.path.rstrip("/"))
+            if seen.hides:
+                return found, True
+        return found, False
+
+    def _prepare_upper(self, part: Layered, lowers: Sequence[str]) -> bool:
+        """Make the directory of a part in the uppermost layer; tells whether that hides what is below.
+
+        What is no directory there gives way: it came when nothing was mounted there or below.
+        """
+        fresh = not os.path.isdir(self.up)
+        os.makedirs(self.up, exist_ok=True)
+        if not fresh and beneath.is_directory(self.up, part.path):
+            return beneath.look(self.up, part.path).hides
+        upper, replaced = beneath.make_directory(self.up, part.path)
+        lower = beneath.open_directory(self.folder, lowers[0]) if lowers else beneath.open_directory(part.lower, "")
+        try:
+            beneath.resemble(upper, lower)
+        finally:
+            os.close(upper)
+            os.close(lower)
+        return replaced or beneath.look(self.up, part.path).hides
 
     def _path(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
@@ -260,22 +318,21 @@ class BoxStore:
         drafts.replace(self._path(name), json.dumps(content), durable=True)
 
 
-def _walk(folder: str) -> Iterator[str]:
-    """Everything below a directory, and itself."""
-    yield folder
-    waiting = [folder]
+def _is_changed(up: str, own: Collection[str]) -> bool:
+    """Whether an uppermost layer holds more than the directories in `own` and those on the way there, or one that hides what is below."""
+    waiting = [""]
     while waiting:
-        with suppress(FileNotFoundError):
-            for entry in list(os.scandir(waiting.pop())):
-                yield entry.path
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-
-
-def _is_changed(path: str, own: Collection[str]) -> bool:
-    """Whether something in the uppermost layer is a change; directories on the way to the parts are not, unless they hide what is below."""
-    if path not in own and not any(part.startswith(path + "/") for part in own):
-        return True
-    with suppress(OSError):
-        return os.getxattr(path, _OPAQUE, follow_symlinks=False) == b"y"
+        path = waiting.pop()
+        if beneath.look(up, path).hides:
+            return True
+        folder = beneath.open_directory(up, path)
+        try:
+            with os.scandir(folder) as entries:  # one after the other: there may be millions
+                for entry in entries:
+                    inner = f"{path}/{entry.name}"
+                    if not any(f"{one}/".startswith(f"{inner}/") for one in own) or not entry.is_dir(follow_symlinks=False):
+                        return True
+                    waiting.append(inner)
+        finally:
+            os.close(folder)
     return False

@@ -13,12 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sandbox_server.drivers.box.processes import command_line, status_of
+from sandbox_server.drivers.box.processes import command_line, read_start, status_of
 from sandbox_server.drivers.child import SESSION
 
 RECENT_SECONDS = 5.0
 """For so long a command that has ended may be what a limit was met by."""
 MAX_ENDED = 64
+MAX_ENVIRONMENT = 256 << 10
+"""Bytes of a process's environment that are looked at."""
 LARGE_BYTES = 64 << 20
 """From here on a process is remembered when it is gone: the kernel may have ended it for its memory."""
 _LEAST = {"threads": 16, "memory": LARGE_BYTES, "descriptors": 1024, "written": 1 << 20, "system": 0.05}
@@ -180,7 +182,7 @@ class Suspects:
 
 def _session(pid: int) -> str | None:
     try:
-        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        words = read_start(f"/proc/{pid}/environ", MAX_ENVIRONMENT).split(b"\0")
     except OSError:
         return None
     return next((word.removeprefix(_MARK).decode("utf-8", "replace")[:200] for word in words if word.startswith(_MARK)), None)

@@ -6,20 +6,23 @@ tree, but can neither take away nor make writable what is mounted here.
 
 import os
 import stat
+import sys
 from collections.abc import Collection, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 
+from sandbox_server.drivers.box import beneath
 from sandbox_server.drivers.box.namespaces import (
     MS_NODEV,
     MS_NOEXEC,
     MS_NOSUID,
     MS_RDONLY,
     bind,
+    follow_no_links,
     freeze_mount,
     keep_mounts_private,
     mount,
 )
-from sandbox_server.drivers.box.plan import X_SOCKETS, Layered, Part, Shared, mount_points
+from sandbox_server.drivers.box.plan import X_SOCKETS, Layered, Part, Shared, Stack, mount_points
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
@@ -30,54 +33,108 @@ _SYS_HIDDEN = ("firmware", "devices/virtual/powercap")
 _QUIET = MS_NOSUID | MS_NODEV
 
 
-def build(store: str, parts: Sequence[Part], options: Sequence[str], agent_run: str, hidden: Collection[str]) -> str:
+def build(store: str, parts: Sequence[Part], stacks: Sequence[Stack], agent_run: str, hidden: Collection[str]) -> str:
     """Mount everything, and give the path at which it is.
 
-    `options` are overlayfs's for each layered part, relative to `store`; `agent_run` is shown read-only; `hidden` are paths that must
-    not show through a shared mount.
+    `stacks` are what overlayfs puts together for each layered part; `agent_run` is shown read-only; `hidden` are paths that must not
+    show through a shared mount. What the agent left in its layers leads nowhere: each way below the store and the tree is opened name
+    by name, and beside that no link below the store can be followed at all, by a flag of its mount (MS_NOSYMFOLLOW, Linux 5.10).
     """
     keep_mounts_private()
+    bind(store, store)
+    follow_no_links(store)
     os.chdir(store)
     root = os.path.join(store, "root")
-    waiting = iter(options)
+    waiting = iter(stacks)
     for part in parts:
-        target = root + part.path.rstrip("/")
         if isinstance(part, Layered):
-            mount("box", target, "overlay", 0, next(waiting))
+            _mount_layers(store, next(waiting), root, part.path)
         else:
-            _share(part, target)
+            _share(part, root)
     for path in hidden:
-        if os.path.isdir(root + path):
-            mount("hidden", root + path, "tmpfs", MS_RDONLY, "size=0,mode=0")
+        if beneath.is_directory(root, path):
+            with beneath.opened(root, path) as target:
+                mount("hidden", target, "tmpfs", MS_RDONLY, "size=0,mode=0")
     _mount_kernel(root)
     _mount_run(root, agent_run)
     return root
 
 
-def _share(part: Shared, target: str) -> None:
-    if not os.path.lexists(target):  # the agent removed it before anything was mounted there
-        if os.path.isdir(part.path):
-            os.makedirs(target)
-        else:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644))
-    bind(part.path, target)
+def _mount_layers(store: str, stack: Stack, root: str, path: str) -> None:
+    """Mount a part by the descriptors of its layers; the length of their names does not matter then, of which a page has to hold all."""
+    with ExitStack() as held:
+        target = held.enter_context(beneath.opened(root, path))
+        lowers = [held.enter_context(_lower(store, lower)) for lower in stack.lowers]
+        upper, work = (held.enter_context(beneath.opened(store, name)) for name in (stack.upper, stack.work))
+        mount("box", target, "overlay", 0, f"lowerdir={':'.join(lowers)},upperdir={upper},workdir={work},userxattr")
+
+
+def _lower(store: str, lower: str) -> AbstractContextManager[str]:
+    return beneath.opened(lower, "") if lower.startswith("/") else beneath.opened(store, lower)
+
+
+def _share(part: Shared, root: str) -> None:
+    """Show a mount of the container's user; what the agent has put in its place gives way, unless that is a directory for a file."""
+    if os.path.isdir(part.path):
+        _make(root, part.path)
+        with beneath.opened(root, part.path) as target:
+            bind(part.path, target)
+        return
+    folder, name = os.path.split(part.path)
+    _make(root, folder)
+    with beneath.opened(root, folder) as place:
+        target = f"{place}/{name}"
+        if beneath.is_directory(place, name):
+            _log(f"{part.path} is not shown: the agent has made a directory there")
+            return
+        _make_file(target)
+        bind(part.path, target)
+
+
+def _make_file(path: str) -> None:
+    """Have a file to mount another on; its directory is one that no link led to."""
+    with suppress(FileNotFoundError):
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            return
+        os.unlink(path)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
+
+
+def _make(root: str, path: str) -> None:
+    """Have a directory in the tree, whatever the agent has put there."""
+    made, replaced = beneath.make_directory(root, path)
+    os.close(made)
+    if replaced:
+        _log(f"what the agent had put at {path} made way for what is mounted there")
+
+
+def _log(message: str) -> None:
+    sys.stderr.write(f"box: {message}\n")
+
+
+def _mount_at(root: str, path: str, kind: str, flags: int, options: str | None = None) -> None:
+    _make(root, path)
+    with beneath.opened(root, path) as target:
+        mount(kind, target, kind, flags, options)
 
 
 def _mount_kernel(root: str) -> None:
-    for name in ("proc", "sys", "dev", "run", "tmp"):
-        os.makedirs(f"{root}/{name}", exist_ok=True)
-    mount("proc", f"{root}/proc", "proc", _QUIET | MS_NOEXEC)
+    """Mount the kernel's own. Once something of ours is mounted at a path, the agent has no say in what is below."""
+    _make(root, "/tmp")
+    _mount_at(root, "/proc", "proc", _QUIET | MS_NOEXEC)
     for name in _PROC_READ_ONLY:
         if os.path.exists(f"{root}/proc/{name}"):
             freeze_mount(f"{root}/proc/{name}", f"{root}/proc/{name}")
-    bind("/sys", f"{root}/sys")
+    _make(root, "/sys")
+    with beneath.opened(root, "/sys") as target:
+        bind("/sys", target)
     for point in mount_points():
         if f"{point}/".startswith(f"{root}/sys/"):
             freeze_mount(None, point)
     for path in (*(f"{root}/proc/{name}" for name in _PROC_HIDDEN), *(f"{root}/sys/{name}" for name in _SYS_HIDDEN)):
         _hide(path)
-    _mount_devices(f"{root}/dev")
+    _mount_at(root, "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k")
+    _fill_devices(f"{root}/dev")
 
 
 def _hide(path: str) -> None:
@@ -87,8 +144,7 @@ def _hide(path: str) -> None:
         freeze_mount("/dev/null", path, MS_NOSUID | MS_NOEXEC)
 
 
-def _mount_devices(dev: str) -> None:
-    mount("dev", dev, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k")
+def _fill_devices(dev: str) -> None:
     for name in DEVICES:
         os.close(os.open(f"{dev}/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o666))
         freeze_mount(f"/dev/{name}", f"{dev}/{name}", MS_NOSUID | MS_NOEXEC)  # it can be written to, its mode cannot be changed
@@ -108,7 +164,7 @@ def _size_of(path: str) -> int:
 
 
 def _mount_run(root: str, agent_run: str) -> None:
-    mount("run", f"{root}/run", "tmpfs", _QUIET, "mode=755,size=64m")
+    _mount_at(root, "/run", "tmpfs", _QUIET, "mode=755,size=64m")
     os.mkdir(f"{root}/run/lock", 0o1777)
     os.chmod(f"{root}/run/lock", 0o1777)
     if os.path.isdir(agent_run):
@@ -121,10 +177,12 @@ def _mount_run(root: str, agent_run: str) -> None:
 
 def _mount_display(root: str, sockets: str) -> None:
     """Show the display where X clients look for it, unless the agent has put a link or a file there."""
-    place = root + X_SOCKETS
-    if os.path.isdir(sockets) and os.path.isdir(place) and not os.path.islink(place) and not os.path.islink(os.path.dirname(place)):
+    if not os.path.isdir(sockets) or not beneath.is_directory(root, X_SOCKETS):
+        return
+    with beneath.opened(root, X_SOCKETS) as place:
         bind(sockets, place)
-        freeze_mount(None, place)
+    with beneath.opened(root, X_SOCKETS) as mounted:
+        freeze_mount(None, mounted)
 
 
 def _mount_own(folder: str) -> None:

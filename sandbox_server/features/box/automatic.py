@@ -7,9 +7,11 @@ from typing import Literal
 from pydantic import BaseModel
 
 from sandbox_server.core import Call, Failure
+from sandbox_server.core.control import Holding
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.features.box.checkpoints import Checkpoints, PruneRequest
+from sandbox_server.features.box.renewal import ENDS
 
 KEPT = 20
 """Automatic checkpoints that stay."""
@@ -20,12 +22,16 @@ type When = Literal["never", "idle", "always"]
 
 
 class AutomaticCheckpoints:
-    """Makes them `when` it is asked to; `idle`: where nothing runs (`busy`), since a checkpoint ends all processes."""
+    """Makes them `when` it is asked to; `idle`: where nothing runs (`busy`), since a checkpoint ends all processes.
 
-    def __init__(self, checkpoints: Checkpoints, *, when: When, busy: Callable[[], bool]) -> None:
+    None is made for a caller whom a person keeps from the screen, the pages or the shells, by `holding`: they would end with the rest.
+    """
+
+    def __init__(self, checkpoints: Checkpoints, *, when: When, busy: Callable[[], bool], holding: Callable[[], Holding]) -> None:
         self._checkpoints = checkpoints
         self._when = when
         self._busy = busy
+        self._holding = holding
 
     async def guard(self, called: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
         """Guard: keep the state of the files before something risky. Where that fails, the operation goes on, and the log says so."""
@@ -35,6 +41,9 @@ class AutomaticCheckpoints:
         return await proceed()
 
     async def _keep(self, called: Operation, call: Call) -> None:
+        if not self._holding().admits_all(call.caller, ENDS):
+            _log.warning("no checkpoint was made before %s: a person has control", called.name)
+            return
         try:
             await self._checkpoints.keep(f"before {called.name}", call.caller.name)
             await self._checkpoints.prune_checkpoints(PruneRequest(keep=KEPT))

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from sandbox_server.core import Call, Model, ResourceExhausted, operation
 from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
-from sandbox_server.features.box.renewal import NOT_KEPT, Renewal, Stopped
+from sandbox_server.features.box.renewal import ENDS, NOT_KEPT, Renewal, Stopped
 
 CURRENT = "current"
 IMAGE = "image"
@@ -149,11 +149,12 @@ class Checkpoints:
         self._renewal = renewal
         self._quota = quota
 
-    @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create", acts="shell")
+    @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create", acts=ENDS)
     async def create_checkpoint(self, request: CheckpointCreateRequest, call: Call) -> CheckpointCreated:
         """Keep the state of the box's files.
 
-        Takes milliseconds, however many files there are, and stops every process in the box. Raises 429 where the quota is used up.
+        Takes milliseconds, however many files there are, and stops every process in the box, the browser among them; so it is refused
+        while a person holds the screen, the pages or the shells. Raises 429 where the quota is used up.
         """
         await self._check_quota()
         made = await self._renewal.renew("checkpoint", label=request.label, parent=request.parent, who=call.caller.name)
@@ -171,12 +172,13 @@ class Checkpoints:
         found = await self._box.ask("diff", timeout=LONG_SECONDS, checkpoint=checkpoint, against=request.against, limit=request.limit)
         return CheckpointDiff.model_validate(found)
 
-    @operation("POST /v1/checkpoints/{checkpoint_id}/restore", scope="shell", tool="checkpoint_restore", destructive=True, acts="shell")
+    @operation("POST /v1/checkpoints/{checkpoint_id}/restore", scope="shell", tool="checkpoint_restore", destructive=True, acts=ENDS)
     async def restore_checkpoint(self, request: CheckpointRestoreRequest, call: Call) -> CheckpointRestored:
         """Go back to a checkpoint.
 
         What changed since the last one is kept as a checkpoint of its own, unless `keep` is false. What is done afterwards branches off
-        from here. Stops every process in the box.
+        from here. Stops every process in the box, the browser among them; so it is refused while a person holds the screen, the pages
+        or the shells. Raises 409 where no box runs on the checkpoint: then everything is as it was.
         """
         target = None if request.checkpoint_id == IMAGE else request.checkpoint_id
         done = await self._renewal.renew("restore", checkpoint=target, keep=request.keep, who=call.caller.name)

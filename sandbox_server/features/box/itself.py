@@ -4,7 +4,7 @@ from typing import Literal
 
 from sandbox_server.core import Model, operation
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.features.box.renewal import NOT_KEPT, Renewal, Stopped
+from sandbox_server.features.box.renewal import ENDS, NOT_KEPT, Renewal, Stopped
 
 
 class Limits(Model):
@@ -105,7 +105,10 @@ class BoxItself:
         """Tell what is in the box, how full it is, and who met a limit of it or broke it."""
         return BoxStatus.model_validate(await self._box.ask("status"))
 
-    @operation("POST /v1/box/restart", scope="shell", destructive=True, acts="shell")
+    @operation("POST /v1/box/restart", scope="shell", destructive=True, acts=ENDS)
     async def restart_box(self) -> BoxRestarted:
-        """End every process in the box at once, however many there are, and start it again with the same files."""
+        """End every process in the box at once, however many there are, and start it again with the same files.
+
+        Refused while a person holds the screen, the pages or the shells: the browser ends with it.
+        """
         return BoxRestarted.model_validate(await self._renewal.renew("replace"))

@@ -6,8 +6,11 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from sandbox_server.core import Model, Tasks
+from sandbox_server.core.control import Reach
 from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
 
+ENDS: tuple[Reach, ...] = ("shell", "gui", "cdp")
+"""What ends, or stands still, with a box: the desktop's programs live in it as well, the browser among them."""
 NOT_KEPT = (
     "Processes and memory are not kept: what ran was stopped, and is named in `stopped`. Shells are opened again where they were, with "
     "their exported variables and what was on their screens, and without their jobs, functions, aliases and other variables. "

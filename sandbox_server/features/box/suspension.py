@@ -12,6 +12,7 @@ from sandbox_server.core import Call, Failure, Model, Tasks, operation
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.features.box.renewal import ENDS
 
 CHECKS = 10
 """How often in the idle time it is looked whether there was any activity."""
@@ -68,9 +69,12 @@ class Suspension:
     async def __aexit__(self, *_: object) -> None:
         await self._tasks.close()
 
-    @operation("POST /v1/suspend", scope="shell", acts="shell")
+    @operation("POST /v1/suspend", scope="shell", acts=ENDS)
     async def suspend(self) -> SuspendState:
-        """Stop every process in the box where it is. Any request that needs the box resumes it."""
+        """Stop every process in the box where it is, the desktop's too. Any request that needs the box resumes it.
+
+        Refused while a person holds the screen, the pages or the shells.
+        """
         async with self._lock:
             done = await self._box.ask("freeze")
             self._suspended = True

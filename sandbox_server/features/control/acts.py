@@ -1,6 +1,7 @@
 """What programs are doing just now with the screen and the pages, so that a person who takes control need not wait for it."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sandbox_server.core import Caller
@@ -14,7 +15,7 @@ INTERRUPTED: frozenset[Reach] = frozenset({"gui", "cdp"})
 @dataclass(eq=False, slots=True)
 class _Act:
     caller: Caller
-    reach: Reach
+    reaches: Sequence[Reach]
     work: "asyncio.Future[object]"
     interrupted: bool = False
 
@@ -26,11 +27,11 @@ class Acts:
         self._running: set[_Act] = set()
         self._holding = Holding()
 
-    async def run(self, caller: Caller, reach: Reach, proceed: Proceed) -> object:
+    async def run(self, caller: Caller, reaches: Sequence[Reach], proceed: Proceed) -> object:
         """Let a call act; raises HeldByHuman with the outcome `unknown` if it is interrupted."""
-        if reach not in INTERRUPTED:
+        if not INTERRUPTED.issuperset(reaches):
             return await proceed()
-        act = _Act(caller, reach, asyncio.ensure_future(proceed()))
+        act = _Act(caller, reaches, asyncio.ensure_future(proceed()))
         self._running.add(act)
         try:
             return await act.work
@@ -44,7 +45,7 @@ class Acts:
     async def interrupt(self, holding: Holding) -> None:
         """End what may not act any more, and wait until it has ended."""
         self._holding = holding
-        ended = [act for act in self._running if not holding.admits(act.caller, act.reach)]
+        ended = [act for act in self._running if not holding.admits_all(act.caller, act.reaches)]
         for act in ended:
             act.interrupted = True
             act.work.cancel()

@@ -1,6 +1,7 @@
 """The rule that every operation which acts keeps to: not while a person holds what it acts on, nor on what it saw before."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
@@ -36,15 +37,15 @@ class ControlGuard:
         """The epoch in which each caller saw the screen last."""
 
     async def __call__(self, called: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
-        reach = called.spec.acts
-        if reach is None:
+        reaches = called.spec.acts
+        if not reaches:
             return await self._read(called, call, proceed)
-        if not self._driving.holding.admits(call.caller, reach):
-            await self._park(reach, call)
-        self._check_epoch(reach, call)
+        if not self._driving.holding.admits_all(call.caller, reaches):
+            await self._park(reaches, call)
+        self._check_epoch(reaches, call)
         if call.caller.name not in self._seen:
             self._note(call.caller.name, self._driving.holding.epoch)
-        return await self._acts.run(call.caller, reach, proceed)
+        return await self._acts.run(call.caller, reaches, proceed)
 
     async def _read(self, called: Operation, call: Call, proceed: Proceed) -> object:
         epoch = self._driving.holding.epoch
@@ -53,7 +54,7 @@ class ControlGuard:
             self._note(call.caller.name, epoch)
         return result
 
-    async def _park(self, reach: Reach, call: Call) -> None:
+    async def _park(self, reaches: Sequence[Reach], call: Call) -> None:
         """Wait as long as the call says; raises HeldByHuman when control does not come back by then."""
         seconds = _wait_of(call)
         if not seconds:
@@ -62,15 +63,15 @@ class ControlGuard:
             raise ResourceExhausted(f"{MAX_PARKED} calls wait for control already", retry_after=seconds)
         self._parked += 1
         try:
-            if not await self._driving.until(lambda holding: holding.admits(call.caller, reach), seconds):
+            if not await self._driving.until(lambda holding: holding.admits_all(call.caller, reaches), seconds):
                 raise self._driving.holding.refusal()
         finally:
             self._parked -= 1
 
-    def _check_epoch(self, reach: Reach, call: Call) -> None:
+    def _check_epoch(self, reaches: Sequence[Reach], call: Call) -> None:
         """Raise StaleEpoch for an action that quotes an old epoch, or whose agent points at the screen, over MCP, as it was before."""
         epoch, quoted = self._driving.holding.epoch, _epoch_of(call)
-        if quoted is None and call.surface == "mcp" and reach == "gui":  # pages refuse what is stale by themselves
+        if quoted is None and call.surface == "mcp" and tuple(reaches) == ("gui",):  # pages refuse what is stale by themselves
             quoted = self._seen.get(call.caller.name, epoch)
         if quoted is not None and quoted != epoch:
             raise StaleEpoch(

@@ -51,7 +51,7 @@ def kind_of(called: Operation) -> str:
         return "file"
     if called.tag in _STATES:
         return "checkpoint"
-    return "input" if called.spec.acts in ("gui", "cdp") else "call"
+    return "input" if called.spec.acts in (("gui",), ("cdp",)) else "call"
 
 
 def facts_of(request: BaseModel | None, redaction: Redaction) -> dict[str, Any]:

@@ -53,3 +53,38 @@ def test_a_checkpoint_only_of_changes_leaves_an_unchanged_box_alone(box: BoxDaem
     box.out("touch /home/gem/new")
     assert box.ask("checkpoint", **asked)["checkpoint"]["why"] == "before_risk"
     assert box.ask("status")["made"] == 2
+
+
+def test_a_restore_to_what_no_box_runs_on_says_so_and_everything_is_as_it_was(box: BoxDaemons) -> None:
+    box.out("touch /home/gem/first")
+    bad = box.ask("checkpoint", label="bad", who="me")["checkpoint"]["id"]
+    box.out("touch /home/gem/second")
+    good = box.ask("checkpoint", label="good", who="me")["checkpoint"]["id"]
+    box.out("touch /home/gem/unsaved")
+    os.rename(box.store / "l" / bad / "home", box.store / "l" / bad / "kept")
+    os.symlink("x" * 100, box.store / "l" / bad / "home")
+    os.rename(box.store / "root", box.store / "hidden-root")
+    answer = box.answer("restore", checkpoint=bad, who="me", keep=False)
+    os.rename(box.store / "hidden-root", box.store / "root")
+    assert answer["refused"] in ("conflict", "unavailable")
+    assert box.ask("list")["head"] == good
+    box.ask("replace")
+    assert box.out("ls /home/gem/unsaved /home/gem/second").split() == ["/home/gem/second", "/home/gem/unsaved"]
+
+
+def test_a_checkpoint_whose_files_or_whose_chain_are_damaged_is_refused_before_anything_ends(box: BoxDaemons) -> None:
+    ids = [box.ask("checkpoint", label=str(number), who="me")["checkpoint"]["id"] for number in range(3)]
+    ring = box.store / "about" / f"{ids[0]}.json"
+    record = json.loads(ring.read_text())
+    ring.write_text(json.dumps(record | {"parent": ids[2]}))
+    made = box.ask("status")["made"]
+    assert box.answer("restore", checkpoint=ids[1], who="me")["refused"] == "resource_exhausted"
+    ring.write_text("[" * 100_000)
+    assert box.answer("restore", checkpoint=ids[1], who="me")["refused"] == "conflict"
+    ring.write_text(json.dumps(record | {"label": 7}))
+    assert [one["id"] for one in box.ask("list")["checkpoints"]] == ids[1:]
+    ring.write_text(json.dumps(record))
+    os.rename(box.store / "l" / ids[0], box.store / "l" / "away")
+    assert box.answer("restore", checkpoint=ids[1], who="me")["refused"] == "conflict"
+    assert box.ask("status")["made"] == made
+    assert box.out("echo here") == "here"

@@ -182,3 +182,16 @@ def test_incidents_are_told_from_the_newest_on_and_the_disk_in_bytes_and_inodes(
     assert [one["id"] for one in told(made)] == [2, 1]
     room = disk(str(tmp_path))
     assert 0 < room["free_bytes"] <= room["total_bytes"] == os.statvfs(tmp_path).f_blocks * os.statvfs(tmp_path).f_frsize
+
+
+@pytest.mark.parametrize("link", ["usr", "usr/bin"])
+def test_no_link_in_the_box_leads_the_lookout_out_of_it(tmp_path: Path, link: str) -> None:
+    (tmp_path / "out/bin").mkdir(parents=True)
+    (tmp_path / "out/bash").touch()
+    (tmp_path / "out/bin/bash").touch()
+    (tmp_path / "box/usr").mkdir(parents=True)
+    if link == "usr":
+        (tmp_path / "box/usr").rmdir()
+    (tmp_path / "box" / link).symlink_to(tmp_path / "out")
+    assert not lookout._has_system(str(tmp_path / "box"))
+    assert lookout._has_system("/")

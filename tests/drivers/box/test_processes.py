@@ -1,6 +1,7 @@
 from contextlib import suppress
 from pathlib import Path
 
+from sandbox_server.drivers.box.processes import read_start
 from tests.boxes import BoxDaemons, Until
 
 COUNT = "i=0; while :; do i=$((i+1)); echo $i > /home/gem/count; done"
@@ -66,3 +67,19 @@ def test_a_keeper_that_comes_after_a_frozen_one_lets_the_box_go_on(box: BoxDaemo
         box.start_keeper()
         before = ticks(box)
         until(lambda: ticks(box) > before + 3)
+
+
+def test_no_more_is_read_of_a_process_s_own_memory_than_is_looked_at(tmp_path: Path) -> None:
+    with (tmp_path / "environ").open("wb") as file:
+        file.write(b"A=b\0")
+        file.truncate(1 << 40)  # so large it may say that its environment is
+    assert read_start(str(tmp_path / "environ"), 100_000) == b"A=b\0" + b"\0" * 99_996
+    assert read_start("/proc/self/cmdline", 4) == Path("/proc/self/cmdline").read_bytes()[:4]
+
+
+def test_a_name_with_line_ends_says_nothing_of_the_process(box: BoxDaemons) -> None:
+    code = "import ctypes,time; ctypes.CDLL(None).prctl(15, b'x\\x0cNSpid:\\x0b9', 0, 0, 0); time.sleep(600)"
+    sock, started = box.start_process(f'exec python3 -c "{code}"')
+    with sock:
+        assert started["pid"]
+        assert box.ask("status")["processes"] == 1

@@ -1,18 +1,25 @@
 import json
 import os
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.box.plan import Layered
+from sandbox_server.drivers.box.plan import Layered, Stack
 from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError
+from tests.boxes import VOLUME
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> BoxStore:
-    made = BoxStore(str(tmp_path / "store"))
+def store() -> Iterator[BoxStore]:
+    made = BoxStore(str(VOLUME / f"store-{secrets.token_hex(4)}"))  # where a name can be marked as deleted
     made.prepare()
-    return made
+    yield made
+    shutil.rmtree(made.folder)
 
 
 @pytest.fixture
@@ -42,8 +49,8 @@ def test_a_checkpoint_moves_the_changes_and_becomes_the_head(store: BoxStore, pa
 def test_layers_are_stacked_newest_first_over_the_image(store: BoxStore, parts: list[Layered]) -> None:
     one, two = checkpoint(store, parts, "a"), checkpoint(store, parts, "b")
     root, etc = store.prepare_mounts(parts)
-    assert root == f"lowerdir=l/{two}:l/{one}:{parts[0].lower},upperdir=up,workdir=work/0,userxattr"
-    assert etc.startswith(f"lowerdir=l/{two}/etc:l/{one}/etc:{parts[1].lower},upperdir=up/etc,")
+    assert root == Stack((f"l/{two}", f"l/{one}", parts[0].lower), "up", "work/0")
+    assert etc == Stack((f"l/{two}/etc", f"l/{one}/etc", parts[1].lower), "up/etc", "work/1")
 
 
 def test_the_uppermost_directory_looks_like_the_one_below_it(store: BoxStore, parts: list[Layered]) -> None:
@@ -135,7 +142,7 @@ def test_a_chain_has_an_end(store: BoxStore, parts: list[Layered]) -> None:
         checkpoint(store, parts, str(number))
     with pytest.raises(StoreError, match="squash"):
         store.check_depth()
-    assert len(store.prepare_mounts(parts)[0]) < 4096
+    assert len(store.prepare_mounts(parts)[0].lowers) == MAX_DEPTH + 1
 
 
 def test_a_part_that_was_deleted_as_an_ordinary_directory_is_empty_again(store: BoxStore, parts: list[Layered]) -> None:
@@ -143,3 +150,73 @@ def test_a_part_that_was_deleted_as_an_ordinary_directory_is_empty_again(store: 
     Path(store.up, "etc").write_text("in its place")
     store.prepare_mounts(parts)
     assert os.getxattr(f"{store.up}/etc", "user.overlay.opaque") == b"y"
+    assert store.prepare_mounts(parts)[1].lowers == ("empty",)
+
+
+IN_THE_WAY: dict[str, Callable[[str], None]] = {
+    "a link": lambda path: os.symlink("/run", path),
+    "a link to nothing": lambda path: os.symlink("/nowhere", path),
+    "a file": lambda path: Path(path).write_text("x"),
+    "a pipe": os.mkfifo,
+    "a socket": lambda path: os.mknod(path, stat.S_IFSOCK),
+    "a name that was deleted": lambda path: os.mknod(path, stat.S_IFCHR, 0),
+}
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> list[Layered]:
+    for name in ("image", "image/var", "image/var/lib"):
+        (tmp_path / name).mkdir()
+    return [Layered(path, f"{tmp_path}/image{path}".rstrip("/")) for path in ("/", "/var", "/var/lib")]
+
+
+@pytest.mark.parametrize("place", ["var", "var/lib"])
+@pytest.mark.parametrize("put", IN_THE_WAY.values(), ids=IN_THE_WAY)
+def test_what_is_no_directory_in_a_layer_hides_what_is_below_it(
+    store: BoxStore, deep: list[Layered], put: Callable[[str], None], place: str
+) -> None:
+    old = checkpoint(store, deep, "old")
+    store.prepare_mounts(deep)
+    shutil.rmtree(f"{store.up}/{place}")
+    put(f"{store.up}/{place}")
+    bad = store.checkpoint("bad", "me", "asked").id
+    root, var, lib = (stack.lowers for stack in store.prepare_mounts(deep))
+    assert root == (f"l/{bad}", f"l/{old}", deep[0].lower)
+    assert lib == ("empty",)
+    assert var == (("empty",) if place == "var" else (f"l/{bad}/var", f"l/{old}/var", deep[1].lower))
+
+
+@pytest.mark.parametrize("place", ["var", "var/lib"])
+@pytest.mark.parametrize("put", IN_THE_WAY.values(), ids=IN_THE_WAY)
+def test_what_is_no_directory_above_the_layers_gives_way_and_nothing_is_done_behind_it(
+    store: BoxStore, deep: list[Layered], put: Callable[[str], None], place: str, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o700)
+    os.makedirs(f"{store.up}/{os.path.dirname(place)}")
+    put(f"{store.up}/{place}")
+    if os.path.islink(f"{store.up}/{place}"):
+        os.unlink(f"{store.up}/{place}")
+        os.symlink(outside, f"{store.up}/{place}")
+    assert store.prepare_mounts(deep)[2].lowers == ("empty",)
+    assert store.prepare_mounts(deep)[2].lowers == ("empty",)  # at the next start too
+    assert stat.S_ISDIR(os.lstat(f"{store.up}/var/lib").st_mode)
+    assert (os.listdir(outside), outside.stat().st_mode & 0o777) == ([], 0o700)
+
+
+def test_the_uppermost_directory_does_not_hide_what_the_one_that_it_resembles_does(store: BoxStore, deep: list[Layered]) -> None:
+    store.prepare_mounts(deep)
+    os.setxattr(f"{store.up}/var/lib", "user.overlay.opaque", b"y")
+    one = store.checkpoint("one", "me", "asked").id
+    store.prepare_mounts(deep)
+    two = store.checkpoint("two", "me", "asked").id
+    assert store.prepare_mounts(deep)[2].lowers == (f"l/{two}/var/lib", f"l/{one}/var/lib")
+
+
+def test_a_million_names_are_not_read_to_tell_that_there_is_a_change(store: BoxStore, deep: list[Layered]) -> None:
+    store.prepare_mounts(deep)
+    for number in range(20_000):
+        Path(store.up, str(number)).touch()
+    began = time.monotonic()
+    assert store.has_changes(deep)
+    assert time.monotonic() - began < 0.5

@@ -1,4 +1,7 @@
 import os
+import shutil
+import signal
+import subprocess
 
 from tests.boxes import VOLUME, BoxDaemons
 
@@ -48,3 +51,36 @@ def test_the_display_is_where_x_clients_look_for_it(box: BoxDaemons) -> None:
     box.ask("replace")
     assert box.out("cat /tmp/.X11-unix/X99", "agent") == "a socket"
     assert box.run("rm /tmp/.X11-unix/X99")[1] != {"exit": 0}
+
+
+def test_a_link_in_the_place_of_a_part_leads_nowhere(box: BoxDaemons) -> None:
+    before = sorted(os.listdir("/run"))
+    made = box.ask("checkpoint", label="x", who="me")["checkpoint"]["id"]
+    for name in ("home", "opt", "etc", "srv", "proc", "sys", "dev", "run", "tmp", "sandbox"):
+        layer = box.store / "l" / made / name
+        subprocess.run(["rm", "-rf", layer], check=True)
+        layer.symlink_to("/run")
+    box.ask("replace")
+    assert box.ask("status")["running"], box.ask("status")
+    assert box.out("ls -A /home") == ""
+    assert box.out("stat -c %F /home /opt /etc /proc /sys /dev /run /tmp | sort -u") == "directory"
+    assert sorted(os.listdir("/run")) == before
+
+
+def test_a_directory_that_is_shared_is_shown_where_the_agent_has_put_a_link(box: BoxDaemons) -> None:
+    outside = box.agent_run.with_name(f"{box.agent_run.name}-outside")
+    outside.mkdir()
+    try:
+        box.out(f"rm -r /srv && ln -s {outside} /srv")
+        box.ask("checkpoint", label="y", who="me")
+        box.end_spawner(signal.SIGTERM)
+        box.end_keeper(signal.SIGTERM)
+        os.makedirs("/srv/given/inner")
+        box.start_keeper("--shared", "/srv/given")
+        box.start_spawner()
+        assert box.out("ls /srv/given; echo x > /srv/given/new") == "inner"
+        assert sorted(os.listdir("/srv/given")) == ["inner", "new"]
+        assert os.listdir(outside) == []
+    finally:
+        outside.rmdir()
+        shutil.rmtree("/srv/given", ignore_errors=True)

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from sandbox_server.core import Model, operation
+from sandbox_server.core.control import Holding, Reach
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.features.box.automatic import AutomaticCheckpoints, When
 from sandbox_server.features.box.checkpoints import Checkpoints
@@ -31,15 +32,23 @@ class Work:
 
 
 WORK, REST = operations(Work())
+NOBODY = Holding()
 
 
 async def asked(
-    keeper: FakeBox, renewal: Renewal, when: When, *, busy: bool = False, called: Operation = WORK, recursive: bool = True
+    keeper: FakeBox,
+    renewal: Renewal,
+    when: When,
+    *,
+    busy: bool = False,
+    called: Operation = WORK,
+    recursive: bool = True,
+    holding: Holding = NOBODY,
 ) -> bool:
     """Whether the keeper was asked for a checkpoint; the operation itself is always carried out."""
     keeper.answers.setdefault("list", {"head": None, "checkpoints": []})
     keeper.answers["checkpoint"] = {"checkpoint": None, "stopped": [], "unchanged": True}
-    automatic = AutomaticCheckpoints(Checkpoints(keeper, renewal, quota=100), when=when, busy=lambda: busy)
+    automatic = AutomaticCheckpoints(Checkpoints(keeper, renewal, quota=100), when=when, busy=lambda: busy, holding=lambda: holding)
     done = asyncio.Event()
 
     async def proceed() -> object:
@@ -74,3 +83,9 @@ async def test_where_none_can_be_made_the_operation_goes_on(keeper: FakeBox, ren
     keeper.answers["list"] = {"head": "a", "checkpoints": [full]}
     assert not await asked(keeper, renewal, "always")
     assert "no checkpoint could be made before work.work" in caplog.text
+
+
+@pytest.mark.parametrize("reach", ["shell", "gui", "cdp"])
+async def test_none_is_made_while_a_person_holds_what_ends_with_the_box(keeper: FakeBox, renewal: Renewal, reach: Reach) -> None:
+    held = Holding(2, "human", "ann", frozenset({reach}))
+    assert not await asked(keeper, renewal, "always", holding=held)

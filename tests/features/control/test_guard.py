@@ -46,6 +46,11 @@ class Things:
         """Start something."""
         return "ran"
 
+    @operation("POST /end", scope="shell", acts=("shell", "gui", "cdp"))
+    async def end(self) -> str:
+        """End everything."""
+        return "ended"
+
     @operation("GET /look", scope="browser")
     async def look(self) -> str:
         """Look."""
@@ -101,6 +106,18 @@ async def test_while_a_person_holds_it_actions_are_refused_and_reads_go_on(site:
     assert await site.ask("look") == "seen"
     assert site.things.done == 0
     assert await site.ask("click", caller=ANN) == "clicked"
+
+
+@pytest.mark.parametrize("held", ["shell", "gui", "cdp"])
+async def test_what_ends_everything_needs_everything(site: Site, held: str) -> None:
+    assert await site.ask("end", surface="mcp") == "ended"
+    await site.take(held)
+    with pytest.raises(HeldByHuman):
+        await site.ask("end")
+    assert await site.ask("end", caller=ANN) == "ended"
+    waiting = asyncio.create_task(site.ask("end", "wait=30"))
+    await site.release()
+    assert await waiting == "ended"
 
 
 async def test_what_the_person_does_not_hold_goes_on(site: Site) -> None:
