@@ -45,7 +45,9 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), desk.viewable())
+    linked = isolation.read(paths.isolation).rung != "box"
+    shown = desk.viewable()
+    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), shown, linked)
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
     if proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:

@@ -16,7 +16,7 @@ from typing import Any
 
 from sandbox_server.browser_settings import Browser
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers import drafts
+from sandbox_server.drivers import drafts, linkless
 from sandbox_server.drivers.process import Process, Processes
 
 COMMAND_TIMEOUT = 10.0
@@ -124,6 +124,8 @@ class Place:
     """What the browser calls it."""
     viewable: tuple[str, ...] = ()
     """Directories whose files it may show."""
+    linked: bool = False
+    """Whether links of the agent's lead there to the container's files: where there is no box."""
 
     @property
     def profile(self) -> str:
@@ -161,6 +163,7 @@ class Chromium:
         self.policies = Policies(browser.blocked_urls, browser.allowed_urls, browser.file_dialogs, extensions=browser.extensions)
         self.language = browser.language
         self.sandboxed = True
+        self._viewable = place.viewable
 
     def change(self, *, language: str | None = None, **policies: Any) -> None:
         """Change what the next start, or the next writing of the policies, uses: the language and fields of `Policies`."""
@@ -176,6 +179,7 @@ class Chromium:
         if not self._browser.extensions and any(word.startswith("--load-extension") for word in self._browser.extra_arguments):
             log.warning("an extension of BROWSER_EXTRA_ARGS is left out: set BROWSER_EXTENSIONS=true")
         self.sandboxed = await self._may_sandbox()
+        self._viewable = await self._without_links() if self._place.linked else self._place.viewable
         self.write_policies()
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
@@ -200,7 +204,7 @@ class Chromium:
 
     def write_policies(self) -> None:
         """Write the policy file; a running Chromium reads it by itself after a few seconds."""
-        document = self.policies.document(self._place.downloads, self._browser.doh_templates, self._place.viewable)
+        document = self.policies.document(self._place.downloads, self._browser.doh_templates, self._viewable)
         try:
             drafts.replace(self._place.policies, json.dumps(document, indent=1), mode=0o644)
         except OSError:
@@ -211,7 +215,7 @@ class Chromium:
             [_LAUNCH, self._place.profile, self._browser.executable, *self.arguments()],
             user="desktop",
             cwd="/",
-            env=self._place.environment,
+            env=self._place.environment | (linkless.environment(self._viewable) if self._place.linked and self._viewable else {}),
             stderr=2,
             pipe=(theirs_in, theirs_out),
         )
@@ -238,6 +242,22 @@ class Chromium:
         except OSError as error:
             raise Unavailable(f"the browser cannot start: there is no X server on {self._place.x_socket}", retry_after=1.0) from error
         writer.close()
+
+    async def _without_links(self) -> tuple[str, ...]:
+        """The directories in which it can be had that no link is followed; none where this host does not let it."""
+        wanted = tuple(path for path in self._place.viewable if not any(map(str.isspace, path)))
+        probe = await self._processes.run(
+            [*linkless.command(wanted), "true"],
+            user="desktop",
+            cwd="/",
+            env=linkless.environment(wanted),
+            timeout=COMMAND_TIMEOUT,
+            max_output=4096,
+        )
+        if probe.exit.code == 0:
+            return wanted
+        log.warning("the browser shows no files: without a box, and without user namespaces, the agent's links would lead it to its own")
+        return ()
 
     async def _may_sandbox(self) -> bool:
         if self._browser.no_sandbox:
