@@ -1,6 +1,6 @@
 import pytest
 
-from sandbox_server.core.errors import InvalidArgument, TooLarge
+from sandbox_server.core.errors import TooLarge
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.process import Processes
@@ -40,16 +40,4 @@ async def test_too_large_a_page_is_refused(session: BrowserSession, programs: Pr
     page = await session.page()
     await page.evaluate("document.body.textContent = 'x'.repeat(8000001)")
     with pytest.raises(TooLarge):
-        await Readable(programs).read(page.main_frame)
-
-
-async def test_a_page_that_is_too_deep_is_refused_and_nobody_waits_for_it(session: BrowserSession, programs: Processes, web: str) -> None:
-    await visit(session, f"{web}/")
-    page = await session.page()
-    await page.evaluate("""() => {
-      let inner = document.body;
-      for (let depth = 0; depth < 600; depth += 1) inner = inner.appendChild(document.createElement("div"));
-      inner.textContent = "deep";
-    }""")
-    with pytest.raises(InvalidArgument, match="deep"):
         await Readable(programs).read(page.main_frame)
