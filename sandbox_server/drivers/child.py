@@ -86,17 +86,18 @@ def own_environment(environment: Mapping[str, str], account: Account) -> dict[st
 def closed_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
     """Give the environment of what runs as `account` beside the agent, whose own environment is given.
 
-    Nothing in it leads to a file that the agent may write: programs are found by `PATH`, and many read configuration below `HOME`.
+    Nothing in it leads to a file below the agent's home or workspace: programs are found by `PATH`, many read configuration below `HOME`,
+    and libraries, packages and start-up files are found by variables that the container may have been given.
     """
-    theirs = environment.get("HOME", "/home").rstrip("/") + "/"
+    theirs = tuple(f"{environment[name].rstrip('/')}/" for name in ("HOME", "WORKSPACE") if environment.get(name, "/") != "/")
     path = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
-    kept = {name: value for name, value in environment.items() if name not in OF_THE_AGENT}
-    return {
-        **kept,
-        "HOME": account.home,
-        "LOGNAME": account.name,
-        "PATH": ":".join(folder for folder in path if not f"{folder}/".startswith(theirs)),
-    }
+    kept = {name: value for name, value in environment.items() if name not in OF_THE_AGENT and not _leads_to(value, theirs)}
+    own = {"HOME": account.home, "LOGNAME": account.name, "PATH": ":".join(folder for folder in path if not _leads_to(folder, theirs))}
+    return kept | own
+
+
+def _leads_to(value: str, folders: tuple[str, ...]) -> bool:
+    return any(f"{part}/".startswith(folders) for part in value.split(":"))
 
 
 @dataclass(frozen=True)

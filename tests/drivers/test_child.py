@@ -86,8 +86,10 @@ def test_what_is_not_the_agents_finds_no_program_and_no_configuration_of_the_age
         "HOME": "/home/ada",
         "USER": "ada",
         "SHELL": "/bin/bash",
-        "WORKSPACE": "/home/ada/work",
-        "PATH": "/home/ada/.local/bin:/home/adam/bin::.:work/bin:/opt/tool/bin:/home/ada:/usr/bin",
+        "WORKSPACE": "/srv/work",
+        "PATH": "/home/ada/.local/bin:/home/adam/bin::.:work/bin:/opt/tool/bin:/home/ada:/srv/work/bin:/usr/bin",
+        "LD_LIBRARY_PATH": "/opt/lib:/home/ada/lib",
+        "XDG_DATA_HOME": "/srv/work",
         "TZ": "Europe/Berlin",
     }
     desktop = Account("desktop", 991, 991, (991,), "/nonexistent")
