@@ -25,6 +25,7 @@ class Guest:
         body = self._read(struct.unpack("<H", head[6:8])[0] * 4)
         if head[0] != 1:
             raise OSError("it is not let in")
+        self.base: int = struct.unpack_from("<I", body, 4)[0]
         vendor, formats = struct.unpack_from("<H", body, 16)[0], body[21]
         self.root: int = struct.unpack_from("<I", body, 32 + vendor + -vendor % 4 + 8 * formats)[0]
         self._number = 0
@@ -91,11 +92,12 @@ def looked(guest: Guest) -> dict[str, Any]:
 
 
 def stay(times: int) -> int:
-    """Ask to outlive the connection (SetCloseDownMode), and leave; how often that went."""
+    """Leave a pixmap and ask to outlive the connection (SetCloseDownMode), and leave; how often that went."""
     for number in range(times):
         with suppress(OSError):
             guest = Guest()
-            guest.say(struct.pack("<BBH", 112, 1, 1))
+            guest.say(struct.pack("<BBHIIHH", 53, 1, 4, guest.base, guest.root, 9, 9) + struct.pack("<BBH", 112, 1, 1))
+            guest.ask(43)
             guest.close()
             continue
         return number

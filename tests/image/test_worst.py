@@ -29,6 +29,7 @@ from tests.image.test_private import _until_rights
 UDP_PORT = 5004
 SERVER = (Path(__file__).parent.parent / "hub" / "hostile_server.py").read_text("utf-8")
 PROGRAM = "/home/gem/hostile_server.py"
+PYTHON, NEW_CLIENT = "/opt/venv/bin/python", "from Xlib.display import Display; Display('unix/:99')"
 GUEST = (Path(__file__).parent / "guest.py").read_text("utf-8")
 
 
@@ -76,6 +77,7 @@ def test_root_in_the_box_gets_nothing_past_the_door_to_the_display(sandbox: Sand
     assert found["windows"] > 0
     assert found["titles"] == 0
     assert found["stayed"] == 300
+    assert sandbox.exec("env", "XAUTHORITY=/run/sandbox-desktop/authority", PYTHON, "-c", NEW_CLIENT, user="control").code == 0
     assert pids(sandbox) == before
     assert goes_on(sandbox)
 
