@@ -282,7 +282,6 @@ def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(spawne
 def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: "SpawnerDaemon", said: bytes) -> None:
     template, asking = hostile(spawner, *[said[place : place + 8000] for place in range(0, len(said), 8000)])
     with template, asking:
-        template.close()
         if len(said) > wire_fds.MAX_PACKET:
             reply, _ = wire_fds.receive(asking)
             assert reply
