@@ -262,7 +262,7 @@ def hostile(spawner: "SpawnerDaemon", *said: bytes) -> tuple[socket.socket, sock
     """A template of the agent's that forks, says something and ends nothing, and who has asked it to; both stay connected."""
     template, asking = connect(spawner), connect(spawner)
     code = HOSTILE.format(root=ROOT, said=said)
-    ask(template, argv=[sys.executable, "-c", code], template="bad", user="root")
+    ask(template, argv=[sys.executable, "-c", code], template="bad")
     wire_fds.send_request(asking, {"argv": ["true"], "like": "bad"})
     return template, asking
 
@@ -276,6 +276,9 @@ def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(spawne
                 sock.settimeout(5)
                 assert "pid" in ask(sock, argv=["true"])
                 assert wire_fds.receive(sock)[0] == {"exit": 0}
+        asking.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            wire_fds.receive(asking)
 
 
 @pytest.mark.parametrize("said", [b"x" * 20_000, b"[" * 10_000])
