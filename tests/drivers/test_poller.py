@@ -1,11 +1,17 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import sandbox_server
 from sandbox_server.drivers.poller import HANG_UP, Poller
+
+ROOT = Path(sandbox_server.__file__).parent.parent
 
 
 @pytest.fixture
@@ -92,3 +98,23 @@ def test_signals_arrive_by_their_numbers(poller: Poller) -> None:
     os.kill(os.getpid(), signal.SIGUSR1)
     poller.run()
     assert arrived == [signal.SIGUSR1]
+
+
+def test_a_process_that_hangs_in_what_it_calls_is_ended_and_one_that_waits_is_not() -> None:
+    code = (
+        "import os, sys, time; from sandbox_server.drivers.poller import Poller\n"
+        "poller = Poller(0.3)\n"
+        "poller.watch(0, lambda: os.read(0, 1) and os.read(int(sys.argv[1]), 1))\n"
+        "poller.run(lambda: None)"
+    )
+    readable, writable = os.pipe()
+    running = subprocess.Popen([sys.executable, "-c", code, str(readable)], stdin=subprocess.PIPE, pass_fds=[readable], cwd=ROOT)
+    assert running.stdin
+    with pytest.raises(subprocess.TimeoutExpired):
+        running.wait(2)
+    running.stdin.write(b"x")
+    running.stdin.flush()
+    assert running.wait(30) == -signal.SIGALRM
+    running.stdin.close()
+    os.close(readable)
+    os.close(writable)

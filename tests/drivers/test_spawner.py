@@ -277,7 +277,7 @@ def hostile(spawner: "SpawnerDaemon", *said: bytes) -> tuple[socket.socket, sock
     """A template of the agent's that forks, says something and ends nothing, and who has asked it to; both stay connected."""
     template, asking = connect(spawner), connect(spawner)
     code = HOSTILE.format(root=ROOT, said=said)
-    ask(template, argv=[sys.executable, "-c", code], template="bad", user="root")
+    ask(template, argv=[sys.executable, "-c", code], template="bad")
     wire_fds.send_request(asking, {"argv": ["true"], "like": "bad"})
     return template, asking
 
@@ -291,13 +291,15 @@ def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(spawne
                 sock.settimeout(5)
                 assert "pid" in ask(sock, argv=["true"])
                 assert wire_fds.receive(sock)[0] == {"exit": 0}
+        asking.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            wire_fds.receive(asking)
 
 
 @pytest.mark.parametrize("said", [b"x" * 20_000, b"[" * 10_000])
 def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: "SpawnerDaemon", said: bytes) -> None:
     template, asking = hostile(spawner, *[said[place : place + 8000] for place in range(0, len(said), 8000)])
     with template, asking:
-        template.close()
         if len(said) > wire_fds.MAX_PACKET:
             reply, _ = wire_fds.receive(asking)
             assert reply
