@@ -14,15 +14,15 @@ def _domain(text: str) -> str | None:
 
 
 def _name(text: str) -> str:
-    if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?", text):
+    if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}", text) or text.endswith((".", "-")):
         raise ValueError(f"must be host names without ports, as in box.example.org *.lab.example.org: {text!r} is none")
     return text.lower()
 
 
 def _origin(text: str) -> str:
     """Check one origin, in the form in which browsers send it."""
-    found = re.fullmatch(r"(https?)://([a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?", text.lower())
-    if found is None:
+    found = re.fullmatch(r"(https?)://([a-z0-9_][a-z0-9_.-]{0,252}|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?", text.lower())
+    if found is None or found[2].endswith((".", "-")):
         raise ValueError(f"must be origins, as in https://app.example.org, without paths, '*' or 'null': {text!r} is none")
     return found[0].removesuffix(":443" if found[1] == "https" else ":80")
 

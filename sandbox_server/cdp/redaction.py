@@ -10,12 +10,14 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 import orjson
 
 from sandbox_server.cdp.wire import encode
+from sandbox_server.core import patterns
 
 MAX_SECRETS = 64
 """The latest that are kept in mind."""
@@ -154,28 +156,29 @@ class Parts:
         """A text without them; in time that grows as the text does."""
         beginning, end = self.ends
         if beginning in text:
-            text = self._beginning.sub(_mask, text)
+            text = self._beginning.sub(partial(_mask, text), text)
         if end in text:
-            text = self._end.sub(_mask_back, text[::-1])[::-1]
+            backwards = text[::-1]
+            text = self._end.sub(partial(_mask_back, backwards), backwards)[::-1]
         return text
 
 
-def _beginnings(secret: str) -> re.Pattern[str]:
+def _beginnings(secret: str) -> patterns.Pattern[str]:
     """Matches the longest beginning from where it starts: each further character is taken or not, and nothing is tried twice."""
     rest = secret[MIN_PART:MAX_PART]
-    optional = "".join(f"(?:{re.escape(each)}" for each in rest) + ")?" * len(rest)
-    return re.compile(re.escape(secret[:MIN_PART]) + optional)
+    optional = "".join(f"(?:{patterns.escape(each)}" for each in rest) + ")?" * len(rest)
+    return patterns.compile(patterns.escape(secret[:MIN_PART]) + optional)
 
 
-def _mask_back(match: re.Match[str]) -> str:
+def _mask_back(text: str, match: patterns.Match[str]) -> str:
     """As `_mask`, in a text that is read from its end."""
-    masked = _mask(match)
+    masked = _mask(text, match)
     return MASK[::-1] if masked == MASK else masked
 
 
-def _mask(match: re.Match[str]) -> str:
-    part, (start, end) = match[0], match.span()
-    alone = not match.string[start - 1 : start].isalnum() and not match.string[end : end + 1].isalnum()
+def _mask(text: str, match: patterns.Match[str]) -> str:
+    part, start, end = match[0], match.start(), match.end()
+    alone = not text[max(0, start - 1) : start].isalnum() and not text[end : end + 1].isalnum()
     said = part in _SAID or part[::-1] in _SAID
     return MASK if len(part) >= LONG_PART or (alone and not said) else part
 
