@@ -96,8 +96,8 @@ def stay(times: int) -> int:
     for number in range(times):
         with suppress(OSError):
             guest = Guest()
-            guest.say(struct.pack("<BBHIIHH", 53, 1, 4, guest.base, guest.root, 9, 9) + struct.pack("<BBH", 112, 1, 1))
-            guest.ask(43)
+            guest.ask(53, struct.pack("<IIHH", guest.base, guest.root, 9, 9), 1)
+            guest.ask(112, detail=1)
             guest.close()
             continue
         return number

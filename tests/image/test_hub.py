@@ -125,7 +125,7 @@ async def test_a_server_asks_the_user_and_the_model_of_who_called(hub: Sandbox, 
         greeting = await client.get_prompt(prompt.name, {"name": "ann"})
 
     assert (answer.structured_content, thought.structured_content) == ({"result": "green"}, {"result": "thought of colours"})
-    assert person.asked == ["Which colour?"]
+    assert person.asked == ["The MCP server 'sample' asks: Which colour?"]
     assert "hello to ann" in str(greeting.messages)
     async with client_of(hub.base_url, era, hub.headers) as client:
         with pytest.raises(MCPError, match="does not support elicitation"):

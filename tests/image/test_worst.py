@@ -207,7 +207,7 @@ def test_nobody_but_who_drives_is_heard_by_the_desktops_microphone(sandbox: Sand
             heard: array.array[int] = recorded(sandbox)
             say(second)
             assert is_silence(heard)
-        person.control("public")
+        person.control("release")
     assert goes_on(sandbox)
 
 
