@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, ValidationError, model_validator
 
 from sandbox_server.core import patterns
 from sandbox_server.core.errors import InvalidArgument
@@ -12,6 +12,11 @@ from sandbox_server.core.mcp.catalog import SERVERS
 from sandbox_server.core.results import Scope
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def _usable(pattern: str) -> str:
+    patterns.glob(pattern)
+    return pattern
 
 
 class ServerConfig(BaseModel):
@@ -38,7 +43,7 @@ class ServerConfig(BaseModel):
     """What `?tags=` finds its tools by, beside its name."""
     scope: Scope = "code"
     """What a caller must be allowed, to use its tools."""
-    tools: tuple[Annotated[str, Field(max_length=patterns.MAX_GLOB)], ...] | None = None
+    tools: tuple[Annotated[str, AfterValidator(_usable)], ...] | None = None
     """Patterns of the names of the tools that are let through, without the prefix; all of them unless it says otherwise."""
     timeout: float | None = Field(default=None, gt=0)
     """Seconds that one call may take; without a bound unless it says so."""
