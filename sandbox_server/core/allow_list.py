@@ -23,4 +23,12 @@ def read_header(value: str | None) -> AllowList:
 
 def names_one(tools: AllowList, names: Iterable[str]) -> bool:
     """Whether a list lets through what has these names."""
-    return tools is None or any(patterns.glob(pattern).fullmatch(name) for pattern in tools for name in names)
+    return tools is None or any(_fits(pattern, name) for name in names for pattern in tools)
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """Whether a name is of a pattern; nothing is of one that cannot be used."""
+    try:
+        return patterns.glob(pattern).fullmatch(name) is not None
+    except ValueError:
+        return False

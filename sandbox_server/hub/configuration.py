@@ -40,6 +40,11 @@ type Word = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(
 type Variable = Annotated[str, Field(max_length=1024), AfterValidator(_variable)]
 
 
+def _usable(pattern: str) -> str:
+    patterns.glob(pattern)
+    return pattern
+
+
 class ServerConfig(BaseModel):
     """One server: a program of the agent's that speaks on its standard streams, or the URL of one that speaks Streamable HTTP.
 
@@ -66,7 +71,7 @@ class ServerConfig(BaseModel):
     """What `?tags=` finds its tools by, beside its name."""
     scope: Scope = "code"
     """What a caller must be allowed, to use its tools."""
-    tools: tuple[Word, ...] | None = Field(default=None, max_length=MAX_WORDS)
+    tools: tuple[Annotated[Word, AfterValidator(_usable)], ...] | None = Field(default=None, max_length=MAX_WORDS)
     """Patterns of the names of the tools that are let through, without the prefix; all of them unless it says otherwise."""
     timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Seconds that one call may take; without a bound unless it says so."""

@@ -15,3 +15,7 @@ def test_an_empty_list_is_not_no_list() -> None:
     assert not names_one((), ("a",))
     assert not names_one(read_header(header_of(())), ("!a", "a", ""))
     assert names_one(None, ())
+
+
+def test_a_pattern_that_cannot_be_used_names_nothing() -> None:
+    assert not names_one(("*a" * 40,), ["a" * 80])

@@ -51,3 +51,8 @@ def test_a_refusal_shows_no_value() -> None:
         read_server("keyed", {"command": "x", "env": {"KEY": ["s3cret"]}})
 
     assert "s3cret" not in refused.value.message
+
+
+def test_a_pattern_of_tools_that_cannot_be_used_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="stars"):
+        read_server("files", {"command": "x", "tools": ["*a" * 40]})

@@ -108,3 +108,9 @@ async def test_ten_thousand_entries_arrive(files: Files, home: Path) -> None:
     for number in range(10_000):
         (home / f"{number:05}").touch()
     assert len(await names(files, home, limit=10_000)) == 10_000
+
+
+@pytest.mark.parametrize("globs", [["*a" * 40], ["a/" * 3000], ["a"] * 300])
+async def test_globs_that_are_too_many_or_too_large_are_refused(files: Files, tree: Path, globs: list[str]) -> None:
+    with pytest.raises(FileError, match="glob"):
+        await names(files, tree, exclude=globs)

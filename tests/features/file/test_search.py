@@ -196,3 +196,8 @@ async def test_a_name_that_is_not_utf8_is_given_as_it_is_asked_for(search: FileS
     [match] = (await grep(search, home)).matches
     assert (await files.access("read").read(match.file))[0] == b"needle"
     assert (await grep(search, Path(match.file))).match_count == 1
+
+
+async def test_globs_that_are_too_large_are_refused(search: FileSearch, tree: Path) -> None:
+    with pytest.raises(InvalidArgument, match="glob"):
+        await grep(search, tree, include=["*a" * 40])
