@@ -1,5 +1,8 @@
 import http.client
 import io
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,3 +66,29 @@ def test_a_refusal_ends_with_its_code_and_sentence(status: int, body: bytes, cod
     stop = failure(response(status, body))
 
     assert (stop.code, stop.sentence) == (code, sentence)
+
+
+def test_who_may_enter_the_gateways_socket_goes_through_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "door.sock")
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as aside:
+        listener.bind(path)
+        listener.listen()
+
+        def answer() -> bytes:
+            connection, _ = listener.accept()
+            with connection:
+                asked = connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 204 Here\r\n\r\n")
+            return asked
+
+        asked = aside.submit(answer)
+        api = Api("http://127.0.0.1:1", KEY, 5, path)
+        assert api.send("GET", "/v1/control").status == 204
+        assert asked.result(5).startswith(b"GET /v1/control HTTP/1.1\r\nHost: localhost\r\n")
+        api.close()
+
+
+def test_who_may_not_goes_over_the_network(url: str, tmp_path: Path) -> None:
+    api = Api(url, KEY, 5, str(tmp_path / "none"))
+    assert api.send("POST", "/v1/sample/add", b'{"left": 1}', {"Content-Type": "application/json"}).status == 200
+    api.close()
