@@ -16,6 +16,8 @@ MAX_KEPT = 1000
 """Commands and scripts of one client that are put back; a session that puts more in force ends when a person takes the pages."""
 DEFERRED = frozenset({"Fetch.enable", "Emulation.setEmulatedMedia", "Debugger.enable"})
 """What clients send to every page as it opens: put in force when the person lets go, where everything else is refused."""
+RULES = frozenset({"Fetch.enable", "Network.setExtraHTTPHeaders", "Network.setCacheDisabled"})
+"""What our API sends to every page as it opens, for whoever made rules for requests: deferred as well."""
 
 type Sent = tuple[str, str, Object]
 """A session, and a command for it."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import orjson
 
 from sandbox_server.cdp.effects import acts
-from sandbox_server.cdp.lasting import DEFERRED, Sent
+from sandbox_server.cdp.lasting import DEFERRED, RULES, Sent
 from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.overrides import Overrides
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
@@ -199,8 +199,8 @@ class Multiplexer:
 
     def _defers(self, peer: Peer, command: Command) -> bool:
         """Whether a command is begun later: when the client may see again, or when the person lets go of the pages."""
-        rests = peer.resting and not self._rules.trusts(peer.caller)
-        return (peer.hidden and command.method in HELD_UP) or (rests and command.method in DEFERRED)
+        later = RULES if self._rules.trusts(peer.caller) else DEFERRED
+        return (peer.hidden and command.method in HELD_UP) or (peer.resting and command.method in later)
 
     def _deferred(self, peer: Peer, command: Command) -> ToPeer:
         session = command.session or peer.base

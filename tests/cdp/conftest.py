@@ -81,7 +81,7 @@ class Session:
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
         self.events: list[dict[str, Any]] = []
-        self.patience = 15.0
+        self.patience = 60.0
         """Seconds that each message may take."""
         self._last = 0
 

@@ -106,6 +106,15 @@ def test_what_clients_send_to_every_new_page_is_put_in_force_afterwards() -> Non
     assert [each[1:] for each in client.hold(Holding(3))] == [("Emulation.setEmulatedMedia", {"media": "print"})]
 
 
+def test_rules_for_requests_of_the_api_s_are_not_in_force_in_pages_that_open_meanwhile() -> None:
+    api = Client(Caller("api", ALL_SCOPES | {OWN}))
+    api.hold(HELD)
+    assert api.send("Network.setExtraHTTPHeaders", headers={"a": "b"}) == {"id": 1, "result": {}}
+    assert api.send("Emulation.setCPUThrottlingRate", rate=2)["method"] == "Emulation.setCPUThrottlingRate"
+    again = [each[1:] for each in api.hold(Holding(3))]
+    assert ("Network.setExtraHTTPHeaders", {"headers": {"a": "b"}}) in again
+
+
 def test_a_caller_without_the_scope_defers_nothing() -> None:
     client = Client(Caller("eve", frozenset({"view"})))
     client.hold(HELD)

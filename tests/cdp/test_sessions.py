@@ -3,10 +3,16 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from websockets.exceptions import InvalidStatus
+
+from sandbox_server.cdp import sessions
+from sandbox_server.cdp.rules import OWN
+from sandbox_server.core.errors import ResourceExhausted
+from sandbox_server.core.results import ALL_SCOPES, Caller
 
 Owner = Any
 Session = Any
@@ -171,3 +177,19 @@ def test_twenty_clients_at_once_each_get_their_own_answers(shared: Owner) -> Non
         thread.join(60)
     assert wrong == []
     assert not any(thread.is_alive() for thread in threads)
+
+
+def test_programs_have_so_many_places_and_people_have_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MAX_CLIENTS", 3)
+    monkeypatch.setattr(sessions, "MAX_PER_CALLER", 2)
+    places = sessions.Places()
+    with ExitStack() as open_now:
+        for name in ("key", "key", "other"):
+            open_now.enter_context(places.taken(Caller(name)))
+        for name in ("key", "third"):
+            with pytest.raises(ResourceExhausted), places.taken(Caller(name)):
+                pass
+        open_now.enter_context(places.taken(Caller("ann", person=True)))
+        open_now.enter_context(places.taken(Caller("api", ALL_SCOPES | {OWN})))
+    with places.taken(Caller("third")):
+        pass

@@ -71,7 +71,7 @@ def bank(sandbox: "Sandbox") -> str:
 def agent(sandbox: "Sandbox") -> Iterator[Session]:
     """A client of DevTools with the agent's key."""
     address = f"{sandbox.base_url.replace('http', 'ws')}/devtools/browser/any"
-    with Session(connect(address, additional_headers=sandbox.headers, proxy=None, max_size=None)) as client:
+    with Session(connect(address, additional_headers=sandbox.headers, proxy=None, max_size=None, legacy=True)) as client:
         yield client
 
 
