@@ -269,22 +269,27 @@ if forking.fork_beside() == 0:
     os.write(fds[1], b"{{}}")
     for said in {said!r}:
         os.write(fds[1], said)
+    open({done!r}, "w").close()
 time.sleep(600)
 """
 
 
-def hostile(spawner: "SpawnerDaemon", *said: bytes) -> tuple[socket.socket, socket.socket]:
+def hostile(spawner: "SpawnerDaemon", until: Until, *said: bytes) -> tuple[socket.socket, socket.socket]:
     """A template of the agent's that forks, says something and ends nothing, and who has asked it to; both stay connected."""
     template, asking = connect(spawner), connect(spawner)
-    code = HOSTILE.format(root=ROOT, said=said)
+    done = spawner.workspace / "said"
+    code = HOSTILE.format(root=ROOT, said=said, done=str(done))
     ask(template, argv=[sys.executable, "-c", code], template="bad")
     wire_fds.send_request(asking, {"argv": ["true"], "like": "bad"})
+    until(done.exists, within=30)
     return template, asking
 
 
 @pytest.mark.parametrize("said", [[], [b'{"er'], [b"{", b"}"], [b"x" * 1000]])
-def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(spawner: "SpawnerDaemon", said: list[bytes]) -> None:
-    template, asking = hostile(spawner, *said)
+def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(
+    spawner: "SpawnerDaemon", until: Until, said: list[bytes]
+) -> None:
+    template, asking = hostile(spawner, until, *said)
     with template, asking:
         for _ in range(3):
             with connect(spawner) as sock:
@@ -297,8 +302,8 @@ def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(spawne
 
 
 @pytest.mark.parametrize("said", [b"x" * 20_000, b"[" * 10_000])
-def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: "SpawnerDaemon", said: bytes) -> None:
-    template, asking = hostile(spawner, *[said[place : place + 8000] for place in range(0, len(said), 8000)])
+def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: "SpawnerDaemon", until: Until, said: bytes) -> None:
+    template, asking = hostile(spawner, until, *[said[place : place + 8000] for place in range(0, len(said), 8000)])
     with template, asking:
         if len(said) > wire_fds.MAX_PACKET:
             reply, _ = wire_fds.receive(asking)
