@@ -84,8 +84,7 @@ class Shared:
         self.audit = Audit()
         self.journal = Journal(Log(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on)
         self.activity = Activity()
-        box = {"box": settings.paths.socket("box")} if self.found.rung == "box" else {}
-        self.pulse = Pulse({"spawner": settings.paths.socket("spawn")} | box)
+        self.pulse = pulse_of(settings, self.found)
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
         self.files = Files(self.processes, home=settings.agent.home)
         self.toolbox = Toolbox(self.processes)
@@ -108,6 +107,12 @@ class Shared:
         self.way: Way = lambda _: None
         """How a host is reached; the forward proxy puts its own answer here."""
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
+
+
+def pulse_of(settings: Settings, found: isolation.Isolation) -> Pulse:
+    """Asks whoever starts processes, and whoever keeps the box where there is one."""
+    box = {"box": settings.paths.socket("box")} if found.rung == "box" else {}
+    return Pulse({"spawner": settings.paths.socket("spawn")} | box)
 
 
 def _agent_ports(settings: Settings) -> Ports:

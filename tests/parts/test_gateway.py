@@ -4,17 +4,23 @@ import pytest
 
 from sandbox_server.drivers.isolation import UNKNOWN, Isolation
 from sandbox_server.parts import gateway
-from sandbox_server.parts.shared import Shared
+from sandbox_server.parts.shared import Shared, pulse_of
 from sandbox_server.settings import load
 
 LITTLE = {"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"}
 
 
+pytestmark = pytest.mark.anyio
+
+
 def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
-    everything = {"gateway", "spawner", "mcp", "browser", "desktop", "desktop-bus", "stream", "vnc"}
-    assert set(gateway.component_sockets(load({}), UNKNOWN)) == everything
-    assert set(gateway.component_sockets(load({}), Isolation("box", ""))) == everything | {"box"}
-    assert set(gateway.component_sockets(load(LITTLE), UNKNOWN)) == {"gateway", "spawner"}
+    assert set(gateway.component_sockets(load({}))) == {"gateway", "mcp", "browser", "desktop", "desktop-bus", "stream", "vnc"}
+    assert set(gateway.component_sockets(load(LITTLE))) == {"gateway"}
+
+
+async def test_readiness_asks_the_daemons_themselves() -> None:
+    assert set(await pulse_of(load({}), UNKNOWN).states()) == {"spawner"}
+    assert set(await pulse_of(load({}), Isolation("box", "")).states()) == {"spawner", "box"}
 
 
 def test_every_call_is_written_down_before_it_may_be_refused() -> None:

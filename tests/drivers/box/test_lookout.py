@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.box import lookout as driver
-from sandbox_server.drivers.box.lookout import Incident, Limits, Lookout, disk, told
+from sandbox_server.drivers.box.lookout import Incident, Limits, Lookout, _has_system, disk, told
 from sandbox_server.drivers.box.processes import command_line, inmates
 from sandbox_server.drivers.box.suspects import Culprit, Ended, Use
 from tests.boxes import BoxDaemons, Until
@@ -193,5 +193,5 @@ def test_no_link_in_the_box_leads_the_lookout_out_of_it(tmp_path: Path, link: st
     if link == "usr":
         (tmp_path / "box/usr").rmdir()
     (tmp_path / "box" / link).symlink_to(tmp_path / "out")
-    assert not lookout._has_system(str(tmp_path / "box"))
-    assert lookout._has_system("/")
+    assert not _has_system(str(tmp_path / "box"))
+    assert _has_system("/")

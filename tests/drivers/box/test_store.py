@@ -156,7 +156,7 @@ def test_a_part_that_was_deleted_as_an_ordinary_directory_is_empty_again(store: 
 IN_THE_WAY: dict[str, Callable[[str], None]] = {
     "a link": lambda path: os.symlink("/run", path),
     "a link to nothing": lambda path: os.symlink("/nowhere", path),
-    "a file": lambda path: Path(path).write_text("x"),
+    "a file": lambda path: Path(path).touch(),
     "a pipe": os.mkfifo,
     "a socket": lambda path: os.mknod(path, stat.S_IFSOCK),
     "a name that was deleted": lambda path: os.mknod(path, stat.S_IFCHR, 0),

@@ -33,7 +33,7 @@ class Action:
 
 async def test_an_action_that_nobody_interrupts_gives_its_result() -> None:
     acts, action = Acts(), Action()
-    call = asyncio.create_task(acts.run(AGENT, "gui", action.run))
+    call = asyncio.create_task(acts.run(AGENT, ("gui",), action.run))
     await action.began.wait()
     action.ends.set()
     assert await call == "done"
@@ -42,7 +42,7 @@ async def test_an_action_that_nobody_interrupts_gives_its_result() -> None:
 
 async def test_what_was_interrupted_has_ended_by_then_and_its_outcome_is_unknown() -> None:
     acts, action = Acts(), Action()
-    call = asyncio.create_task(acts.run(AGENT, "cdp", action.run))
+    call = asyncio.create_task(acts.run(AGENT, ("cdp",), action.run))
     await action.began.wait()
     await acts.interrupt(TAKEN)
     assert action.cleaned_up
@@ -55,9 +55,9 @@ async def test_what_was_interrupted_has_ended_by_then_and_its_outcome_is_unknown
 async def test_what_the_holder_does_and_what_is_not_held_goes_on() -> None:
     acts, own, other, shell = Acts(), Action(), Action(), Action()
     calls = [
-        asyncio.create_task(acts.run(ANN, "gui", own.run)),
-        asyncio.create_task(acts.run(AGENT, "cdp", other.run)),
-        asyncio.create_task(acts.run(AGENT, "shell", shell.run)),
+        asyncio.create_task(acts.run(ANN, ("gui",), own.run)),
+        asyncio.create_task(acts.run(AGENT, ("cdp",), other.run)),
+        asyncio.create_task(acts.run(AGENT, ("shell",), shell.run)),
     ]
     for action in (own, other, shell):
         await action.began.wait()
@@ -69,7 +69,7 @@ async def test_what_the_holder_does_and_what_is_not_held_goes_on() -> None:
 
 async def test_a_caller_that_gives_up_ends_its_action_and_is_not_told_of_a_person() -> None:
     acts, action = Acts(), Action()
-    call = asyncio.create_task(acts.run(AGENT, "gui", action.run))
+    call = asyncio.create_task(acts.run(AGENT, ("gui",), action.run))
     await action.began.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -82,4 +82,4 @@ async def test_a_failure_of_the_action_itself_is_passed_on() -> None:
         raise ValueError("its own")
 
     with pytest.raises(ValueError, match="its own"):
-        await Acts().run(AGENT, "gui", fails)
+        await Acts().run(AGENT, ("gui",), fails)
