@@ -37,7 +37,7 @@ class Links:
         if self._base is None:
             return None
         grant = Grant(bearer_of(invited_by(handoff.id)), SCOPES, expires=handoff.deadline_at, handoff=handoff.id)
-        ticket = self._tickets.create(grant, max(1.0, handoff.deadline_at - time.time()))
+        ticket = self._tickets.create(grant, max(1.0, handoff.deadline_at - time.time()), person=True)
         return f"{self._base.rstrip('/')}/view?ticket={ticket}"
 
     def kept(self, handoff: Handoff) -> None:
