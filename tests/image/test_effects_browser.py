@@ -15,7 +15,7 @@ from tests.image.test_control import Person
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
 
-PASSWORD = "Kestrel9x"
+PASSWORD = "kestrel9x"
 FIELD = "position:fixed;left:0;top:0;width:100vw;height:80vh;font-size:60px"
 PAGE = (
     f"""<!doctype html><title>bank</title><form method=post action=/in><input name=pass type=password autofocus style="{FIELD}"></form>"""
@@ -55,7 +55,7 @@ def person(sandbox: "Sandbox") -> Iterator[Person]:
     found = Person(sandbox)
     yield found
     found.control("release")
-    assert sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"}).status_code == 200
+    until(lambda: sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"}).status_code == 200)  # a tab is closing
 
 
 @pytest.fixture(scope="module")
@@ -119,17 +119,17 @@ def test_what_was_left_learns_nothing_of_a_password_in_a_page_that_a_person_open
     target, session = prepare(agent, bank)
     try:
         agent.events.clear()
-        person.control(verb)
+        person.control(verb, **({"scope": ["gui", "cdp"]} if verb == "take" else {}))
         before = seen(sandbox)
         assert person.ask("POST", "/v1/browser/page/navigate", json={"url": bank}).status_code == 200
         with viewing(sandbox, person.headers) as viewer:
-            until(lambda: person.ask("GET", "/v1/browser/page/text").status_code == 200)
+            until(lambda: 'type="password"' in person.ask("GET", "/v1/browser/page/html").text.replace("\\", ""))
             viewer.point(640, 500, 1)
             viewer.point(640, 500)
             for character in PASSWORD:
                 viewer.key(ord(character))
             viewer.key(RETURN)
-            until(lambda: f"pass={PASSWORD}" in seen(sandbox)[len(before) - 1 :])
+            until(lambda: f"pass={PASSWORD}" in seen(sandbox)[len(before) - 1 :], otherwise=lambda: seen(sandbox)[len(before) - 1 :])
         told = seen(sandbox)[len(before) - 1 :]
         assert ("stolen" in told, "was-here" in told) == (False, False), told
         person.control("release")
