@@ -270,8 +270,8 @@ ENV LANG=C.UTF-8
 EXPOSE 8080
 # The box's files: overlayfs takes no layer that is itself on one, as the container's own files are. Unnamed, the volume goes with the container.
 VOLUME /sandbox
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS --unix-socket /run/sandbox/door.sock http://localhost/readyz >/dev/null
-ENTRYPOINT ["/opt/venv/bin/python", "-I", "-S", "/opt/tandem/sandbox_server/boot/given.py"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS --unix-socket /run/sandbox/public.sock http://localhost/readyz >/dev/null
+ENTRYPOINT ["/opt/venv/bin/python", "-I", "-S", "/opt/tandem/sandbox_server/boot/entrypoint.py"]
 
 FROM base AS test
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \

@@ -23,12 +23,12 @@ def wait_for(path: str) -> None:
 
 def boot(_: argparse.Namespace) -> None:
     """Start the container: check the settings, prepare the machine, run the services."""
-    from sandbox_server.boot import given, head_start
+    from sandbox_server.boot import entrypoint, head_start
 
     api = head_start.start("api", head_start.configuration("api"))
     from sandbox_server.boot import sequence
 
-    sequence.boot(given.take(os.environ), api)
+    sequence.boot(entrypoint.take(os.environ), api)
 
 
 def serve(_: argparse.Namespace) -> None:

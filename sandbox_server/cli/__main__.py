@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server.cli import output, request
-from sandbox_server.cli.client import DOOR, Api, failure
+from sandbox_server.cli.client import GATEWAY, Api, failure
 from sandbox_server.cli.document import Operation, read_operations
 from sandbox_server.cli.options import here, parse, top_parser
 from sandbox_server.cli.stop import OK, USAGE, Stop
@@ -33,8 +33,8 @@ SHORT = {
 def main(arguments: Sequence[str]) -> None:
     """Run one command line. Raises Stop where it does not end well."""
     options = top_parser().parse_args(arguments)
-    door = DOOR if options.api_url == here() else None
-    api = Api(options.api_url, options.token or _token(), options.wait, door)
+    socket_path = GATEWAY if options.api_url == here() else None
+    api = Api(options.api_url, options.token or _token(), options.wait, socket_path)
     operations = read_operations(json.loads(DOCUMENT.read_text("utf-8")))
     if options.tag is None:
         output.line("\n".join(sorted({operation.tag for operation in operations})))

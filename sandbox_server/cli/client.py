@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from sandbox_server.cli.stop import FAILED, UNREACHABLE, USAGE, Stop
 
-DOOR = "/run/sandbox/door.sock"
+GATEWAY = "/run/sandbox/public.sock"
 """The gateway's socket, which nobody in the box can enter: who can needs no connection that the agent's programs may have taken."""
 
 
-class Door(http.client.HTTPConnection):
+class UnixConnection(http.client.HTTPConnection):
     """A connection through the gateway's socket."""
 
     def __init__(self, path: str, timeout: float | None) -> None:
@@ -29,17 +29,17 @@ class Door(http.client.HTTPConnection):
 
 
 class Api:
-    """The API at a URL, asked in the name of a token; through the gateway's own socket, `door`, where it may be entered."""
+    """The API at a URL, asked in the name of a token; through the gateway's own socket, `socket_path`, where it may be entered."""
 
-    def __init__(self, url: str, token: str | None, timeout: float | None, door: str | None = None) -> None:
+    def __init__(self, url: str, token: str | None, timeout: float | None, socket_path: str | None = None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise Stop(USAGE, f"{url!r} is not the URL of an API")
         self._url, self._base, self._token = url, parts.path.rstrip("/"), token
         connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = connection(parts.hostname, parts.port, timeout=timeout)
-        if door and os.access(door, os.W_OK):
-            self._connection = Door(door, timeout)
+        if socket_path and os.access(socket_path, os.W_OK):
+            self._connection = UnixConnection(socket_path, timeout)
 
     def send(self, verb: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> http.client.HTTPResponse:
         """Send one request and wait for the beginning of its answer."""

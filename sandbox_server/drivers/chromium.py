@@ -16,7 +16,7 @@ from typing import Any
 
 from sandbox_server.browser_settings import Browser
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers import drafts, linkless
+from sandbox_server.drivers import drafts, nosymfollow
 from sandbox_server.drivers.process import Process, Processes
 
 COMMAND_TIMEOUT = 10.0
@@ -215,7 +215,7 @@ class Chromium:
             [_LAUNCH, self._place.profile, self._browser.executable, *self.arguments()],
             user="desktop",
             cwd="/",
-            env=self._place.environment | (linkless.environment(self._viewable) if self._place.linked and self._viewable else {}),
+            env=self._place.environment | (nosymfollow.environment(self._viewable) if self._place.linked and self._viewable else {}),
             stderr=2,
             pipe=(theirs_in, theirs_out),
         )
@@ -247,10 +247,10 @@ class Chromium:
         """The directories in which it can be had that no link is followed; none where this host does not let it."""
         wanted = tuple(path for path in self._place.viewable if not any(map(str.isspace, path)))
         probe = await self._processes.run(
-            [*linkless.command(wanted), "true"],
+            [*nosymfollow.command(wanted), "true"],
             user="desktop",
             cwd="/",
-            env=linkless.environment(wanted),
+            env=nosymfollow.environment(wanted),
             timeout=COMMAND_TIMEOUT,
             max_output=4096,
         )

@@ -22,12 +22,12 @@ from dataclasses import replace
 from functools import partial
 
 from sandbox_server.drivers import child, wire_fds
-from sandbox_server.drivers.asked import Asked
 from sandbox_server.drivers.box.seat import RETRY_SECONDS, Seat
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.listening import peer_uid
 from sandbox_server.drivers.poller import HANG_UP, Poller
 from sandbox_server.drivers.spare import Spares
+from sandbox_server.drivers.spawn_request import SpawnRequests
 from sandbox_server.drivers.spawned import Spawned, ending, failure
 from sandbox_server.drivers.templates import NOBODY, NoTemplateError, Templates
 from sandbox_server.drivers.wire_fds import MalformedMessageError, Message
@@ -62,7 +62,7 @@ class Spawner:
         spare: bool = False,
     ) -> None:
         self._listener = listener
-        self._asked = Asked(accounts, environment, limits or {}, private)
+        self._asked = SpawnRequests(accounts, environment, limits or {}, private)
         self._peers = peers
         self._serve_files = serve_files
         self._seat = seat

@@ -16,8 +16,8 @@ from sandbox_server.drivers.fence.policy import (
     ReadPolicy,
     WritePolicy,
 )
+from sandbox_server.drivers.liveness import Liveness
 from sandbox_server.drivers.process import NEEDED_FOR_ISOLATION, Processes
-from sandbox_server.drivers.pulse import Pulse
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 
@@ -59,11 +59,11 @@ class Doctor:
 
     tag = "doctor"
 
-    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop, pulse: Pulse, more: Sequence[Probe] = ()) -> None:
+    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop, liveness: Liveness, more: Sequence[Probe] = ()) -> None:
         self._processes = processes
         self._settings = settings
         self._desktop = desktop
-        self._pulse = pulse
+        self._liveness = liveness
         self._more = more
 
     @operation("GET /v1/doctor", scope="view")
@@ -95,7 +95,7 @@ class Doctor:
         )
 
     async def _daemons(self) -> Finding:
-        states = await self._pulse.states()
+        states = await self._liveness.states()
         return Finding(set(states.values()) <= {"ready"}, ", ".join(f"{name}: {state}" for name, state in states.items()))
 
     async def _separate_users(self) -> Finding:

@@ -3,7 +3,7 @@
 from sandbox_server.core import Blob, Call, Model, Reply, operation
 from sandbox_server.core.audit import BUCKETS, Audit, Durations
 from sandbox_server.drivers.components import Components
-from sandbox_server.drivers.pulse import Pulse
+from sandbox_server.drivers.liveness import Liveness
 
 RETRY_SECONDS = 1
 
@@ -24,9 +24,9 @@ class Health:
 
     tag = "health"
 
-    def __init__(self, components: Components, audit: Audit, pulse: Pulse) -> None:
+    def __init__(self, components: Components, audit: Audit, liveness: Liveness) -> None:
         self._components = components
-        self._pulse = pulse
+        self._liveness = liveness
         self._audit = audit
 
     @operation("GET /healthz", scope="public", envelope=False)
@@ -40,7 +40,7 @@ class Health:
 
         Whoever starts processes, and whoever keeps the box, is asked and has to answer.
         """
-        states = self._components.states() | await self._pulse.states()
+        states = self._components.states() | await self._liveness.states()
         ready = all(state == "ready" for state in states.values())
         body = Readiness(status="ready" if ready else "starting", components=states if call.caller.may("view") else None)
         headers = {} if ready else {"Retry-After": str(RETRY_SECONDS)}

@@ -29,6 +29,7 @@ from sandbox_server.hub.askers import Askers
 from sandbox_server.hub.built_in import built_in, recorded
 from sandbox_server.hub.connection import connecting
 from sandbox_server.hub.inside import Inside
+from sandbox_server.hub.lease_check import LeaseCheck
 from sandbox_server.hub.log_levels import LogLevels
 from sandbox_server.hub.people import People
 from sandbox_server.hub.prompts import HubPrompts
@@ -36,7 +37,6 @@ from sandbox_server.hub.resources import HubResources
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.sources import Sources
 from sandbox_server.hub.tools import Tools
-from sandbox_server.hub.turn import Turn
 from sandbox_server.settings import Settings
 
 NAME = "tandem"
@@ -139,7 +139,7 @@ def serve(settings: Settings, version: str) -> None:
     connect = connecting(Processes(paths.socket("spawn"), RESTART_SECONDS), version)
     wake = partial(thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation)))
     api = paths.socket("api")
-    servers = Servers(sources, connect, idle_seconds=settings.hub.idle, known=recorded(), wake=wake, admit=Turn(api))
+    servers = Servers(sources, connect, idle_seconds=settings.hub.idle, known=recorded(), wake=wake, admit=LeaseCheck(api))
     serve_on(paths.socket("mcp"), create_mcp_app(api, Hub(sources, servers, settings.handoff.asks_clients), version))
 
 

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from sandbox_server.core.mcp.operations import Context
 from sandbox_server.core.mcp.transport import reads_events
 from sandbox_server.hub.log_levels import LogLevels
-from sandbox_server.hub.messages import without_controls
+from sandbox_server.hub.message_limits import without_controls
 
 type Answer = InputResponse | ErrorData
 

@@ -24,8 +24,8 @@ from mcp_types import (
 from sandbox_server.drivers.process import Processes
 from sandbox_server.hub.asking import Answer
 from sandbox_server.hub.configuration import ServerConfig
+from sandbox_server.hub.http_transport import SENT_HEADERS, Bounds
 from sandbox_server.hub.streams import Said, standard_streams
-from sandbox_server.hub.web import SENT_HEADERS, Bounds
 
 CONNECT_SECONDS = 10.0
 CALL_SECONDS = 24 * 3600.0

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from sandbox_server.drivers.pipes import CHUNK, PipeReader, Sink
 from sandbox_server.drivers.process import Process, Processes, put_down
 from sandbox_server.hub.configuration import ServerConfig
-from sandbox_server.hub.messages import MAX_MESSAGE, Measure, TooMuchError, without_controls
+from sandbox_server.hub.message_limits import MAX_MESSAGE, Measure, TooMuchError, without_controls
 
 END_SECONDS = 2.0
 """How long a server has to end by itself once its standard input is closed and it was asked to."""

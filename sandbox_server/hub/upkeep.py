@@ -13,7 +13,7 @@ from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import Admit, Connect, Ear, Wake, awake
-from sandbox_server.hub.messages import in_short
+from sandbox_server.hub.message_limits import in_short
 from sandbox_server.hub.streams import Said
 
 START_SECONDS = 60.0

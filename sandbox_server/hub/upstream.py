@@ -52,8 +52,8 @@ from sandbox_server.hub.asking import Answer, Asker, request_of
 from sandbox_server.hub.calls import Calls
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import Admit, Connect, Wake, awake
-from sandbox_server.hub.lists import callable_of, every_page
-from sandbox_server.hub.messages import in_short
+from sandbox_server.hub.message_limits import in_short
+from sandbox_server.hub.pagination import callable_of, every_page
 from sandbox_server.hub.upkeep import State, Upkeep
 
 ANSWER_SECONDS = 30.0

@@ -7,14 +7,14 @@ from sandbox_server.core.dispatch import Guard, require_scope, require_tool
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers import system
 from sandbox_server.drivers.components import Components
+from sandbox_server.drivers.container_names import ContainerNames
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
-from sandbox_server.drivers.own_names import OwnNames
 from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
-from sandbox_server.features.auth.hosts import Hosts
+from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.features.health import Health
 from sandbox_server.parts import recorder
@@ -24,7 +24,7 @@ from sandbox_server.settings import Settings
 
 def part(shared: Shared) -> Part:
     """Who may come in, what they may do, and what is written down of it."""
-    health = Health(Components(component_sockets(shared.settings)), shared.audit, shared.pulse)
+    health = Health(Components(component_sockets(shared.settings)), shared.audit, shared.liveness)
     recording = recorder.first(shared)
     sessions = Sessions(shared.revoked, shared.control.driving.expel)
     features: tuple[Feature, ...] = (authentication(shared), sessions, health, *recording.features)
@@ -52,7 +52,7 @@ def authentication(shared: Shared) -> Auth:
         is_asked=lambda handoff: shared.is_asked(handoff),
     )
     editors = EditorTurns(lambda: shared.control.driving.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
-    hosts = Hosts(auth.hosts, socket.gethostname(), auth.preview_domain, OwnNames().hold)
+    hosts = AllowedHosts(auth.hosts, socket.gethostname(), auth.preview_domain, ContainerNames().hold)
     return Auth(credentials, tickets, shared.ports, auth, turns=editors, hosts=hosts)
 
 
@@ -67,7 +67,7 @@ def _token_keys(settings: Settings) -> Iterator[KeySource]:
 
 
 def component_sockets(settings: Settings) -> dict[str, str]:
-    """The sockets on which the components answer once they are ready, except those that were left out and those that have a pulse."""
+    """The sockets on which the components answer once they are ready, except those that were left out and those that are asked for an answer."""
     paths = settings.paths
     parts = {
         "browser": {"browser": paths.socket("cdp")},

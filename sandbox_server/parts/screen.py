@@ -72,7 +72,7 @@ def part(shared: Shared) -> Part:
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     shared.activity.recordings.extend((lambda: display.recording, lambda: recordings.recording))
     features: tuple[Feature, ...] = (
-        Doctor(shared.processes, settings, desktop, shared.pulse, BoxChecks(shared.box, quota=settings.box.checkpoint_quota).probes()),
+        Doctor(shared.processes, settings, desktop, shared.liveness, BoxChecks(shared.box, quota=settings.box.checkpoint_quota).probes()),
         observe,
         Pictures(desktop),
         BrowserScreen(desktop, turns, Devices(owner).emulate if has_browser else None),

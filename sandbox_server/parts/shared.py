@@ -17,11 +17,11 @@ from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.liveness import Liveness
 from sandbox_server.drivers.patience import RESTART_SECONDS
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
-from sandbox_server.drivers.pulse import Pulse
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.log import Log
 from sandbox_server.drivers.toolbox import Toolbox
@@ -84,7 +84,7 @@ class Shared:
         self.audit = Audit()
         self.journal = Journal(Log(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on)
         self.activity = Activity()
-        self.pulse = pulse_of(settings, self.found)
+        self.liveness = liveness_of(settings, self.found)
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
         self.files = Files(self.processes, home=settings.agent.home)
         self.toolbox = Toolbox(self.processes)
@@ -109,10 +109,10 @@ class Shared:
         self.box = BoxClient(settings.paths.socket("box"), self.found, RESTART_SECONDS)
 
 
-def pulse_of(settings: Settings, found: isolation.Isolation) -> Pulse:
+def liveness_of(settings: Settings, found: isolation.Isolation) -> Liveness:
     """Asks whoever starts processes, and whoever keeps the box where there is one."""
     box = {"box": settings.paths.socket("box")} if found.rung == "box" else {}
-    return Pulse({"spawner": settings.paths.socket("spawn")} | box)
+    return Liveness({"spawner": settings.paths.socket("spawn")} | box)
 
 
 def _agent_ports(settings: Settings) -> Ports:

@@ -69,7 +69,7 @@ def test_a_refusal_ends_with_its_code_and_sentence(status: int, body: bytes, cod
 
 
 def test_who_may_enter_the_gateways_socket_goes_through_it(tmp_path: Path) -> None:
-    path = str(tmp_path / "door.sock")
+    path = str(tmp_path / "public.sock")
     with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as aside:
         listener.bind(path)
         listener.listen()

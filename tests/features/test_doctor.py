@@ -6,8 +6,8 @@ import pytest
 from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.core.diagnosis import Finding, Probe
 from sandbox_server.drivers import system
+from sandbox_server.drivers.liveness import Liveness
 from sandbox_server.drivers.process import Completed, Exit
-from sandbox_server.drivers.pulse import Pulse
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.doctor import Check, Doctor
 from sandbox_server.settings import Settings, load
@@ -47,7 +47,7 @@ class NoProcesses:
 
 
 async def checks(processes: object, settings: Settings | None = None) -> dict[str, Check]:
-    doctor = Doctor(processes, settings or load({"WORKSPACE": "/tmp"}), NoDesktop(), Pulse({}))  # type: ignore[arg-type]
+    doctor = Doctor(processes, settings or load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}))  # type: ignore[arg-type]
     return {check.name: check for check in (await doctor.doctor()).checks}
 
 
@@ -76,7 +76,7 @@ async def test_probes_of_other_features_are_looked_at_too() -> None:
     async def look() -> Finding:
         return Finding(holds=False, detail="it is not")
 
-    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Pulse({}), [Probe("more", look, "do something")])  # type: ignore[arg-type]
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}), [Probe("more", look, "do something")])  # type: ignore[arg-type]
     told = await doctor.doctor()
     assert "more" in told.lost
     assert told.checks[-1].hint == "do something"
@@ -114,7 +114,7 @@ async def test_a_policy_that_is_refused_is_a_lost_guarantee_and_the_field_is_nam
 
 
 async def test_the_lost_ones_are_listed_by_name() -> None:
-    doctor = Doctor(FakeProcesses({"sudo": 1}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Pulse({}))  # type: ignore[arg-type]
+    doctor = Doctor(FakeProcesses({"sudo": 1}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}))  # type: ignore[arg-type]
 
     diagnosis = await doctor.doctor()
 
@@ -131,13 +131,13 @@ async def test_a_desktop_that_is_down_is_lost_and_one_that_was_left_out_is_not_l
 
 
 async def test_the_window_manager_of_the_desktop_is_named(desktop: Desktop, window_manager: None) -> None:
-    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), desktop, Pulse({}))  # type: ignore[arg-type]
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), desktop, Liveness({}))  # type: ignore[arg-type]
     [found] = [check for check in (await doctor.doctor()).checks if check.name == "desktop"]
     assert (found.status, found.detail) == ("holds", "3840x2160 pixels, windows managed by Openbox")
 
 
 async def test_a_desktop_without_a_window_manager_is_lost(desktop: Desktop) -> None:
-    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), desktop, Pulse({}))  # type: ignore[arg-type]
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), desktop, Liveness({}))  # type: ignore[arg-type]
     [found] = [check for check in (await doctor.doctor()).checks if check.name == "desktop"]
     assert (found.status, found.detail) == ("lost", "3840x2160 pixels, windows managed by nobody")
 
@@ -155,12 +155,12 @@ async def test_what_programs_of_the_agent_may_do_to_others_windows_is_said() -> 
 
 async def test_nothing_is_said_to_enforce_an_egress_policy_whatever_the_container_may_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "bounding_capability", lambda _: True)
-    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Pulse({}))  # type: ignore[arg-type]
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}))  # type: ignore[arg-type]
     found = next(check for check in (await doctor.doctor()).checks if check.name == "egress_policy")
     assert (found.status, "nothing in here keeps" in found.detail) == ("lost", True)
 
 
 async def test_a_daemon_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Pulse({"spawner": f"{tmp_path}/none"}))  # type: ignore[arg-type]
+    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({"spawner": f"{tmp_path}/none"}))  # type: ignore[arg-type]
     found = next(check for check in (await doctor.doctor()).checks if check.name == "daemons")
     assert (found.status, found.detail) == ("lost", "spawner: not started")

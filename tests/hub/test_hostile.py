@@ -13,12 +13,12 @@ from mcp_types import ElicitRequest, ElicitResult
 from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.core.mcp.view import View
 from sandbox_server.drivers.process import Processes
-from sandbox_server.hub import messages, streams, upstream
+from sandbox_server.hub import message_limits, streams, upstream
 from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.calls import MAX_QUESTIONS
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import connecting
-from sandbox_server.hub.lists import MAX_LISTED, MAX_PAGES
+from sandbox_server.hub.pagination import MAX_LISTED, MAX_PAGES
 from sandbox_server.hub.servers import Servers
 from sandbox_server.hub.upstream import Upstream
 from tests.hub.askers import FakeClient
@@ -85,7 +85,7 @@ async def test_a_server_that_sends_too_much_is_ended_and_its_call_with_it(
     start: Start, kind: str, bound: dict[str, int], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in bound.items():
-        for module in (messages, streams):
+        for module in (message_limits, streams):
             monkeypatch.setattr(module, name, value, raising=False)
     hostile = start(kind)
 
@@ -147,7 +147,7 @@ async def test_last_words_are_short_and_move_nothing_in_a_terminal(start: Start)
     hostile = start("dies")
     with pytest.raises(Unavailable):
         await within(30, hostile.tools())
-    assert len(hostile.reason) < streams.MAX_SAID + messages.MAX_REASON + 100
+    assert len(hostile.reason) < streams.MAX_SAID + message_limits.MAX_REASON + 100
     assert "\x1b" not in hostile.reason
 
 

@@ -166,7 +166,7 @@ class Gateway:
 
     def start_nginx(self) -> None:
         """Run nginx as supervisord's conf does; returns once it accepts connections."""
-        for name in ("door", "gateway", "preview"):
+        for name in ("public", "gateway", "preview"):
             (self.folder / f"run/sandbox/{name}.sock").unlink(missing_ok=True)
         with self.log.open("ab") as log:
             self._nginx = subprocess.Popen(["nginx", "-c", str(self.folder / "nginx/nginx.conf")], stdout=log, stderr=log)

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.drivers.isolation import UNKNOWN, Isolation
 from sandbox_server.parts import gateway
-from sandbox_server.parts.shared import Shared, pulse_of
+from sandbox_server.parts.shared import Shared, liveness_of
 from sandbox_server.settings import load
 
 LITTLE = {"DISABLE_DESKTOP": "1", "DISABLE_MCP": "1", "DISABLE_BROWSER": "1"}
@@ -19,8 +19,8 @@ def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
 
 
 async def test_readiness_asks_the_daemons_themselves() -> None:
-    assert set(await pulse_of(load({}), UNKNOWN).states()) == {"spawner"}
-    assert set(await pulse_of(load({}), Isolation("box", "")).states()) == {"spawner", "box"}
+    assert set(await liveness_of(load({}), UNKNOWN).states()) == {"spawner"}
+    assert set(await liveness_of(load({}), Isolation("box", "")).states()) == {"spawner", "box"}
 
 
 def test_every_call_is_written_down_before_it_may_be_refused() -> None:

@@ -16,10 +16,10 @@ from dataclasses import asdict
 from itertools import chain as chain_up
 from typing import IO
 
-from sandbox_server.drivers.box.attributes import is_kept
 from sandbox_server.drivers.box.layers import is_too_long, walk
 from sandbox_server.drivers.box.records import Record
 from sandbox_server.drivers.box.store import BoxStore, StoreError
+from sandbox_server.drivers.box.xattrs import is_kept
 
 FORMAT = 1
 RECORD = "tandem-checkpoint.json"

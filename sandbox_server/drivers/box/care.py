@@ -13,7 +13,7 @@ from sandbox_server.drivers.box.lookout import Limits, Lookout, disk, told
 from sandbox_server.drivers.box.plan import Layered, Part, Shared
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, Former, StoreError
-from sandbox_server.drivers.box.trees import remove
+from sandbox_server.drivers.box.tree_walk import remove
 from sandbox_server.drivers.child import SPARE
 from sandbox_server.drivers.wire_fds import Message
 

@@ -29,7 +29,7 @@ from sandbox_server.drivers.box.plan import Part
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, StoreError
 from sandbox_server.drivers.box.suspects import Culprit, Ended, Use
-from sandbox_server.drivers.box.trees import remove
+from sandbox_server.drivers.box.tree_walk import remove
 from sandbox_server.drivers.child import Account
 from sandbox_server.drivers.listening import listen, peer_uid
 from sandbox_server.drivers.poller import Poller

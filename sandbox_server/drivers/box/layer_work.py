@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import ClassVar
 
 from sandbox_server.drivers.box import layers as box_layers
-from sandbox_server.drivers.box import namespaces, trees
+from sandbox_server.drivers.box import namespaces, tree_walk
 from sandbox_server.drivers.box.plan import Layered
 from sandbox_server.drivers.box.records import Why
 from sandbox_server.drivers.box.store import BoxStore
@@ -46,7 +46,7 @@ class LayerWork:
         """Count what was not counted yet."""
         for record in self._store.records():
             if record.bytes is None:
-                files, size = trees.usage(self._store.layer(record.id))
+                files, size = tree_walk.usage(self._store.layer(record.id))
                 self._store.update(record.id, files=files, size=size)
         return {"bytes": self._taken(), "quota": self._quota}
 
@@ -61,13 +61,13 @@ class LayerWork:
             return {"layers": archive.write(self._confine(), checkpoint, out, self._quota)}
 
     def _import(self, label: str | None, who: str, fd: int) -> Mapping[str, object]:
-        from sandbox_server.drivers.box import archive, intake
+        from sandbox_server.drivers.box import archive, archive_import
 
         archive.load()
         self._usage()
         store = self._confine()
         with open(fd, "rb", closefd=False) as source:
-            return {"checkpoint": asdict(intake.read(store, source, label, who, self._quota - self._taken(), self._parts))}
+            return {"checkpoint": asdict(archive_import.read(store, source, label, who, self._quota - self._taken(), self._parts))}
 
     def _squash(self, checkpoint: str, why: Why) -> Mapping[str, object]:
         from sandbox_server.drivers.box import squash

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from sandbox_server.drivers.box import beneath
+from sandbox_server.drivers.box import resolve_beneath
 from sandbox_server.drivers.box.reserve import BYTES, FILES
 from sandbox_server.drivers.box.suspects import RECENT_SECONDS, Culprit, Ended, Suspects
 from sandbox_server.drivers.stats import cgroup
@@ -192,7 +192,7 @@ class Lookout:
 def _has_system(root: str) -> bool:
     """Whether the box has what everything starts with; a link of the agent's would lead out of the box from here, and counts as nothing."""
     try:
-        with beneath.opened(root, _SYSTEM_FOLDER) as folder:
+        with resolve_beneath.opened(root, _SYSTEM_FOLDER) as folder:
             return os.path.lexists(f"{folder}/{_SYSTEM_PROGRAM}")
     except OSError:
         return False

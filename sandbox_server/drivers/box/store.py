@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sandbox_server.drivers import drafts
-from sandbox_server.drivers.box import beneath
+from sandbox_server.drivers.box import resolve_beneath
 from sandbox_server.drivers.box.plan import Layered, Stack
 from sandbox_server.drivers.box.records import Record, Why, is_id, text_of
 from sandbox_server.drivers.box.reserve import Reserve
@@ -144,7 +144,7 @@ class BoxStore:
     def check_target(self, checkpoint: str | None) -> None:
         """Raise StoreError where no box can stand on a checkpoint."""
         for layer in self.chain(checkpoint):
-            if not beneath.is_directory(self._path("l"), layer):
+            if not resolve_beneath.is_directory(self._path("l"), layer):
                 raise StoreError("conflict", f"the files of checkpoint {layer!r} are missing")
 
     def layer(self, checkpoint: str) -> str:
@@ -286,7 +286,7 @@ class BoxStore:
         """Where layers have the directory of a part, and whether one of them hides what is below, as overlayfs would have it."""
         found = []
         for layer in layers:
-            seen = beneath.look(self._path(layer), part.path)
+            seen = resolve_beneath.look(self._path(layer), part.path)
             if seen.directory:
                 found.append(layer + part.path.rstrip("/"))
             if seen.hides:
@@ -300,16 +300,16 @@ class BoxStore:
         """
         fresh = not os.path.isdir(self.up)
         os.makedirs(self.up, exist_ok=True)
-        if not fresh and beneath.is_directory(self.up, part.path):
-            return beneath.look(self.up, part.path).hides
-        upper, replaced = beneath.make_directory(self.up, part.path)
-        lower = beneath.open_directory(self.folder, lowers[0]) if lowers else beneath.open_directory(part.lower, "")
+        if not fresh and resolve_beneath.is_directory(self.up, part.path):
+            return resolve_beneath.look(self.up, part.path).hides
+        upper, replaced = resolve_beneath.make_directory(self.up, part.path)
+        lower = resolve_beneath.open_directory(self.folder, lowers[0]) if lowers else resolve_beneath.open_directory(part.lower, "")
         try:
-            beneath.resemble(upper, lower)
+            resolve_beneath.resemble(upper, lower)
         finally:
             os.close(upper)
             os.close(lower)
-        return replaced or beneath.look(self.up, part.path).hides
+        return replaced or resolve_beneath.look(self.up, part.path).hides
 
     def _path(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
@@ -323,9 +323,9 @@ def _is_changed(up: str, own: Collection[str]) -> bool:
     waiting = [""]
     while waiting:
         path = waiting.pop()
-        if beneath.look(up, path).hides:
+        if resolve_beneath.look(up, path).hides:
             return True
-        folder = beneath.open_directory(up, path)
+        folder = resolve_beneath.open_directory(up, path)
         try:
             with os.scandir(folder) as entries:  # one after the other: there may be millions
                 for entry in entries:

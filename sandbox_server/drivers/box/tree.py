@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 
-from sandbox_server.drivers.box import beneath
+from sandbox_server.drivers.box import resolve_beneath
 from sandbox_server.drivers.box.namespaces import (
     MS_NODEV,
     MS_NOEXEC,
@@ -52,8 +52,8 @@ def build(store: str, parts: Sequence[Part], stacks: Sequence[Stack], agent_run:
         else:
             _share(part, root)
     for path in hidden:
-        if beneath.is_directory(root, path):
-            with beneath.opened(root, path) as target:
+        if resolve_beneath.is_directory(root, path):
+            with resolve_beneath.opened(root, path) as target:
                 mount("hidden", target, "tmpfs", MS_RDONLY, "size=0,mode=0")
     _mount_kernel(root)
     _mount_run(root, agent_run)
@@ -63,28 +63,28 @@ def build(store: str, parts: Sequence[Part], stacks: Sequence[Stack], agent_run:
 def _mount_layers(store: str, stack: Stack, root: str, path: str) -> None:
     """Mount a part by the descriptors of its layers; the length of their names does not matter then, of which a page has to hold all."""
     with ExitStack() as held:
-        target = held.enter_context(beneath.opened(root, path))
+        target = held.enter_context(resolve_beneath.opened(root, path))
         lowers = [held.enter_context(_lower(store, lower)) for lower in stack.lowers]
-        upper, work = (held.enter_context(beneath.opened(store, name)) for name in (stack.upper, stack.work))
+        upper, work = (held.enter_context(resolve_beneath.opened(store, name)) for name in (stack.upper, stack.work))
         mount("box", target, "overlay", 0, f"lowerdir={':'.join(lowers)},upperdir={upper},workdir={work},userxattr")
 
 
 def _lower(store: str, lower: str) -> AbstractContextManager[str]:
-    return beneath.opened(lower, "") if lower.startswith("/") else beneath.opened(store, lower)
+    return resolve_beneath.opened(lower, "") if lower.startswith("/") else resolve_beneath.opened(store, lower)
 
 
 def _share(part: Shared, root: str) -> None:
     """Show a mount of the container's user; what the agent has put in its place gives way, unless that is a directory for a file."""
     if os.path.isdir(part.path):
         _make(root, part.path)
-        with beneath.opened(root, part.path) as target:
+        with resolve_beneath.opened(root, part.path) as target:
             bind(part.path, target)
         return
     folder, name = os.path.split(part.path)
     _make(root, folder)
-    with beneath.opened(root, folder) as place:
+    with resolve_beneath.opened(root, folder) as place:
         target = f"{place}/{name}"
-        if beneath.is_directory(place, name):
+        if resolve_beneath.is_directory(place, name):
             _log(f"{part.path} is not shown: the agent has made a directory there")
             return
         _make_file(target)
@@ -102,7 +102,7 @@ def _make_file(path: str) -> None:
 
 def _make(root: str, path: str) -> None:
     """Have a directory in the tree, whatever the agent has put there."""
-    made, replaced = beneath.make_directory(root, path)
+    made, replaced = resolve_beneath.make_directory(root, path)
     os.close(made)
     if replaced:
         _log(f"what the agent had put at {path} made way for what is mounted there")
@@ -114,7 +114,7 @@ def _log(message: str) -> None:
 
 def _mount_at(root: str, path: str, kind: str, flags: int, options: str | None = None) -> None:
     _make(root, path)
-    with beneath.opened(root, path) as target:
+    with resolve_beneath.opened(root, path) as target:
         mount(kind, target, kind, flags, options)
 
 
@@ -126,7 +126,7 @@ def _mount_kernel(root: str) -> None:
         if os.path.exists(f"{root}/proc/{name}"):
             freeze_mount(f"{root}/proc/{name}", f"{root}/proc/{name}")
     _make(root, "/sys")
-    with beneath.opened(root, "/sys") as target:
+    with resolve_beneath.opened(root, "/sys") as target:
         bind("/sys", target)
     for point in mount_points():
         if f"{point}/".startswith(f"{root}/sys/"):
@@ -177,11 +177,11 @@ def _mount_run(root: str, agent_run: str) -> None:
 
 def _mount_display(root: str, sockets: str) -> None:
     """Show the display where X clients look for it, unless the agent has put a link or a file there."""
-    if not os.path.isdir(sockets) or not beneath.is_directory(root, X_SOCKETS):
+    if not os.path.isdir(sockets) or not resolve_beneath.is_directory(root, X_SOCKETS):
         return
-    with beneath.opened(root, X_SOCKETS) as place:
+    with resolve_beneath.opened(root, X_SOCKETS) as place:
         bind(sockets, place)
-    with beneath.opened(root, X_SOCKETS) as mounted:
+    with resolve_beneath.opened(root, X_SOCKETS) as mounted:
         freeze_mount(None, mounted)
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
 from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, Output, merge, nested, read
+from sandbox_server.drivers.kernels.relay_execution import PIECE, weight
 from sandbox_server.drivers.kernels.relayed import RelayEnded
-from sandbox_server.drivers.kernels.run import PIECE, weight
 from sandbox_server.drivers.lines import Line
 from sandbox_server.drivers.process import Exit
 

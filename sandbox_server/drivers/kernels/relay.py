@@ -27,7 +27,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sandbox_server.drivers.kernels.run import Run
+    from sandbox_server.drivers.kernels.relay_execution import Run
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]
@@ -249,7 +249,7 @@ class Relay:
         return {}
 
     async def _execute(self, request: Message, answer: Send) -> Message:
-        from sandbox_server.drivers.kernels.run import Run
+        from sandbox_server.drivers.kernels.relay_execution import Run
 
         run = Run(answer, request["room"], request["count"])
         reply = await self._links[request["kernel"]].execute(request["code"], run, silent=request.get("silent", False))
@@ -318,7 +318,7 @@ def load() -> None:
     """Import what is imported otherwise when the first kernel is there."""
 
     import sandbox_server.drivers.kernels.copies
-    import sandbox_server.drivers.kernels.run  # noqa: F401
+    import sandbox_server.drivers.kernels.relay_execution  # noqa: F401
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from sandbox_server.drivers.credentials.names import bearer_of
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import cookies
+from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials, Identity
-from sandbox_server.features.auth.hosts import Hosts
 from sandbox_server.features.auth.origin import is_allowed, is_own
 from sandbox_server.features.auth.original import Original
 from sandbox_server.features.auth.paths import OPEN, scope_for
@@ -64,7 +64,7 @@ class Auth:
         settings: AuthSettings,
         now: Callable[[], float] = time.time,
         turns: EditorTurns | None = None,
-        hosts: Hosts | None = None,
+        hosts: AllowedHosts | None = None,
     ) -> None:
         self._credentials = credentials
         self._tickets = tickets
@@ -72,7 +72,7 @@ class Auth:
         self._settings = settings
         self._now = now
         self._turns = turns
-        self._hosts = hosts or Hosts(settings.hosts, "localhost", settings.preview_domain)
+        self._hosts = hosts or AllowedHosts(settings.hosts, "localhost", settings.preview_domain)
 
     @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:

@@ -29,8 +29,8 @@ from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.follow import Position, follow
-from sandbox_server.features.shell.room import FOR_PEOPLE
 from sandbox_server.features.shell.session import Profile, Session
+from sandbox_server.features.shell.session_limits import FOR_PEOPLE
 from sandbox_server.features.shell.sessions import Sessions
 from sandbox_server.features.shell.terminal import HELD, NO_ROOM, Terminal
 from sandbox_server.features.shell.typist import Typist

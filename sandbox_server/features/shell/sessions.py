@@ -13,8 +13,8 @@ from uuid import uuid4
 from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
 from sandbox_server.drivers.shells.shells import Shells, Start
 from sandbox_server.drivers.shells.store import ShellStore, StoredSession
-from sandbox_server.features.shell.room import FOR_PEOPLE, Line, Room
 from sandbox_server.features.shell.session import Profile, Session
+from sandbox_server.features.shell.session_limits import FOR_PEOPLE, SessionLimits, WaitingLine
 
 MAX_GONE = 1000
 """Ids of closed sessions that are remembered."""
@@ -49,8 +49,8 @@ class Sessions:
         self._tasks = Tasks()
         self._reopening: set[asyncio.Task[None]] = set()
         self._closing: set[asyncio.Task[None]] = set()
-        self.room = Room(self._sessions, limit, evict_after)
-        self._line = Line(self._give_back)
+        self.limits = SessionLimits(self._sessions, limit, evict_after)
+        self._line = WaitingLine(self._give_back)
         self._restored = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -182,7 +182,7 @@ class Sessions:
 
     async def _reserve(self, attempt: Callable[[], Session | None], start: Start, wait: float) -> Session:
         await self._restored.wait()
-        wait = wait if self.room.hopeful else 0
+        wait = wait if self.limits.hopeful else 0
         session = await self._line.stand(attempt, wait)
         if session is None:
             raise self._full(Profile(""), min(max(wait, RETRY_AFTER), MOST_RETRY_AFTER))
@@ -191,7 +191,7 @@ class Sessions:
         return session
 
     def _spare(self) -> Session | None:
-        session = self.room.spare()
+        session = self.limits.spare()
         if session:
             session.reserved = True
         return session
@@ -199,8 +199,8 @@ class Sessions:
     def _place(self, profile: Profile) -> Session | None:
         """Give a session that is to be opened a place, and reserve it; None where nobody makes way."""
         made_room = None
-        while self.room.full(by_person=profile.by_person):
-            leaving = self.room.leaving(by_person=profile.by_person)
+        while self.limits.full(by_person=profile.by_person):
+            leaving = self.limits.leaving(by_person=profile.by_person)
             if leaving is None:
                 return None
             self._close_for_another(leaving)

@@ -21,9 +21,9 @@ from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.ports import Ports
 from sandbox_server.features.auth import Auth
+from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.auth import CreateTicket, Ticket
 from sandbox_server.features.auth.credentials import Credentials
-from sandbox_server.features.auth.hosts import Hosts
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.settings import Auth as AuthSettings
 
@@ -70,7 +70,7 @@ class Gate:
             is_asked=lambda handoff: handoff in self.asked,
             now=self._now,
         )
-        hosts = Hosts(self.settings.hosts, "box", self.settings.preview_domain)
+        hosts = AllowedHosts(self.settings.hosts, "box", self.settings.preview_domain)
         ports, turns = Ports({8080, 8091}, (), editors=EDITORS), EditorTurns(lambda: self.holding, EDITORS)
         self.auth = Auth(credentials, tickets, ports, self.settings, self._now, turns, hosts)
         return self.auth

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # each import counts here
     from collections.abc import Mapping, MutableMapping
 
-VARIABLE = "SANDBOX_GIVEN"
+VARIABLE = "SANDBOX_ENVIRON_FD"
 """Names the descriptor of that memory."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOOT = ("/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_server", "boot")

@@ -20,7 +20,7 @@ _A_PROGRAM = Caller("a program")
 _HEADERS = {"X-Sandbox-Caller": "mcp", "X-Sandbox-Scopes": "view"}
 
 
-class Turn:
+class LeaseCheck:
     """Asks the API, on its socket, who has the shells; what cannot be told counts as held."""
 
     def __init__(self, api_socket: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 
-from sandbox_server.drivers.box.beneath import DIRECTORY
+from sandbox_server.drivers.box.resolve_beneath import DIRECTORY
 
 _AT_ONCE = 10_000
 """Names of directories that are held in memory."""

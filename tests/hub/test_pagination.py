@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp_types import ListToolsResult, Prompt, Tool
 
-from sandbox_server.hub.lists import MAX_LIST_BYTES, MAX_NAME, callable_of, every_page
+from sandbox_server.hub.pagination import MAX_LIST_BYTES, MAX_NAME, callable_of, every_page
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.box import beneath
+from sandbox_server.drivers.box import resolve_beneath
 
 
 @pytest.fixture
@@ -21,20 +21,20 @@ def top(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("path", ["out", "out/inner", "within", "within/inner", "file", "file/inner", "nothing"])
 def test_only_a_directory_to_which_no_link_leads_is_opened(top: Path, path: str) -> None:
     with pytest.raises(OSError, match=r"Not a directory|No such file|Too many levels"):
-        beneath.open_directory(str(top), path)
-    assert not beneath.is_directory(str(top), path)
-    assert beneath.is_directory(str(top), "real/inner")
+        resolve_beneath.open_directory(str(top), path)
+    assert not resolve_beneath.is_directory(str(top), path)
+    assert resolve_beneath.is_directory(str(top), "real/inner")
 
 
 @pytest.mark.parametrize("path", ["..", "real/../..", "../outside"])
 def test_no_path_leads_upwards(top: Path, path: str) -> None:
     with pytest.raises(ValueError, match="upwards"):
-        beneath.open_directory(str(top), path)
+        resolve_beneath.open_directory(str(top), path)
 
 
 @pytest.mark.parametrize("path", ["out/inner/new", "within/new", "file/new"])
 def test_a_directory_is_made_in_the_place_of_what_is_in_its_way(top: Path, path: str) -> None:
-    made, replaced = beneath.make_directory(str(top), path)
+    made, replaced = resolve_beneath.make_directory(str(top), path)
     os.close(made)
     assert replaced
     assert stat.S_ISDIR(os.lstat(top / path.split("/")[0]).st_mode)
@@ -44,7 +44,7 @@ def test_a_directory_is_made_in_the_place_of_what_is_in_its_way(top: Path, path:
 
 
 def test_a_directory_that_is_there_is_left_as_it_is(top: Path) -> None:
-    made, replaced = beneath.make_directory(str(top), "real/inner")
+    made, replaced = resolve_beneath.make_directory(str(top), "real/inner")
     os.close(made)
     assert not replaced
 
@@ -54,8 +54,8 @@ def test_a_directory_resembles_another_but_for_the_marks_of_its_layer(top: Path)
     os.setxattr(top / "real", "user.overlay.opaque", b"y")
     os.setxattr(top / "real", "user.mine", b"x")
     os.mkdir(top / "new")
-    new, old = (beneath.open_directory(str(top), name) for name in ("new", "real"))
-    beneath.resemble(new, old)
+    new, old = (resolve_beneath.open_directory(str(top), name) for name in ("new", "real"))
+    resolve_beneath.resemble(new, old)
     assert stat.S_IMODE(os.fstat(new).st_mode) == 0o1711
     assert os.listxattr(new) == ["user.mine"]
     os.close(new)

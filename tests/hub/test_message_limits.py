@@ -2,13 +2,13 @@
 
 import pytest
 
-from sandbox_server.hub import messages
-from sandbox_server.hub.messages import MAX_REASON, Measure, TooMuchError, in_short
+from sandbox_server.hub import message_limits
+from sandbox_server.hub.message_limits import MAX_REASON, Measure, TooMuchError, in_short
 
 
 @pytest.mark.parametrize(("limit", "piece"), [("MAX_MESSAGE", b"x" * 40), ("MAX_PARTS", b"[{" * 20)])
 def test_a_message_is_measured_over_all_its_pieces(monkeypatch: pytest.MonkeyPatch, limit: str, piece: bytes) -> None:
-    monkeypatch.setattr(messages, limit, 60)
+    monkeypatch.setattr(message_limits, limit, 60)
     measure = Measure()
     measure.take(piece)
 

@@ -14,7 +14,7 @@ from pydantic import HttpUrl
 
 from sandbox_server.core import Failure
 from sandbox_server.drivers.process import Processes
-from sandbox_server.hub import messages, upkeep, web
+from sandbox_server.hub import http_transport, message_limits, upkeep
 from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import connecting
@@ -104,7 +104,7 @@ def call_only(reply: Reply) -> Reply:
 
 
 async def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "MAX_MESSAGE", 100_000)
+    monkeypatch.setattr(message_limits, "MAX_MESSAGE", 100_000)
 
     async def endless(writer: asyncio.StreamWriter, _: dict[str, Any]) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n")
@@ -160,7 +160,7 @@ async def test_a_redirect_leads_nowhere_else() -> None:
 
 
 async def test_a_stream_that_hangs_up_and_asks_for_no_pause_is_opened_once_a_second_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "LISTEN_PAUSE", 0.2)
+    monkeypatch.setattr(http_transport, "LISTEN_PAUSE", 0.2)
 
     async def hasty(writer: asyncio.StreamWriter, asked: dict[str, Any]) -> None:
         if asked:

@@ -13,7 +13,7 @@ MAX_WAITING = 256
 """Calls that may wait for a session at once."""
 
 
-class Room:
+class SessionLimits:
     """The places for sessions: `limit` for programs, `FOR_PEOPLE` for people.
 
     `evict_after` is the seconds of idleness after which any session makes way; 0 is never.
@@ -67,7 +67,7 @@ class Room:
         return 2 if self._evict_after and idle >= self._evict_after else None
 
 
-class Line:
+class WaitingLine:
     """Calls that wait until they get a session, first come, first served."""
 
     def __init__(self, give_back: Callable[[Session], None]) -> None:

@@ -15,7 +15,7 @@ _PIPE = ("reads", "writes")
 """Names of descriptors 3 and 4, which Chromium's DevTools pipe uses."""
 
 
-class Asked:
+class SpawnRequests:
     """Reads requests. `accounts` are by the names that a request may give; `limits` hold for every program but the desktop's.
 
     No isolated process may see the directory `private`.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.box import trees
+from sandbox_server.drivers.box import tree_walk
 
 DEPTH = 100_000
 
@@ -26,14 +26,14 @@ def deep(tmp_path: Path) -> Iterator[str]:
         place = inner
     os.close(place)
     yield str(top)
-    trees.remove([str(top)])
+    tree_walk.remove([str(top)])
 
 
 def test_a_tree_of_any_depth_is_counted_and_removed(deep: str) -> None:
     began = time.monotonic()
-    files, size = trees.usage(deep)
+    files, size = tree_walk.usage(deep)
     assert (files, size >= 100 * 4096) == (DEPTH // 1000, True)
-    trees.remove([deep])
+    tree_walk.remove([deep])
     assert not os.path.exists(deep)
     assert time.monotonic() - began < 60
 
@@ -47,7 +47,7 @@ def test_no_link_is_followed_when_a_tree_is_removed(tmp_path: Path) -> None:
         (tmp_path / folder / "link").symlink_to(kept)
         os.mkfifo(tmp_path / folder / "pipe")
     (tmp_path / "other").symlink_to(kept)
-    trees.remove([str(tmp_path / "gone"), str(tmp_path / "other")])
+    tree_walk.remove([str(tmp_path / "gone"), str(tmp_path / "other")])
     assert sorted(os.listdir(tmp_path)) == ["kept", "other"]
     assert os.listdir(kept) == ["file"]
 
@@ -55,15 +55,15 @@ def test_no_link_is_followed_when_a_tree_is_removed(tmp_path: Path) -> None:
 def test_removing_ends_once_it_is_enough(tmp_path: Path) -> None:
     for number in range(10):
         (tmp_path / f"top/{number}/inner").mkdir(parents=True)
-    trees.remove([str(tmp_path / "top")], enough=lambda: len(os.listdir(tmp_path / "top")) < 8)
+    tree_walk.remove([str(tmp_path / "top")], enough=lambda: len(os.listdir(tmp_path / "top")) < 8)
     assert os.path.isdir(tmp_path / "top")
-    trees.remove([str(tmp_path / "top")])
+    tree_walk.remove([str(tmp_path / "top")])
     assert not os.path.exists(tmp_path / "top")
 
 
 def test_more_directories_than_are_held_at_once_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "_AT_ONCE", 3)
+    monkeypatch.setattr(tree_walk, "_AT_ONCE", 3)
     for number in range(10):
         (tmp_path / f"top/wide/{number}").mkdir(parents=True)
-    trees.remove([str(tmp_path / "top")])
+    tree_walk.remove([str(tmp_path / "top")])
     assert not os.path.exists(tmp_path / "top")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers import linkless
+from sandbox_server.drivers import nosymfollow
 
 
 @pytest.fixture
@@ -23,9 +23,15 @@ def folder() -> Iterator[Path]:
 
 
 def run(directories: list[str], *program: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], **linkless.environment(directories)}
+    environment = {"PATH": os.environ["PATH"], **nosymfollow.environment(directories)}
     return subprocess.run(
-        [*linkless.command(directories), *program], env=environment, user="desktop", capture_output=True, text=True, timeout=30, check=False
+        [*nosymfollow.command(directories), *program],
+        env=environment,
+        user="desktop",
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
 
 
@@ -48,7 +54,7 @@ def test_a_link_that_is_made_later_is_not_followed_either(folder: Path) -> None:
 
 
 def test_the_program_keeps_its_user_and_its_descriptors(folder: Path) -> None:
-    found = run([str(folder)], "sh", "-c", "id -un; echo ${PYTHONPATH:-none} ${LINKLESS:-none}")
+    found = run([str(folder)], "sh", "-c", "id -un; echo ${PYTHONPATH:-none} ${NOSYMFOLLOW:-none}")
     assert found.stdout.split() == ["desktop", "none", "none"]
 
 

@@ -16,7 +16,7 @@ MAX_KEPT = 64
 type Resolve = Callable[[str], set[str]]
 
 
-class OwnNames:
+class ContainerNames:
     """Asks whether a name is one of this machine's, and keeps the answers for a while."""
 
     def __init__(self, resolve: Resolve | None = None, now: Callable[[], float] = time.monotonic) -> None:

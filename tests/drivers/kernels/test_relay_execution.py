@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.kernels.run import PIECE, Run
+from sandbox_server.drivers.kernels.relay_execution import PIECE, Run
 
 
 def run(room: int = 10_000, count: int = 100) -> tuple[Run, list[dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""Run a program that follows no link below some directories: `linkless DIRECTORY... -- PROGRAM ARGUMENTS...`.
+"""Run a program that follows no link below some directories: `nosymfollow DIRECTORY... -- PROGRAM ARGUMENTS...`.
 
 Where there is no box, the browser sees the container's files as they are, and what it may show is decided by name: a link that the agent
 makes would lead it to files of its own. In a mount namespace of the browser's own the kernel follows none. Needs user namespaces, as
@@ -14,13 +14,13 @@ from pathlib import Path
 from sandbox_server.drivers.box.namespaces import bind, follow_no_links, keep_mounts_private
 from sandbox_server.drivers.box.plan import mount_points
 
-VARIABLE = "LINKLESS"
+VARIABLE = "NOSYMFOLLOW"
 """Where `launch-chromium` finds the command that this is."""
 
 
 def command(directories: Sequence[str]) -> list[str]:
     """The command that runs what follows it so."""
-    return [sys.executable, "-P", "-m", "sandbox_server.drivers.linkless", *directories, "--"]
+    return [sys.executable, "-P", "-m", "sandbox_server.drivers.nosymfollow", *directories, "--"]
 
 
 def environment(directories: Sequence[str]) -> dict[str, str]:

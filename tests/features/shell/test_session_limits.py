@@ -10,7 +10,7 @@ from sandbox_server.core import Call, Caller
 from sandbox_server.core.control import Reach
 from sandbox_server.features.shell import sessions as module
 from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.room import FOR_PEOPLE
+from sandbox_server.features.shell.session_limits import FOR_PEOPLE
 from sandbox_server.features.shell.wire import ShellExecRequest, TerminalRequest
 from tests.features.shell.conftest import Runner, Server, eventually
 from tests.features.shell.test_terminal import Page

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from sandbox_server.drivers import own_names
-from sandbox_server.drivers.own_names import KEPT_SECONDS, MAX_KEPT, OwnNames, addresses_of, is_own
+from sandbox_server.drivers import container_names
+from sandbox_server.drivers.container_names import KEPT_SECONDS, MAX_KEPT, ContainerNames, addresses_of, is_own
 
 pytestmark = pytest.mark.anyio
 
@@ -32,13 +32,13 @@ class Resolver:
 @pytest.fixture
 def mine(monkeypatch: pytest.MonkeyPatch) -> str:
     """An address that is this machine's."""
-    monkeypatch.setattr(own_names, "is_own", lambda address: address == "172.18.0.2")
+    monkeypatch.setattr(container_names, "is_own", lambda address: address == "172.18.0.2")
     return "172.18.0.2"
 
 
 async def test_a_name_that_leads_here_is_ours_and_no_other(mine: str) -> None:
     resolver = Resolver(sandbox=mine, other="172.18.0.3", **{"rebound.evil.example": mine})
-    names = OwnNames(resolver)
+    names = ContainerNames(resolver)
     assert await names.hold("sandbox")
     for name in ("other", "nowhere", "rebound.evil.example", "", "x" * 400):
         assert not await names.hold(name), name
@@ -47,7 +47,7 @@ async def test_a_name_that_leads_here_is_ours_and_no_other(mine: str) -> None:
 
 async def test_an_answer_is_kept_for_a_while_and_not_too_many(mine: str) -> None:
     resolver = Resolver(sandbox=mine)
-    names = OwnNames(resolver, resolver.clock)
+    names = ContainerNames(resolver, resolver.clock)
     assert [await names.hold("sandbox") for _ in range(3)] == [True] * 3
     assert resolver.asked == ["sandbox"]
     for number in range(3 * MAX_KEPT):
@@ -61,10 +61,10 @@ async def test_an_answer_is_kept_for_a_while_and_not_too_many(mine: str) -> None
 
 async def test_a_name_that_is_ours_stays_so_while_the_resolver_is_busy(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     resolver = Resolver(sandbox=mine)
-    names = OwnNames(resolver, resolver.clock)
+    names = ContainerNames(resolver, resolver.clock)
     assert await names.hold("sandbox")
     resolver.now += KEPT_SECONDS
-    monkeypatch.setattr(own_names, "SECONDS", 0.05)
+    monkeypatch.setattr(container_names, "SECONDS", 0.05)
     go_on = threading.Event()
     monkeypatch.setattr(names, "_resolve", lambda _: go_on.wait(10) and set())
     try:
@@ -74,14 +74,14 @@ async def test_a_name_that_is_ours_stays_so_while_the_resolver_is_busy(mine: str
 
 
 async def test_a_resolver_that_hangs_holds_nobody_up_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_names, "SECONDS", 0.05)
+    monkeypatch.setattr(container_names, "SECONDS", 0.05)
     go_on = threading.Event()
 
     def hang(name: str) -> set[str]:
         go_on.wait(10)
         return set()
 
-    names = OwnNames(hang)
+    names = ContainerNames(hang)
     try:
         assert [await names.hold(name) for name in ("a", "b")] == [False, False]
     finally:

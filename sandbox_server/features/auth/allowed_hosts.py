@@ -24,7 +24,7 @@ async def _none(name: str) -> bool:
     return False
 
 
-class Hosts:
+class AllowedHosts:
     """Knows the names: addresses, `localhost`, `own` (what the machine calls itself), `allowed`, and the previews' below `domain`.
 
     One of `allowed` that begins with `*.` stands for every name below it. `is_own` is asked about all others.

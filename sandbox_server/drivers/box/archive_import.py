@@ -7,15 +7,15 @@ import stat
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from sandbox_server.drivers.box import beneath
+from sandbox_server.drivers.box import resolve_beneath
 from sandbox_server.drivers.box.archive import FORMAT, RECORD, XATTR
-from sandbox_server.drivers.box.attributes import is_kept, is_left_out
 from sandbox_server.drivers.box.layers import MAX_LEVELS, MAX_PATH
 from sandbox_server.drivers.box.plan import Layered
 from sandbox_server.drivers.box.records import Record, is_time, text_of
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError
 from sandbox_server.drivers.box.tar_reader import ArchiveError, Entry, Inflated, TarReader, TooLargeError
+from sandbox_server.drivers.box.xattrs import is_kept, is_left_out
 
 MAX_RECORD = 1 << 20
 MAX_ENTRIES = 2_000_000
@@ -98,10 +98,10 @@ class _Filling:
         if not path:
             if entry.kind != _DIRECTORY:
                 raise ArchiveError("a layer is no directory")
-            _finish_directory(os.open(self._drafts[layer], beneath.DIRECTORY), entry)
+            _finish_directory(os.open(self._drafts[layer], resolve_beneath.DIRECTORY), entry)
             return
         folder, name = os.path.split(path)
-        place = beneath.open_directory(self._drafts[layer], folder)
+        place = resolve_beneath.open_directory(self._drafts[layer], folder)
         try:
             self._make(entry, layer, path, place, name)
         finally:
@@ -128,7 +128,7 @@ class _Filling:
     def _make(self, entry: Entry, layer: str, path: str, place: int, name: str) -> None:
         if entry.kind == _DIRECTORY:
             _make_directory(place, name)
-            _finish_directory(os.open(name, beneath.DIRECTORY, dir_fd=place), entry)
+            _finish_directory(os.open(name, resolve_beneath.DIRECTORY, dir_fd=place), entry)
             return
         whiteout = entry.kind == _DEVICE and entry.device == (0, 0)
         if not whiteout and any(part.startswith(f"/{path}/") for part in self._parts):
@@ -160,7 +160,7 @@ class _Filling:
         if other != layer or not path:
             raise ArchiveError(f"{entry.link[:200]!r} is in another layer")
         folder, linked = os.path.split(path)
-        source = beneath.open_directory(self._drafts[layer], folder)
+        source = resolve_beneath.open_directory(self._drafts[layer], folder)
         try:
             os.link(linked, name, src_dir_fd=source, dst_dir_fd=place, follow_symlinks=False)
         finally:

@@ -13,7 +13,7 @@ FRESH_SECONDS = 1.0
 """For so long an answer counts for everybody who asks."""
 
 
-class Pulse:
+class Liveness:
     """Asks the daemons on `sockets`, by name; however many ask, it is one question a second."""
 
     def __init__(self, sockets: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import httpx2
 
-from sandbox_server.hub.messages import Measure, TooMuchError
+from sandbox_server.hub.message_limits import Measure, TooMuchError
 
 SENT_HEADERS = {"Accept-Encoding": "identity"}
 """Compressed, a small answer may stand for any amount of text."""

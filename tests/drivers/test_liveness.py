@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox_server.drivers import pulse
-from sandbox_server.drivers.pulse import Pulse
+from sandbox_server.drivers import liveness
+from sandbox_server.drivers.liveness import Liveness
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_spawner_that_serves_is_ready(spawner: "SpawnerDaemon") -> None:
-    assert await Pulse({"spawner": spawner.socket}).states() == {"spawner": "ready"}
+    assert await Liveness({"spawner": spawner.socket}).states() == {"spawner": "ready"}
 
 
 async def test_a_daemon_that_hangs_up_or_is_not_there_is_not_ready(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ async def test_a_daemon_that_hangs_up_or_is_not_there_is_not_ready(tmp_path: Pat
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen()
-        asking = asyncio.create_task(Pulse({"a": path, "b": str(tmp_path / "none")}).states())
+        asking = asyncio.create_task(Liveness({"a": path, "b": str(tmp_path / "none")}).states())
         listener.setblocking(False)
         connected, _ = await asyncio.get_running_loop().sock_accept(listener)
         connected.close()
@@ -32,13 +32,13 @@ async def test_a_daemon_that_hangs_up_or_is_not_there_is_not_ready(tmp_path: Pat
 
 
 async def test_however_many_ask_it_is_one_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulse, "PING_SECONDS", 0.1)
+    monkeypatch.setattr(liveness, "PING_SECONDS", 0.1)
     path = str(tmp_path / "sock")
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen()
         listener.setblocking(False)
-        found = Pulse({"a": path})
+        found = Liveness({"a": path})
         states = await asyncio.gather(*(found.states() for _ in range(100)))
         assert {state["a"] for state in states} == {"it did not answer within 0.1 s"}
         listener.accept()[0].close()

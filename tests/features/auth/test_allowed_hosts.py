@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import PermissionDenied
-from sandbox_server.features.auth.hosts import Hosts
+from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.original import Original
 from sandbox_server.settings import Auth as AuthSettings
 from tests.features.auth.conftest import Gate
@@ -18,7 +18,7 @@ async def beside(name: str) -> bool:
     return name == "tandem-1"
 
 
-HOSTS = Hosts(["sandbox", "*.lab.example"], "7f3a9c", "preview.example.org", beside)
+HOSTS = AllowedHosts(["sandbox", "*.lab.example"], "7f3a9c", "preview.example.org", beside)
 REBOUND = "rebound.evil.example:8080"
 
 

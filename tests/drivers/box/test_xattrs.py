@@ -1,6 +1,6 @@
 import pytest
 
-from sandbox_server.drivers.box.attributes import MAX_VALUE, is_kept, is_left_out
+from sandbox_server.drivers.box.xattrs import MAX_VALUE, is_kept, is_left_out
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import HeldByHuman, Unavailable
-from sandbox_server.hub import turn as module
+from sandbox_server.hub import lease_check as module
 from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.configuration import ServerConfig
+from sandbox_server.hub.lease_check import LeaseCheck
 from sandbox_server.hub.servers import Servers
-from sandbox_server.hub.turn import Turn
 from sandbox_server.hub.upstream import Upstream
 from tests.hub.conftest import Line, servers_of
 
@@ -24,7 +24,7 @@ HELD = {"state": "human", "holder": "ann", "epoch": 3, "scope": ["shell"], "priv
 
 
 @asynccontextmanager
-async def api(folder: Path, answer: bytes) -> AsyncIterator[Turn]:
+async def api(folder: Path, answer: bytes) -> AsyncIterator[LeaseCheck]:
     """An API that answers this to anything."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -33,7 +33,7 @@ async def api(folder: Path, answer: bytes) -> AsyncIterator[Turn]:
         writer.close()
 
     async with await asyncio.start_unix_server(serve, folder / "api.sock"):
-        yield Turn(str(folder / "api.sock"))
+        yield LeaseCheck(str(folder / "api.sock"))
 
 
 def told(**control: Any) -> bytes:
@@ -71,7 +71,7 @@ async def test_an_api_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: 
 
     async with await asyncio.start_unix_server(silence, tmp_path / "api.sock"):
         with pytest.raises(Unavailable):
-            await Turn(str(tmp_path / "api.sock"))()
+            await LeaseCheck(str(tmp_path / "api.sock"))()
 
 
 async def test_a_held_server_is_neither_started_nor_fed(line: Line) -> None:
