@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "security.md"
+FINDINGS = ROOT / "docs" / "security-findings.md"
 TELLS = ("How ", "Limits", "Engines")
 """How the titles of sections begin that explain, or say what is not prevented."""
 HELD_BY = "held by"
@@ -117,8 +118,15 @@ def test_the_page_promises_what_it_is_for() -> None:
     assert all(any(line.startswith("|") for line in section.lines) for section in PROMISING)
 
 
-def test_no_test_is_named_elsewhere_on_the_page_that_does_not_exist() -> None:
-    assert [(file, name) for file, name in REFERENCE.findall(PAGE.read_text("utf-8")) if name not in names_in(file)] == []
+@pytest.mark.parametrize("page", [PAGE, FINDINGS], ids=lambda page: page.name)
+def test_no_test_is_named_on_a_page_that_does_not_exist(page: Path) -> None:
+    assert [(file, name) for file, name in REFERENCE.findall(page.read_text("utf-8")) if name not in names_in(file)] == []
+
+
+def test_every_finding_names_the_test_that_holds_it() -> None:
+    rows = [line for line in FINDINGS.read_text("utf-8").splitlines() if line.startswith("|") and "---" not in line and "held by" not in line]
+    assert len(rows) > 25
+    assert [row for row in rows if not REFERENCE.search(row)] == []
 
 
 BROKEN = {
