@@ -124,7 +124,9 @@ def test_no_test_is_named_on_a_page_that_does_not_exist(page: Path) -> None:
 
 
 def test_every_finding_names_the_test_that_holds_it() -> None:
-    rows = [line for line in FINDINGS.read_text("utf-8").splitlines() if line.startswith("|") and "---" not in line and "held by" not in line]
+    rows = [
+        line for line in FINDINGS.read_text("utf-8").splitlines() if line.startswith("|") and "---" not in line and "held by" not in line
+    ]
     assert len(rows) > 25
     assert [row for row in rows if not REFERENCE.search(row)] == []
 
