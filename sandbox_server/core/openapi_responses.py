@@ -147,10 +147,10 @@ def failures(spec: Spec) -> dict[str, Any]:
         "401": (spec.scope != "public", "Unauthenticated"),
         "403": (spec.scope not in ("any", "public"), "PermissionDenied"),
         "404": ("{" in spec.path or opens_files, "NotFound"),
-        "409": (spec.acts is not None or opens_files, "Conflict"),
+        "409": (bool(spec.acts) or opens_files, "Conflict"),
         "413": (has_body or opens_files, "TooLarge"),
         "422": (has_input, "ValidationError"),
-        "423": (spec.acts is not None or spec.shows, "HeldByHuman"),
+        "423": (bool(spec.acts) or spec.shows, "HeldByHuman"),
         "default": (True, "Failure"),
     }
     return {status: {"$ref": f"#/components/responses/{name}"} for status, (may, name) in found.items() if may}
