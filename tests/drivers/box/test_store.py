@@ -70,8 +70,10 @@ def test_starting_from_an_earlier_state_drops_the_changes(store: BoxStore, parts
     checkpoint(store, parts, "b")
     store.prepare_mounts(parts)
     change(store, "c")
-    store.start_from(one)
+    former = store.start_from(one)
     assert store.head == one
+    assert not os.path.exists(f"{store.up}/c")
+    store.let_go(former)
     assert ["c" in os.listdir(path) for path in store.leftovers()] == [True]
 
 
