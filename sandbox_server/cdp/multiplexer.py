@@ -267,7 +267,7 @@ class Multiplexer:
             self.resting.keep(sent.peer, sent.session, sent.method, sent.script, arrival)
         if sent.method in _VALUES and sent.peer.caller.name == API and len(arrival.message) > MAX_VALUE:
             session = sent.session if sent.session != sent.peer.base else None
-            return ToPeer(sent.peer, error_reply(sent.id, SERVER_ERROR, f"The result is over {MAX_VALUE} bytes", session))
+            return ToPeer(sent.peer, _too_large(sent.id, session))
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
         return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
@@ -354,3 +354,11 @@ class Multiplexer:
 def _parameters(command: Command) -> Object:
     params = command.parsed.get("params")
     return params if isinstance(params, dict) else {}
+
+
+def _too_large(command: int, session: str | None) -> bytes:
+    """What a script that threw would answer: Playwright takes another error for the end of the document."""
+    thrown = {"type": "object", "subtype": "error", "className": "Error", "description": f"Error: The result is over {MAX_VALUE} bytes"}
+    details = {"exceptionId": 0, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0, "exception": thrown}
+    reply: Object = {"id": command, "result": {"result": thrown, "exceptionDetails": details}}
+    return encode(reply | ({"sessionId": session} if session else {}))
