@@ -243,7 +243,8 @@ class Link:
 
     def _tell(self, peer: Peer, message: bytes) -> None:
         """Queue what the browser said for a client; this process's own learn by it what is secret."""
-        self._outboxes[peer].put(message if peer.caller is OWNER else self._secrets.redacted(message))
+        if told := message if peer.caller is OWNER else self._secrets.redacted(message):
+            self._outboxes[peer].put(told)
 
     def _on_answer(self, number: int, body: Object) -> None:
         if answered := self._answers.pop(number, None):

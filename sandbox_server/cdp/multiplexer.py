@@ -42,6 +42,11 @@ from sandbox_server.drivers.browser.failures import GONE
 
 MAX_PENDING = 10_000
 """Commands of one client that Chromium has not answered."""
+MAX_VALUE = 64 << 20
+"""Bytes of a value that a page's script gives to the API: it becomes many times as large there."""
+API = "api"
+"""What the API calls itself (`drivers.browser.owner.HEADERS`)."""
+_VALUES = frozenset({"Runtime.evaluate", "Runtime.callFunctionOn"})
 UNKNOWN = "'{}' wasn't found: nobody has judged what it does"
 """Chromium's own words for a method that it has not (third_party/inspector_protocol/crdtp/dispatch.cc), with the reason."""
 NO_SESSION = "Session with given id not found."
@@ -260,6 +265,9 @@ class Multiplexer:
         sent.peer.pending -= 1
         if sent.script is not None:
             self.resting.keep(sent.peer, sent.session, sent.method, sent.script, arrival)
+        if sent.method in _VALUES and sent.peer.caller.name == API and len(arrival.message) > MAX_VALUE:
+            session = sent.session if sent.session != sent.peer.base else None
+            return ToPeer(sent.peer, _too_large(sent.id, session))
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
         return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
@@ -346,3 +354,11 @@ class Multiplexer:
 def _parameters(command: Command) -> Object:
     params = command.parsed.get("params")
     return params if isinstance(params, dict) else {}
+
+
+def _too_large(command: int, session: str | None) -> bytes:
+    """What a script that threw would answer: Playwright takes another error for the end of the document."""
+    thrown = {"type": "object", "subtype": "error", "className": "Error", "description": f"Error: The result is over {MAX_VALUE} bytes"}
+    details = {"exceptionId": 0, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0, "exception": thrown}
+    reply: Object = {"id": command, "result": {"result": thrown, "exceptionDetails": details}}
+    return encode(reply | ({"sessionId": session} if session else {}))

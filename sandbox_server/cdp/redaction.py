@@ -14,9 +14,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-import orjson
-
-from sandbox_server.cdp.wire import encode
+from sandbox_server.cdp.wire import NotACommandError, encode, read_message, refusal
 from sandbox_server.core import patterns
 
 MAX_SECRETS = 64
@@ -118,11 +116,14 @@ class Secrets:
         self._found = tuple({written for form in forms for written in _written(form)})
 
     def redacted(self, message: bytes) -> bytes:
-        """A message for a client without them."""
+        """A message for a client without them; an error, or for an event nothing, where it cannot be read."""
         if not any(found in message for found in self._found):
             return message
-        parsed = orjson.loads(message)
-        return encode({key: value if key in _KEPT else self._without(value) for key, value in parsed.items()})
+        try:
+            parsed = read_message(message)
+            return encode({key: value if key in _KEPT else self._without(value) for key, value in parsed.items()})
+        except (NotACommandError, RecursionError):
+            return refusal(message, "The result nests too deep to be read")
 
     def _without(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -10,6 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.multiplexer import API
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.peers import Peer
 from sandbox_server.cdp.rules import OWN
@@ -22,8 +23,6 @@ from sandbox_server.core.tasks import Tasks
 
 GOING_AWAY = 1001
 TRY_AGAIN_LATER = 1013
-API = "api"
-"""What the API calls itself (`drivers.browser.owner.HEADERS`)."""
 MAX_REASON = 120
 """Bytes of a close frame's reason (RFC 6455, section 5.5)."""
 

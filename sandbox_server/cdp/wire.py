@@ -107,6 +107,11 @@ def read_arrival(message: bytes) -> Arrival | Object:
     if message[_SESSION_START:-34] == _SESSION_KEY and message.endswith(b'"}'):
         reply = _REPLY.match(message)
         return Arrival(int(reply[1]) if reply else None, message[_SESSION].decode(), message)
+    return read_message(message)
+
+
+def read_message(message: bytes) -> Object:
+    """Read what the browser said, which may hold half surrogate pairs of a page's; raises NotACommandError for what nests too deep."""
     parsed: Object = _parse(message)  # type: ignore[assignment]
     return parsed
 
@@ -162,13 +167,18 @@ class Splitter:
     def _take(self) -> bytes:
         message, head = b"".join(self._chunks), self._head
         self._chunks, self._held, self._head = [], 0, b""
-        return _refusal_of(head, message, self._limit) if head else message
+        return _refusal_of(head, message, f"The result is over {self._limit} bytes") if head else message
 
 
-def _refusal_of(head: bytes, tail: bytes, limit: int) -> bytes:
+def refusal(message: bytes, reason: str) -> bytes:
+    """An error in place of a message; empty where nobody waits for it."""
+    return _refusal_of(message[:64], message, reason)
+
+
+def _refusal_of(head: bytes, tail: bytes, reason: str) -> bytes:
     reply = _REPLY.match(head)
     if reply is None:
         return b""
     owned = tail[_SESSION_START:-34] == _SESSION_KEY
     session = tail[_SESSION].decode() if owned else None
-    return error_reply(int(reply[1]), SERVER_ERROR, f"The result is over {limit} bytes", session)
+    return error_reply(int(reply[1]), SERVER_ERROR, reason, session)

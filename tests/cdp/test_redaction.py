@@ -135,3 +135,16 @@ def test_the_time_it_takes_grows_as_the_message_does(text: str) -> None:
         secrets.redacted(told)
         took.append(time.process_time() - began)
     assert took[2] < 9 * max(took[0], 0.01), took
+
+
+@pytest.mark.parametrize("text", [f"{SECRET}\ud800", {f"{SECRET}": ["\udfff"]}])
+def test_half_a_surrogate_pair_beside_a_secret_neither_shows_it_nor_ends_anything(secrets: Secrets, text: object) -> None:
+    assert json.loads(secrets.redacted(message(f"{SECRET}\ud800")))["result"]["result"]["value"] == "(hidden)\ud800"
+    assert json.loads(secrets.redacted(message(text)))["id"] == 7
+
+
+def test_what_nests_too_deep_to_be_read_is_an_error_in_place_of_a_secret(secrets: Secrets) -> None:
+    deep = b'{"id":7,"result":{"value":' + b"[" * 100_000 + json.dumps(SECRET).encode() + b"]" * 100_000 + b"}}"
+    told = secrets.redacted(deep)
+    assert (json.loads(told)["id"], "too deep" in json.loads(told)["error"]["message"]) == (7, True)
+    assert secrets.redacted(deep.replace(b'"id":7', b'"method":"x"')) == b""

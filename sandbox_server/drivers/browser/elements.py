@@ -1,10 +1,13 @@
 """The elements of a page that can be acted on, by numbers that stay theirs for as long as the page lives."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from weakref import WeakKeyDictionary
 
+from pydantic import Field
+
 from sandbox_server.core.errors import Conflict, NotFound
+from sandbox_server.drivers.browser.answers import MAX_FRAMES, Number, answer, measures
 from sandbox_server.drivers.browser.scripts import script
 
 if TYPE_CHECKING:
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
 MAX_ELEMENTS = 1000
 
 _STORE = "() => ({numbers: new WeakMap(), elements: []})"
+_BORDER = "element => [element.clientLeft, element.clientTop]"
 _ELEMENT = "(store, number) => { const element = store.elements[number]?.deref(); return element?.isConnected ? element : null; }"
 
 
@@ -46,6 +50,36 @@ class _Numbers:
             store.indices[number] = len(self.places)
             self.places.append((store, number))
         return store.indices[number]
+
+
+class _Text(TypedDict):
+    text: str
+
+
+class _Item(TypedDict):
+    number: Annotated[int, Field(ge=0, le=1 << 31)]
+    tag: str
+    role: str | None
+    type: str | None
+    name: str
+    value: str | None
+    href: str | None
+    placeholder: str | None
+    checked: bool | None
+    disabled: bool
+    options: list[str] | None
+    x: Number
+    y: Number
+    width: Number
+    height: Number
+    in_viewport: bool
+
+
+class _Found(TypedDict):
+    """What `scripts/elements.js` answers."""
+
+    found: Annotated[list[_Item | _Text], Field(max_length=MAX_ELEMENTS)]
+    left: Annotated[int, Field(ge=0)]
 
 
 class Elements:
@@ -90,12 +124,19 @@ class Elements:
         numbers = self._pages.setdefault(page, _Numbers())
         if store := numbers.stores.get(frame):
             try:
-                return store, await store.handle.evaluate(script("elements"), options)
+                return store, await _listed(store, options)
             except Error:  # its document is gone
                 if frame is page.main_frame:
                     numbers = self._pages[page] = _Numbers()
         store = numbers.stores[frame] = _Store(await frame.evaluate_handle(_STORE))
-        return store, await store.handle.evaluate(script("elements"), options)
+        return store, await _listed(store, options)
+
+
+async def _listed(store: _Store, options: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {**await answer(store.handle, script("elements"), options, _Found)}
+    if len(found["found"]) > options["limit"]:
+        raise Conflict("the page changes what is read of it", reason="page")
+    return found
 
 
 def _placed(item: dict[str, Any], numbers: _Numbers, store: _Store, frame: "Frame", offset: tuple[float, float]) -> dict[str, Any]:
@@ -111,12 +152,17 @@ async def _offset(frame: "Frame") -> tuple[float, float]:
     if frame.parent_frame is None:
         return 0.0, 0.0
     element = await frame.frame_element()
-    box, border = await element.bounding_box(), await element.evaluate("element => [element.clientLeft, element.clientTop]")
+    box, border = await element.bounding_box(), await measures(element, _BORDER, 2)
     return (box["x"] + border[0], box["y"] + border[1]) if box else (0.0, 0.0)
 
 
 def _within(frame: "Frame") -> "list[Frame]":
-    return [frame, *(inner for child in frame.child_frames for inner in _within(child))]
+    found: list[Frame] = []
+    waiting = [frame]
+    while waiting and len(found) < MAX_FRAMES:
+        found.append(waiting.pop())
+        waiting += reversed(found[-1].child_frames)
+    return found
 
 
 async def _alive(places: list[tuple[_Store, int]]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sandbox_server.core import patterns
-from sandbox_server.core.errors import Conflict, Failure, InvalidArgument
+from sandbox_server.core.errors import Conflict, Failure, InvalidArgument, TooLarge
 
 MAX_MESSAGE = 500
 GONE = "Target closed"
@@ -44,6 +44,8 @@ def failure_of(message: str, doing: str) -> Failure:
     """The failure that an error's message tells of."""
     text = _PREFIX.sub("", message)
     first = text.split("\nCall log:")[0].strip()[:MAX_MESSAGE]
+    if "The result is over" in first:
+        return TooLarge(f"{doing} gave too much: {first[first.find('The result') :]}")
     if "crashed" in first:
         return Conflict(f"the page crashed during {doing}", hint="Navigate or reload it.", reason="crashed")
     if "has been closed" in first or "Connection closed" in first or GONE in first:

@@ -10,6 +10,8 @@ MAX_NOTICES = 20
 MAX_NAMED = 5
 """New tabs told one by one; of more only their number is told."""
 MAX_LISTENERS = 1000
+MAX_URL = 500
+"""Characters of an address in a hint; of a longer one the beginning."""
 
 _listener: ContextVar[str] = ContextVar("listener", default="")
 
@@ -50,10 +52,14 @@ class Notices:
             self.add(f"{len(new)} tabs were opened, {new[0][0]} to {new[-1][0]}.")
         else:
             for index, tab in new:
-                self.add(f"A tab was opened: {index}{' (in front)' if tab.active else ''}, {tab.url or 'about:blank'}")
+                self.add(f"A tab was opened: {index}{' (in front)' if tab.active else ''}, {_short(tab.url or 'about:blank')}")
 
     def take(self) -> str | None:
         """Everything that this task's caller was not told yet, as one hint."""
         heard = self._heard.pop(_listener.get(), 0)
         self._heard[_listener.get()] = self._last
         return " ".join(sentence for number, sentence in self._noticed if number > heard) or None
+
+
+def _short(url: str) -> str:
+    return url if len(url) <= MAX_URL else f"{url[:MAX_URL]}…"

@@ -5,9 +5,10 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from sandbox_server.core.errors import Conflict, Failure
+from sandbox_server.drivers.browser.answers import Number, answer
 from sandbox_server.drivers.browser.dialogs import LOOKING
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
@@ -22,7 +23,7 @@ ARRIVE_MS = 700
 
 _WINDOW = """() => ({
     x: screenX, y: screenY + outerHeight - innerHeight * devicePixelRatio, scale: devicePixelRatio,
-    width: innerWidth, height: innerHeight, born: performance.timeOrigin})"""
+    width: innerWidth, height: innerHeight, born: `${performance.timeOrigin}`})"""
 _ARMED = """(element, patience) => ({arrived: new Promise((done) => {
     const view = element.ownerDocument.defaultView;
     const look = (event) => event.isTrusted && done(event.composedPath().includes(element));
@@ -44,6 +45,15 @@ class Shown:
     y: int
     width: int
     height: int
+
+
+class _Window(TypedDict):
+    x: Number
+    y: Number
+    scale: Number
+    width: Number
+    height: Number
+    born: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +129,9 @@ class PageOnScreen:
 
 
 async def _view(driven: Driven) -> _View:
-    found = await driven.page.evaluate(_WINDOW)
-    born = found.pop("born")
-    return _View(**found, mark=f"{zlib.crc32(f'{driven.tab.page} {born}'.encode()):08x}")
+    found = await answer(driven.page, _WINDOW, None, _Window)
+    mark = f"{zlib.crc32(f'{driven.tab.page} {found["born"]}'.encode()):08x}"
+    return _View(found["x"], found["y"], found["scale"], found["width"], found["height"], mark)
 
 
 def _shown(item: dict[str, Any], box: "FloatRect", view: _View) -> Shown:

@@ -4,11 +4,12 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from sandbox_server.core.errors import TooLarge, Unavailable
 from sandbox_server.drivers import confined
 from sandbox_server.drivers.browser import page_markdown
+from sandbox_server.drivers.browser.answers import answer
 from sandbox_server.drivers.process import Processes
 
 if TYPE_CHECKING:
@@ -65,6 +66,19 @@ class Article:
     language: str | None
 
 
+class _Parsed(TypedDict):
+    """What the script answers."""
+
+    html: str
+    title: str
+    url: str
+    readable: bool
+    byline: str | None
+    excerpt: str | None
+    site_name: str | None
+    language: str | None
+
+
 class Readable:
     """Makes Markdown of pages."""
 
@@ -76,7 +90,7 @@ class Readable:
 
         Raises TooLarge for more than MAX_HTML characters of markup, InvalidArgument for what takes more than SECONDS or is too deep.
         """
-        found: dict[str, Any] = await frame.evaluate(_parser())
+        found: dict[str, Any] = {**await answer(frame, _parser(), None, _Parsed)}
         html = found.pop("html")
         if len(html) > MAX_HTML:
             raise TooLarge(f"the page has {len(html)} characters of markup; at most {MAX_HTML} are converted")

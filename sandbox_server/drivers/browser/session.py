@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandbox_server.core.errors import Conflict, Failure, NotFound, Unavailable
+from sandbox_server.drivers.browser.answers import MAX_FRAMES
 from sandbox_server.drivers.browser.attachment import Attachment, OnContext, OnPage, attached, crashed
 from sandbox_server.drivers.browser.dialogs import Answer, Dialogs
 from sandbox_server.drivers.browser.failures import translated
@@ -156,6 +157,8 @@ class BrowserSession:
         found = await self.tab(tab)
         page, revived = await self._responsive(found, answer, revive=revive)
         with translated(doing), self._dialogs.answered(found.page, answer):
+            if len(page.frames) > MAX_FRAMES:
+                self.notice(f"A page has {len(page.frames)} frames, of which {MAX_FRAMES} are looked into.")
             async with asyncio.timeout(timeout + MARGIN_SECONDS), self._seen(found, page):
                 yield Driven(found, page, await frame_of(page, frame), revived)
 

@@ -1,9 +1,11 @@
 """One connection to the browser: commands with their replies, and events (https://chromedevtools.github.io/devtools-protocol)."""
 
 import asyncio
+import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from websockets.asyncio.client import ClientConnection, unix_connect
@@ -25,6 +27,8 @@ REPLY_SECONDS = 10.0
 MAX_MESSAGE = 256 << 20
 MAX_UNSENT = 10_000
 RETRY_AFTER = 1.0
+
+log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
@@ -71,7 +75,8 @@ class Connection:
     async def _read(self) -> None:
         try:
             async for text in self._socket:
-                self._take(orjson.loads(text))
+                if (message := _read_message(text)) is not None:
+                    self._take(message)
         except ConnectionClosed:
             pass
         finally:
@@ -114,6 +119,19 @@ async def connected(socket: str, on_event: OnEvent) -> AsyncIterator[Connection]
         tasks.start(connection._read(), name="DevTools events")
         tasks.start(connection._write(), name="DevTools commands")
         yield connection
+
+
+def _read_message(text: str | bytes) -> Object | None:
+    """What the browser said; None for what nests too deep to be read, which only a page's own words do."""
+    try:
+        return cast(Object, orjson.loads(text))
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return cast(Object, json.loads(text))  # a page may write half a surrogate pair, which orjson refuses
+    except (ValueError, RecursionError):
+        log.warning("a message of the browser of %d characters cannot be read", len(text))
+        return None
 
 
 def _lost() -> Unavailable:

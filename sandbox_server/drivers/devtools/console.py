@@ -10,6 +10,9 @@ from sandbox_server.drivers.devtools.targets import Target
 
 MAX_MESSAGES = 1000
 MAX_TEXT = 8 << 10
+MAX_URL = 2 << 10
+"""Of the script or document that a message is about, which may name itself."""
+MAX_LEVEL = 100
 
 type Source = Literal["console", "exception", "browser"]
 
@@ -72,15 +75,19 @@ class Console:
         self._messages.append(
             Message(
                 source,
-                level,
-                text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}...",
+                level[:MAX_LEVEL],
+                _cut(text, MAX_TEXT),
                 target.page,
                 milliseconds / 1000,
-                place.get("url") or None,
+                _cut(place.get("url") or "", MAX_URL) or None,
                 None if line is None else line + 1,
                 None if column is None else column + 1,
             )
         )
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def written(arguments: list[Object]) -> str:

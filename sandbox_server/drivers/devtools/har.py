@@ -10,6 +10,8 @@ from sandbox_server.drivers.devtools.headers import Fields, first
 from sandbox_server.drivers.devtools.traffic import Exchange
 
 UNKNOWN = -1
+MAX_DIGITS = 18
+"""Of a length: what has more is none."""
 _VERSIONS = {"h2": "HTTP/2.0", "h3": "HTTP/3.0", "http/1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1"}
 
 type Json = dict[str, Any]
@@ -75,7 +77,7 @@ def _request(exchange: Exchange) -> Json:
         "headers": _fields(headers),
         "queryString": [{"name": name, "value": value} for name, value in _query(exchange.url)],
         "headersSize": UNKNOWN,
-        "bodySize": UNKNOWN if exchange.post_data is None else len(exchange.post_data.encode()),
+        "bodySize": UNKNOWN if exchange.post_data is None else len(exchange.post_data.encode("utf-8", "replace")),
     }
     if exchange.post_data is not None:
         kind = first(headers, "content-type") or ""
@@ -104,7 +106,7 @@ def _content(exchange: Exchange) -> Json:
     if exchange.body is not None:
         return kind | {"size": len(exchange.body.encode("utf-8", "replace")), "text": exchange.body}
     length = first(exchange.response_headers, "content-length")
-    return kind | {"size": int(length) if length and length.isdecimal() else UNKNOWN}
+    return kind | {"size": int(length) if length and length.isdecimal() and len(length) <= MAX_DIGITS else UNKNOWN}
 
 
 def _timings(exchange: Exchange) -> Json:

@@ -13,6 +13,8 @@ MAX_URL = 8 << 10
 MAX_POST_DATA = 64 << 10
 MAX_BODY = 256 << 10
 """Characters of the body of an answer."""
+MAX_WORD = 1 << 10
+"""Of a method, a status text or a media type."""
 MAX_HIDDEN = 10_000
 """Requests that were made in private, of which it is known."""
 MAX_EARLY = 200
@@ -145,19 +147,20 @@ class Traffic:
         if "redirectResponse" in event:
             self._redirected(number, event)
         headers, cut = kept(request["headers"])
+        posted = request.get("postData", "") if request.get("hasPostData") else None
         self._add(
             Exchange(
                 id=number,
                 session=target.session,
                 page=target.page,
-                method=request["method"],
+                method=request["method"][:MAX_WORD],
                 url=request["url"],
                 kind=event.get("type", "Other").lower(),
                 started=event["wallTime"],
                 began=event["timestamp"],
                 request_headers=headers,
-                post_data=request.get("postData", "")[:MAX_POST_DATA] if request.get("hasPostData") else None,
-                cut=cut,
+                post_data=posted and posted[:MAX_POST_DATA],
+                cut=cut or len(posted or "") > MAX_POST_DATA,
             )
         )
 
@@ -192,9 +195,9 @@ class Traffic:
         if exchange is None:
             return
         exchange.status = exchange.status if "response" in exchange.exact and exchange.status else response["status"]
-        exchange.status_text = response.get("statusText", "")
+        exchange.status_text = response.get("statusText", "")[:MAX_WORD]
         exchange.protocol = response.get("protocol", "")
-        exchange.mime_type = response.get("mimeType", "")
+        exchange.mime_type = response.get("mimeType", "")[:MAX_WORD]
         exchange.remote = response.get("remoteIPAddress")
         exchange.timing = response.get("timing")
         exchange.from_cache |= response.get("fromDiskCache", False) or response.get("fromPrefetchCache", False)

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import psutil
 
-_ASKED = ("pid", "ppid", "username", "name", "memory_info", "cpu_times", "num_threads", "num_fds", "status", "create_time")
+_ASKED = ("pid", "ppid", "username", "memory_info", "cpu_times", "num_threads", "num_fds", "status", "create_time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def _row(process: "psutil.Process", cpu_pct: float | None) -> ProcessRow:
         pid=process.pid,
         ppid=told["ppid"],
         user=told["username"] or "",
-        comm=told["name"] or "",
+        comm=_comm(process.pid),
         rss_bytes=told["memory_info"].rss if told["memory_info"] else 0,
         cpu_pct=cpu_pct,
         threads=told["num_threads"],
@@ -73,3 +74,11 @@ def _row(process: "psutil.Process", cpu_pct: float | None) -> ProcessRow:
         state=told["status"],
         uptime_sec=round(max(0.0, time.time() - told["create_time"]), 1) if told["create_time"] else None,
     )
+
+
+def _comm(pid: int) -> str:
+    """The name that the kernel has for a process; its command line lies in its own memory, and to read that may take for ever."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_bytes().decode("utf-8", "replace").rstrip("\n")
+    except OSError:
+        return ""

@@ -1,4 +1,4 @@
-from sandbox_server.drivers.browser.notices import MAX_LISTENERS, MAX_NOTICES, Notices
+from sandbox_server.drivers.browser.notices import MAX_LISTENERS, MAX_NOTICES, MAX_URL, Notices
 from sandbox_server.drivers.browser.owner import Tab
 
 
@@ -72,3 +72,10 @@ def test_of_too_many_callers_the_one_who_called_longest_ago_is_forgotten() -> No
 def heard(notices: Notices, name: str) -> str | None:
     notices.listen(name)
     return notices.take()
+
+
+def test_of_a_long_address_the_beginning_is_told() -> None:
+    notices = Notices()
+    notices.see([])
+    notices.see([Tab("1", "data:," + "x" * 1_000_000, "", active=False)])
+    assert len(notices.take() or "") < 2 * MAX_URL

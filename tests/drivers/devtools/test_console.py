@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.devtools.console import MAX_MESSAGES, MAX_TEXT, Console, written
+from sandbox_server.drivers.devtools.console import MAX_MESSAGES, MAX_TEXT, MAX_URL, Console, written
 from sandbox_server.drivers.devtools.targets import Target
 
 PAGE = Target("session", "page", "page", "page")
@@ -71,3 +71,11 @@ def test_messages_are_dropped_when_asked() -> None:
     console.take(PAGE, "Runtime.consoleAPICalled", said("hi"))
     console.clear()
     assert list(console) == []
+
+
+def test_a_script_that_gives_itself_a_long_address_is_kept_by_its_beginning() -> None:
+    console = Console()
+    frame = {"url": "x" * (MAX_URL + 1), "lineNumber": 0, "columnNumber": 0}
+    console.take(PAGE, "Runtime.consoleAPICalled", said("hi") | {"stackTrace": {"callFrames": [frame]}})
+    [message] = console
+    assert message.url == "x" * MAX_URL + "..."

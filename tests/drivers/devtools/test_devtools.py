@@ -244,3 +244,15 @@ async def test_logs_and_rules_go_on_with_the_next_browser(make_owner: Any, site:
             await go(tab, f"{site}/x")
             assert await run(tab, "document.body.innerText") == "héllo"
         await eventually(lambda: of(devtools, f"{site}/x"))
+
+
+async def test_half_a_surrogate_pair_ends_nothing(devtools: Devtools, tab: Tab, site: str) -> None:
+    await go(tab, f"{site}/page")
+    connection = await devtools.connection()
+    await run(tab, "console.log('half \\ud800'); console.log('whole')")
+    await eventually(lambda: [message for message in devtools.console if message.text == "whole"])
+
+    assert "half \ud800" in [message.text for message in devtools.console] or "half \ufffd" in [
+        message.text for message in devtools.console
+    ]
+    assert await devtools.connection() is connection

@@ -97,3 +97,12 @@ def test_an_answer_that_is_text_is_in_it() -> None:
     content = entry_of(replace(WHOLE, body="<p>\u00fc"))["response"]["content"]
     assert content == {"mimeType": "text/html", "size": 5, "text": "<p>\u00fc"}
     assert "text" not in entry_of(WHOLE)["response"]["content"]
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "a"])
+def test_a_length_that_is_none_is_unknown(length: str) -> None:
+    assert entry_of(replace(WHOLE, response_headers=(("Content-Length", length),)))["response"]["content"]["size"] == -1
+
+
+def test_what_was_posted_may_hold_half_a_surrogate_pair() -> None:
+    assert entry_of(replace(WHOLE, post_data="\ud800"))["request"]["bodySize"] == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 from sandbox_server.drivers.devtools.headers import MAX_BYTES
 from sandbox_server.drivers.devtools.targets import Target
-from sandbox_server.drivers.devtools.traffic import MAX_EARLY, MAX_EXCHANGES, MAX_POST_DATA, MAX_URL, Traffic
+from sandbox_server.drivers.devtools.traffic import MAX_EARLY, MAX_EXCHANGES, MAX_POST_DATA, MAX_URL, MAX_WORD, Traffic
 
 PAGE = Target("session", "page", "page", "page")
 
@@ -101,3 +101,13 @@ def test_a_web_socket_is_a_request() -> None:
     traffic.take(PAGE, "Network.webSocketClosed", {"requestId": "1", "timestamp": 9.0})
     [exchange] = traffic
     assert (exchange.kind, exchange.status, exchange.started, exchange.seconds) == ("websocket", 101, 5.0, 8.0)
+
+
+def test_what_was_posted_is_said_to_be_cut_and_words_of_a_server_have_a_length() -> None:
+    traffic = Traffic()
+    posted = {"hasPostData": True, "postData": "x" * (MAX_POST_DATA + 1)}
+    traffic.take(PAGE, "Network.requestWillBeSent", sent("1", request=posted))
+    response = answer(statusText="x" * (MAX_WORD + 1), mimeType="x" * (MAX_WORD + 1))
+    traffic.take(PAGE, "Network.responseReceived", {"requestId": "1", "timestamp": 10.5, "response": response})
+    [exchange] = traffic
+    assert (exchange.cut, len(exchange.status_text), len(exchange.mime_type)) == (True, MAX_WORD, MAX_WORD)

@@ -1,5 +1,10 @@
+import builtins
 import os
+import subprocess
 import time
+from typing import Any
+
+import pytest
 
 from sandbox_server.drivers.stats.processes import ProcessTable
 
@@ -29,3 +34,21 @@ def test_the_second_look_tells_who_was_busy_and_lists_them_first() -> None:
 
 def test_no_more_rows_than_asked_for_are_given() -> None:
     assert len(ProcessTable().rows(1)) == 1
+
+
+def test_nobodys_command_line_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    with subprocess.Popen(["/bin/bash", "-c", "echo a-name-of-many-letters >/proc/self/comm; read x"], stdin=subprocess.PIPE) as process:
+        real = builtins.open
+
+        def noted(path: Any, *given: Any, **named: Any) -> Any:
+            opened.append(str(path))
+            return real(path, *given, **named)
+
+        monkeypatch.setattr(builtins, "open", noted)
+        rows = ProcessTable().rows(ALL)
+        process.communicate()
+
+    assert process.pid in [row.pid for row in rows]
+    assert opened
+    assert [path for path in opened if "cmdline" in path or path.endswith("/environ")] == []

@@ -19,7 +19,7 @@
     const tokens = token ? [...document.querySelectorAll(token)] : [];
     const solved = tokens.some((field) => field.value);
     const box = (widgets.find(shown) ?? widgets[0]).getBoundingClientRect();
-    found.push({kind, solved, visible: widgets.some(shown), x: box.x, y: box.y, width: box.width, height: box.height});
+    found.push({kind, solved, frame: null, visible: widgets.some(shown), x: box.x, y: box.y, width: box.width, height: box.height});
   }
   return found;
 }

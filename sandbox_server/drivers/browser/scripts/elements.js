@@ -7,10 +7,12 @@
     '[contenteditable=true], [onclick], audio[controls], video[controls]';
   const BUTTONS = new Set(['button', 'submit', 'reset', 'image']);
   const TEXT = 200;
+  const LONG = 8192;
   const found = [];
   let left = 0;
 
   const squeezed = (text) => (text ?? '').replace(/\s+/g, ' ').trim().slice(0, TEXT);
+  const bounded = (text) => text?.length > LONG ? `${text.slice(0, LONG)}…` : text;
   const shown = (element) => element.checkVisibility({visibilityProperty: true}) && element.getClientRects().length > 0;
   const points = (element) => getComputedStyle(element).cursor === 'pointer';
 
@@ -51,13 +53,13 @@
     const box = element.getBoundingClientRect();
     return {
       number: numberOf(element),
-      tag: element.tagName.toLowerCase(),
-      role: element.getAttribute('role'),
+      tag: bounded(element.tagName.toLowerCase()),
+      role: bounded(element.getAttribute('role')),
       type: typeof element.type === 'string' && element.tagName !== 'A' ? element.type : null,
       name: nameOf(element),
       value: valueOf(element),
-      href: typeof element.href === 'string' ? element.href : null,
-      placeholder: element.getAttribute('placeholder'),
+      href: typeof element.href === 'string' ? bounded(element.href) : null,
+      placeholder: bounded(element.getAttribute('placeholder')),
       checked: element.type === 'checkbox' || element.type === 'radio' ? element.checked : null,
       disabled: element.matches(':disabled') || element.getAttribute('aria-disabled') === 'true',
       options: element.tagName === 'SELECT' ? [...element.options].slice(0, 100).map((option) => squeezed(option.label)) : null,

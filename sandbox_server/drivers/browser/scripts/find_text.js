@@ -14,7 +14,7 @@
     total++;
     if (found.length >= limit) return;
     const text = node.data.slice(Math.max(0, start - around), start + keyword.length + around).replace(/\s+/g, ' ').trim();
-    found.push({text, x: box.x, y: box.y, width: box.width, height: box.height,
+    found.push({text, frame: null, x: box.x, y: box.y, width: box.width, height: box.height,
       in_viewport: box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth});
   };
 

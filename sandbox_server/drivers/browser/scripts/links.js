@@ -8,5 +8,7 @@
     }
   };
   search(document);
-  return [...found].slice(0, 1000).map(([href, text]) => ({text, href: String(href)}));
+  const bounded = (href) => href.length > 8192 ? `${href.slice(0, 8192)}…` : href;
+  const links = [...found].slice(0, 1000).map(([href, text]) => ({text, href: bounded(String(href))}));
+  return {found: links, left: found.size - links.length};
 }

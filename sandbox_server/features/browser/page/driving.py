@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from sandbox_server.core import Call, Model, NotFound, Reply
 from sandbox_server.core.dispatch import Guard, InvalidFields, Proceed
 from sandbox_server.core.operation import Operation
+from sandbox_server.drivers.browser.answers import MAX_FRAMES
 from sandbox_server.drivers.browser.dialogs import LOOKING, Answer
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 
@@ -78,10 +79,10 @@ def milliseconds(seconds: float) -> float:
 
 
 def shown_frames(driven: Driven) -> "list[Frame]":
-    """The frame that a call is about and those in it."""
+    """The frame that a call is about and those in it, at most MAX_FRAMES together."""
     inside = [driven.frame]
     for frame in inside:
-        inside += frame.child_frames
+        inside += frame.child_frames[: MAX_FRAMES - len(inside)]
     return inside
 
 

@@ -50,7 +50,8 @@ class PageElements:
     async def get_interactive_elements(self, request: Targeted) -> Reply[list[InteractiveElement]]:
         """List what can be clicked, filled or chosen from, in the order in which the page shows it.
 
-        Open shadow roots and frames are looked into. At most 1,000 elements are listed.
+        Open shadow roots and frames are looked into. At most 1,000 elements are listed; of an address or another attribute
+        of more than 8,192 characters, the beginning and `…`.
         """
         async with driving(self._session, request, "listing the elements") as driven:
             listing = await self._elements.list(driven.page, driven.frame)

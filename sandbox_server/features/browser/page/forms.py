@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, model_validator
 
 from sandbox_server.core import Conflict, Failure, Model, NotFound, Reply, operation
+from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.failures import translated
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 MAX_FIELDS = 200
 MAX_FILES = 100
 
-_VALUE = "element => element.type === 'password' && element.value ? '(hidden)' : element.value ?? element.textContent ?? ''"
+_VALUE = "element => element.type === 'password' && element.value ? '(hidden)' : `${element.value ?? element.textContent ?? ''}`"
+_OPTIONS = "element => [...element.options].map(option => [option.value, option.label.trim()])"
 _KIND = "element => [element.tagName.toLowerCase(), (element.type ?? '').toLowerCase()]"
 
 type FieldText = Annotated[str, Field(max_length=MAX_TEXT)]
@@ -157,7 +159,7 @@ class Forms:
         """The text that is in a field."""
         async with driving(self._session, request, "reading the field") as driven, looking_for(driven, request.selector):
             element = await self._attached(driven, request, request)
-            return str(await element.evaluate(_VALUE))
+            return await answers.answer(element, _VALUE, None, str)
 
     async def _set_checked(self, request: CheckRequest, *, checked: bool) -> Reply[None]:
         async with driving(self._session, request, "ticking the box") as driven, looking_for(driven, request.selector):
@@ -188,7 +190,7 @@ class Forms:
 
     async def _put(self, element: "ElementHandle", value: Any, timeout: float) -> None:
         """Put a value into whichever kind of field an element is."""
-        tag, kind = await element.evaluate(_KIND)
+        tag, kind = await answers.answer(element, _KIND, None, tuple[str, str])
         if kind in ("checkbox", "radio"):
             if not isinstance(value, bool):
                 raise Conflict(f"this is a {kind}, which takes true or false", reason="kind")
@@ -203,7 +205,7 @@ class Forms:
 
 async def _choose(element: "ElementHandle", texts: list[str], timeout: float) -> None:
     """Choose the options of these values or texts."""
-    known = await element.evaluate("element => [...element.options].map(option => [option.value, option.label.trim()])")
+    known = await answers.answer(element, _OPTIONS, None, list[tuple[str, str]])
     unknown = [text for text in texts if not any(text in option for option in known)]
     if unknown:
         raise NotFound(f"the list has no option {unknown[0]!r}", option=unknown[0])

@@ -1,10 +1,11 @@
 """Mouse and keyboard on a page."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from sandbox_server.core import Model, NotFound, Reply, operation
+from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.keys import combination, key_name
 from sandbox_server.drivers.browser.scripts import script
@@ -258,12 +259,11 @@ async def element_of(elements: Elements, driven: Driven, request: OnElement) -> 
 
 async def scroll_by(driven: Driven, x: int = 0, y: int = 0) -> Scrolled:
     """Scroll by so many pixels and say where that led."""
-    position: dict[str, Any] = await driven.frame.evaluate(script("scroll"), {"x": x, "y": y})
-    return Scrolled(**position)
+    return await answers.answer(driven.frame, script("scroll"), {"x": x, "y": y}, Scrolled)
 
 
 async def _expect_inside(page: "Page", x: float, y: float) -> None:
-    width, height = await page.evaluate("[innerWidth, innerHeight]")
+    width, height = await answers.measures(page, "[innerWidth, innerHeight]", 2)
     for field, value, limit in (("x", x, width), ("y", y, height)):
         if not 0 <= value < limit:
             raise invalid(field, f"the page's window is {width}x{height} pixels")

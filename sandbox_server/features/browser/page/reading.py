@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox_server.core import Blob, Model, Reply, TooLarge, operation, patterns
+from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.scripts import script
@@ -93,6 +94,13 @@ class TextMatch(Model):
     """Whether any of it is in sight without scrolling."""
 
 
+class _Found(Model):
+    """What `scripts/find_text.js` answers."""
+
+    found: Annotated[list[TextMatch], Field(max_length=MAX_MATCHES)]
+    total: Annotated[int, Field(ge=0)]
+
+
 class Markdown(Model):
     """The main content of a page."""
 
@@ -164,7 +172,7 @@ class Reading:
     async def get_text(self, request: Targeted) -> Reply[str]:
         """Read all visible text, that of frames after the page's own."""
         async with driving(self._session, request, "reading the text") as driven:
-            texts = [str(await frame.evaluate(script("text"))) for frame in shown_frames(driven)]
+            texts = [await answers.answer(frame, script("text"), None, str) for frame in shown_frames(driven)]
         return await told(self._session, "\n".join(text for text in texts if text))
 
     @operation("GET /v1/browser/page/markdown", scope="browser")
@@ -192,9 +200,10 @@ class Reading:
         async with driving(self._session, request, "finding the text") as driven:
             for frame in shown_frames(driven):
                 wanted = {"keyword": request.keyword, "limit": MAX_MATCHES - len(matches), "around": AROUND}
-                found = await frame.evaluate(script("find_text"), wanted)
-                total += found["total"]
-                matches += [TextMatch(**match, frame=frame.url if frame.parent_frame else None) for match in found["found"]]
+                found = await answers.answer(frame, script("find_text"), wanted, _Found)
+                total += found.total
+                inside = frame.url if frame.parent_frame else None
+                matches += [match.model_copy(update={"frame": inside}) for match in found.found]
         reply = await told(self._session, matches)
         more = f"{total - len(matches)} more places were found." if total > len(matches) else None
         return Reply(matches, hint=" ".join(filter(None, [reply.hint, more])) or None)
@@ -218,8 +227,8 @@ async def evaluated(driven: Driven, expression: str, timeout: float) -> Any:
     source = expression.strip().rstrip(";")
     async with asyncio.timeout(timeout):
         if await _is_expression(driven, source):
-            return await driven.frame.evaluate(f"(\n{source}\n)")
-        return await driven.frame.evaluate(f"async () => {{\n{expression}\n}}")
+            return await answers.evaluated(driven.frame, f"(\n{source}\n)")
+        return await answers.evaluated(driven.frame, f"async () => {{\n{expression}\n}}")
 
 
 async def _is_expression(driven: Driven, source: str) -> bool:
@@ -233,6 +242,6 @@ async def _is_expression(driven: Driven, source: str) -> bool:
 
 
 async def _expect_drawable(driven: Driven) -> None:
-    width, height, scale = await driven.page.evaluate(_SIZE)
+    width, height, scale = await answers.measures(driven.page, _SIZE, 3)
     if width * height * scale**2 > MAX_PIXELS:
         raise TooLarge(f"the page is {width}x{height} pixels large; pictures have at most {MAX_PIXELS}", width=width, height=height)

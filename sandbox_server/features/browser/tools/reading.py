@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from sandbox_server.core import Blob, Model, Reply, operation
+from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.features.browser.page.driving import (
@@ -20,6 +21,9 @@ from sandbox_server.features.browser.page.driving import (
 )
 from sandbox_server.features.browser.page.reading import MEDIA_TYPES, EvaluateRequest, PageScreenshotRequest, Reading
 from sandbox_server.features.browser.tools.listing import Outline
+
+MAX_LINKS = 1000
+"""Of one frame, as `scripts/links.js` has it."""
 
 
 class EvaluateCall(Acting):
@@ -43,6 +47,13 @@ class ScreenshotCall(Targeted):
 class Link(Model):
     text: str
     href: str
+
+
+class _Links(Model):
+    """What `scripts/links.js` answers."""
+
+    found: Annotated[list[Link], Field(max_length=MAX_LINKS)]
+    left: Annotated[int, Field(ge=0)]
 
 
 class ReadingTools:
@@ -73,10 +84,12 @@ class ReadingTools:
 
     @operation("GET /v1/browser/tools/links", scope="browser", tool="browser_read_links", aliases=("sandbox_browser_read_links",))
     async def tool_links(self, request: Targeted) -> Reply[list[Link]]:
-        """List the links of the page and its frames."""
+        """List the links of the page and its frames, at most 1,000 of each; of an address over 8,192 characters, the beginning and `…`."""
         async with driving(self._session, request, "reading the links") as driven:
-            links = [Link(**link) for frame in shown_frames(driven) for link in await frame.evaluate(script("links"))]
-        return await told(self._session, links)
+            found = [await answers.answer(frame, script("links"), None, _Links) for frame in shown_frames(driven)]
+        links, left = [link for each in found for link in each.found], sum(each.left for each in found)
+        hints = [await self._session.hint(), f"{left} more links were not listed." if left else None]
+        return Reply(links, hint=" ".join(filter(None, hints)) or None)
 
     @operation(
         "POST /v1/browser/tools/evaluate", scope="browser", tool="browser_evaluate", aliases=("sandbox_browser_evaluate",), acts="cdp"
