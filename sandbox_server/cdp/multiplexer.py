@@ -15,6 +15,7 @@ import orjson
 
 from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.lasting import DEFERRED, RULES, Sent
+from sandbox_server.cdp.looking import REFUSED, Looking, is_script
 from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.overrides import Overrides
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
@@ -86,6 +87,7 @@ class Multiplexer:
         """Which pages clients show as another device."""
         self.resting = Resting(self._rules, self.overrides, self._next_id)
         """What clients put in force in pages, and whether it is."""
+        self._looking = Looking()
 
     @property
     def waiting(self) -> bool:
@@ -235,6 +237,10 @@ class Multiplexer:
     def _forward(self, peer: Peer, command: Command) -> ToBrowser | ToPeer:
         number = self._next_id()
         session = command.session or peer.base
+        if is_script(command) and not self._rules.admits(peer.caller):
+            if (bounded := self._looking.bounded(number, command)) is None:
+                return ToPeer(peer, error_reply(command.id, SERVER_ERROR, REFUSED, command.session))
+            command = bounded
         message = command.encode(number, session)
         if len(message) > MAX_TO_BROWSER:
             return ToPeer(peer, error_reply(command.id, INVALID_REQUEST, f"Message is over {MAX_TO_BROWSER} bytes", command.session))
@@ -250,6 +256,7 @@ class Multiplexer:
 
     def _reply(self, arrival: Arrival) -> ToPeer | Answer | None:
         assert arrival.id is not None
+        self._looking.answered(arrival.id)
         if arrival.id in self._asked:
             return Answer(arrival.id, orjson.loads(arrival.message))
         if self.resting.answered(arrival):

@@ -45,7 +45,7 @@ def test_everything_else_acts_what_is_unknown_too(method: str) -> None:
     assert acts(command(method))
 
 
-@pytest.mark.parametrize("method", ["Runtime.evaluate", "Runtime.callFunctionOn"])
+@pytest.mark.parametrize("method", ["Runtime.evaluate", "Debugger.evaluateOnCallFrame"])
 def test_a_script_that_may_have_no_effect_only_looks(method: str) -> None:
     assert not acts(command(method, throwOnSideEffect=True))
     assert acts(command(method, throwOnSideEffect="true"))
@@ -58,12 +58,22 @@ def test_a_script_for_new_documents_acts_unless_there_is_nothing_in_it(source: s
     assert acts(command("Page.addScriptToEvaluateOnNewDocument"))
 
 
-@pytest.mark.parametrize("method", ["Runtime.evaluate", "Runtime.callFunctionOn", "Debugger.evaluateOnCallFrame"])
+@pytest.mark.parametrize("method", ["Runtime.evaluate", "Debugger.evaluateOnCallFrame"])
 @pytest.mark.parametrize("more", ["awaitPromise", "userGesture", "replMode", "includeCommandLineAPI", "ofTomorrow"])
 def test_a_script_with_what_may_let_it_act_acts(method: str, more: str) -> None:
     assert acts(command(method, throwOnSideEffect=True, **{more: True}))
     assert acts(command(method, throwOnSideEffect=True, **{more: "on"}))
     assert not acts(command(method, throwOnSideEffect=True, **{more: False}))
+
+
+def test_a_function_acts_even_without_an_effect_as_nothing_ends_one_that_goes_on() -> None:
+    assert acts(command("Runtime.callFunctionOn", functionDeclaration="() => 1", objectId="1", throwOnSideEffect=True))
+
+
+@pytest.mark.parametrize("method", ["Debugger.searchInContent", "Network.searchInResponseBody", "Page.searchInResource"])
+def test_searching_acts_with_an_expression_that_the_page_would_match(method: str) -> None:
+    assert not acts(command(method, query="a", isRegex=False))
+    assert acts(command(method, query="(a+)+$", isRegex=True))
 
 
 def test_waiting_for_a_promise_acts_as_it_runs_what_the_promise_says() -> None:
