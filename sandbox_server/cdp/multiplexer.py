@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 import orjson
 
+from sandbox_server.cdp.apart import UNKNOWN as NO_TARGET
+from sandbox_server.cdp.apart import Apart
 from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.lasting import DEFERRED, RULES, Sent
-from sandbox_server.cdp.looking import REFUSED, Looking, is_script
 from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.overrides import Overrides
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.cdp.privacy import HELD_UP, blanked, caught_up, neutral
 from sandbox_server.cdp.resting import Resting
-from sandbox_server.cdp.rules import Rules
+from sandbox_server.cdp.rules import OWNER, Rules
 from sandbox_server.cdp.undone import SCRIPTS
 from sandbox_server.cdp.wire import (
     INVALID_REQUEST,
@@ -87,7 +88,8 @@ class Multiplexer:
         """Which pages clients show as another device."""
         self.resting = Resting(self._rules, self.overrides, self._next_id)
         """What clients put in force in pages, and whether it is."""
-        self._looking = Looking()
+        self.apart = Apart()
+        """What no client sees."""
 
     @property
     def waiting(self) -> bool:
@@ -190,6 +192,8 @@ class Multiplexer:
         if effect_of(command.method) is None:
             unknown = self._rules.hidden if peer.hidden else UNKNOWN.format(command.method)
             return ToPeer(peer, error_reply(command.id, METHOD_NOT_FOUND, unknown, command.session))
+        if peer.caller is not OWNER and self.apart.named(command.parsed.get("params")):
+            return ToPeer(peer, error_reply(command.id, SERVER_ERROR, NO_TARGET, command.session))
         deferred = self._defers(peer, command)
         if reason := self._problem(peer, command, deferred=deferred):
             return ToPeer(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
@@ -237,10 +241,6 @@ class Multiplexer:
     def _forward(self, peer: Peer, command: Command) -> ToBrowser | ToPeer:
         number = self._next_id()
         session = command.session or peer.base
-        if is_script(command) and not self._rules.admits(peer.caller):
-            if (bounded := self._looking.bounded(number, command)) is None:
-                return ToPeer(peer, error_reply(command.id, SERVER_ERROR, REFUSED, command.session))
-            command = bounded
         message = command.encode(number, session)
         if len(message) > MAX_TO_BROWSER:
             return ToPeer(peer, error_reply(command.id, INVALID_REQUEST, f"Message is over {MAX_TO_BROWSER} bytes", command.session))
@@ -256,7 +256,6 @@ class Multiplexer:
 
     def _reply(self, arrival: Arrival) -> ToPeer | Answer | None:
         assert arrival.id is not None
-        self._looking.answered(arrival.id)
         if arrival.id in self._asked:
             return Answer(arrival.id, orjson.loads(arrival.message))
         if self.resting.answered(arrival):
@@ -267,6 +266,8 @@ class Multiplexer:
         sent.peer.pending -= 1
         if sent.script is not None:
             self.resting.keep(sent.peer, sent.session, sent.method, sent.script, arrival)
+        if sent.peer.caller is not OWNER:
+            arrival = self.apart.reply(sent.method, arrival)
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
         return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
@@ -278,12 +279,16 @@ class Multiplexer:
         result = orjson.loads(arrival.message).get("result")
         if peer.hidden or result is None:
             return None
+        result = self.apart.without(result)
         address = {} if session == peer.base else {"sessionId": session}
         return Told(peer, [encode(event | address) for event in caught_up(method, result)])
 
     def _event(self, arrival: Arrival) -> ToPeer | Told | None:
         peer = self._owners.get(arrival.session)
         if peer is None:
+            return None
+        if peer.caller is not OWNER and (unseen := self.apart.event(arrival)):
+            self.resting.shun(arrival.session, unseen)
             return None
         lost = self._follow(peer, orjson.loads(arrival.message)) if arrival.is_attachment else []
         told = neutral(arrival) if peer.hidden else arrival

@@ -183,12 +183,14 @@ class Devtools:
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self._last = 0
+        self.heard: list[dict[str, Any]] = []
+        """What came that was no answer to a command."""
 
     def command(self, method: str, **params: object) -> dict[str, Any]:
         self._last += 1
         self._socket.send(json.dumps({"id": self._last, "method": method, "params": params}))
         while (message := json.loads(self._socket.recv(timeout=30))).get("id") != self._last:
-            pass
+            self.heard.append(message)
         reply: dict[str, Any] = message
         return reply
 
