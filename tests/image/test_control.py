@@ -205,6 +205,8 @@ def test_devtools_look_and_do_not_act_while_a_person_has_the_pages(sandbox: "San
         refused = client.command("Runtime.evaluate", expression="document.title = 'x'")
         assert f"held_by_human: {holder} has control" in refused["error"]["message"]
         assert "result" in client.command("Page.captureScreenshot")
+        waiting = {"type": "function", "expression": "document.title = 'x'", "timeout": 5}
+        assert sandbox.request("POST", "/v1/browser/page/wait", json=waiting).status_code == 423
         person.control("release")
         assert "result" in client.command("Runtime.evaluate", expression="1")
 
