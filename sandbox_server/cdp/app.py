@@ -130,6 +130,8 @@ def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRou
     yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
     yield Route("/browser/proxy", answered(inside.use_proxy), methods=["PUT"])
     yield Route("/browser/control", answered(inside.control), methods=["PUT"])
+    yield Route("/browser/fresh", answered(inside.open_fresh), methods=["PUT"])
+    yield Route("/browser/fresh", answered(inside.close_fresh), methods=["DELETE"])
     yield Route("/browser/secret", answered(inside.drop), methods=["PUT"])
     yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)

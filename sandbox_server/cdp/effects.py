@@ -15,8 +15,6 @@ def acts(command: Command) -> bool:
     method = METHODS.get(command.method)
     if method is None or not _given(command) <= method.parameters:
         return True
-    if method.effect == "scripts":
-        return _parameters(command).get("throwOnSideEffect") is not True
     return method.effect not in _LOOKING
 
 

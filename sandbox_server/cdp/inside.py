@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.drop import Drop, put
 from sandbox_server.cdp.emulation import Emulation
+from sandbox_server.cdp.fresh import BLANK, Fresh
 from sandbox_server.cdp.policies import take_proxy
 from sandbox_server.cdp.sessions import Sessions
 from sandbox_server.cdp.shelter import Shelter
@@ -19,6 +20,7 @@ from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
 from sandbox_server.drivers.chromium import Chromium
 
+MAX_URL = 8 << 10
 NEWS_SECONDS = 300.0
 """How long somebody waits for another state of the tabs before the same is told again."""
 
@@ -33,6 +35,13 @@ class RestartRequest(Model):
     locale: str | None = Field(default=None, max_length=200)
 
 
+class FreshWindow(Model):
+    """A window for a person who is private."""
+
+    person: str = Field(max_length=200)
+    url: str = Field(default=BLANK, max_length=MAX_URL)
+
+
 class Inside:
     """Looking at the browser, and restarting it with other policies."""
 
@@ -42,6 +51,7 @@ class Inside:
         self._chromium = chromium
         self._emulation = emulation
         self._shelter = shelter
+        self._fresh = Fresh(browser)
         self._strip = Strip()
 
     async def restart(self, request: Request) -> Response:
@@ -100,8 +110,23 @@ class Inside:
             holding = Holding.loads(orjson.loads(await request.body()))
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidArgument(f"this is not who has control: {error}") from error
+        await self._fresh.keep(holding)  # before anybody else sees again
         self._browser.hold(holding)
         await self._shelter.keep(self._browser.running, holding)
+        return JSONResponse({})
+
+    async def open_fresh(self, request: Request) -> Response:
+        """Open a window for a person who is private, with nothing of anybody's in it."""
+        try:
+            wanted = FreshWindow.model_validate_json(await request.body())
+        except ValueError as error:
+            raise InvalidArgument(str(error)) from error
+        await self._fresh.open(wanted.person, wanted.url)
+        return JSONResponse({})
+
+    async def close_fresh(self, _: Request) -> Response:
+        """Close it, where there is one."""
+        await self._fresh.keep()
         return JSONResponse({})
 
     async def status(self, _: Request) -> Response:

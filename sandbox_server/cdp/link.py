@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from sandbox_server.cdp.apart import Apart
 from sandbox_server.cdp.multiplexer import Multiplexer
 from sandbox_server.cdp.outbox import Outbox, Share
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
@@ -56,6 +57,11 @@ class Link:
         self.heard = 0
         """Messages that came from it."""
 
+    @property
+    def apart(self) -> Apart:
+        """What no client sees."""
+        return self._multiplexer.apart
+
     async def open(self, readable: int, writable: int) -> None:
         """Take over our ends of the browser's pipe."""
         self._pipe = await open_pipe(readable, writable, self._on_message, lambda: self.close("the browser ended"))
@@ -104,6 +110,8 @@ class Link:
 
         Raises NotFound for a page that does not exist, Unavailable when Chromium does not answer.
         """
+        if caller is not OWNER and self.apart.knows(page):
+            raise NotFound(f"No such target id: {page}")
         admitted: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
         taken: list[tuple[Peer, Outbox]] = []
 
@@ -233,6 +241,7 @@ class Link:
     def _shun(self, notice: Notice) -> None:
         """Have clients let go of a page that has become one of the browser's own tools."""
         info = notice.params.get("targetInfo") or {}
+        self.apart.has(info)
         if notice.method == "Target.targetInfoChanged" and sealed(info):
             for ended in self._multiplexer.shun(str(info.get("targetId"))):
                 self._say(ended)

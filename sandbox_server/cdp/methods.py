@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-type Effect = Literal["quiet", "looks", "scripts", "acts", "lasts", "ends", "extends", "refused"]
+type Effect = Literal["quiet", "looks", "acts", "lasts", "ends", "extends", "refused"]
 """What they mean stands at the head of the file."""
 
 FILE = Path(__file__).with_name("methods.txt")

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import orjson
 
+from sandbox_server.cdp.apart import UNKNOWN as NO_TARGET
+from sandbox_server.cdp.apart import Apart
 from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.lasting import DEFERRED, RULES, Sent
 from sandbox_server.cdp.methods import effect_of
@@ -20,7 +22,7 @@ from sandbox_server.cdp.overrides import Overrides
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.cdp.privacy import HELD_UP, blanked, caught_up, neutral
 from sandbox_server.cdp.resting import Resting
-from sandbox_server.cdp.rules import Rules
+from sandbox_server.cdp.rules import OWNER, Rules
 from sandbox_server.cdp.undone import SCRIPTS
 from sandbox_server.cdp.wire import (
     INVALID_REQUEST,
@@ -91,6 +93,8 @@ class Multiplexer:
         """Which pages clients show as another device."""
         self.resting = Resting(self._rules, self.overrides, self._next_id)
         """What clients put in force in pages, and whether it is."""
+        self.apart = Apart()
+        """What no client sees."""
 
     @property
     def waiting(self) -> bool:
@@ -193,6 +197,8 @@ class Multiplexer:
         if effect_of(command.method) is None:
             unknown = self._rules.hidden if peer.hidden else UNKNOWN.format(command.method)
             return ToPeer(peer, error_reply(command.id, METHOD_NOT_FOUND, unknown, command.session))
+        if peer.caller is not OWNER and self.apart.named(command.parsed.get("params")):
+            return ToPeer(peer, error_reply(command.id, SERVER_ERROR, NO_TARGET, command.session))
         deferred = self._defers(peer, command)
         if reason := self._problem(peer, command, deferred=deferred):
             return ToPeer(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
@@ -268,6 +274,8 @@ class Multiplexer:
         if sent.method in _VALUES and sent.peer.caller.name == API and len(arrival.message) > MAX_VALUE:
             session = sent.session if sent.session != sent.peer.base else None
             return ToPeer(sent.peer, _too_large(sent.id, session))
+        if sent.peer.caller is not OWNER:
+            arrival = self.apart.reply(sent.method, arrival)
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
         return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
@@ -279,12 +287,16 @@ class Multiplexer:
         result = orjson.loads(arrival.message).get("result")
         if peer.hidden or result is None:
             return None
+        result = self.apart.without(result)
         address = {} if session == peer.base else {"sessionId": session}
         return Told(peer, [encode(event | address) for event in caught_up(method, result)])
 
     def _event(self, arrival: Arrival) -> ToPeer | Told | None:
         peer = self._owners.get(arrival.session)
         if peer is None:
+            return None
+        if peer.caller is not OWNER and (unseen := self.apart.event(arrival)):
+            self.resting.shun(arrival.session, unseen)
             return None
         lost = self._follow(peer, orjson.loads(arrival.message)) if arrival.is_attachment else []
         told = neutral(arrival) if peer.hidden else arrival

@@ -78,6 +78,13 @@ class Resting:
         """End one session of a client's."""
         self._due.append(self._unanswered(_detached(session, peer)))
 
+    def shun(self, above: str, event: Object) -> None:
+        """End a session on what no client sees, which its client was not told of; the page does not wait for it."""
+        if event["method"] == "Target.attachedToTarget":
+            session = event["params"]["sessionId"]
+            self._due.append(self._unanswered((session, "Runtime.runIfWaitingForDebugger", {})))
+            self._due.append(self._unanswered((above, "Target.detachFromTarget", {"sessionId": session})))
+
     def forget(self, peer: Peer) -> None:
         """A client has gone."""
         self._readded = {number: again for number, again in self._readded.items() if again.peer is not peer}

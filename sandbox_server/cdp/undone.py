@@ -64,6 +64,7 @@ UNDONE: Mapping[str, Undone] = {
     "DOMDebugger.setXHRBreakpoint": _PAUSES,
     "Debugger.enable": Undone((("Debugger.resume", {}), *_PAUSES.off), ((AGAIN, {}), *_PAUSES.back)),
     "Debugger.pause": Undone((("Debugger.resume", {}), *_PAUSES.off), _PAUSES.back),
+    "Debugger.setBlackboxPatterns": _off("Debugger.setBlackboxPatterns", patterns=[]),
     "Debugger.setBreakpoint": _STOPS,
     "Debugger.setBreakpointByUrl": _STOPS,
     "Debugger.setBreakpointOnFunctionCall": _STOPS,

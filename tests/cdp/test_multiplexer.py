@@ -8,6 +8,7 @@ import pytest
 from sandbox_server.cdp import multiplexer
 from sandbox_server.cdp.multiplexer import Multiplexer
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
+from sandbox_server.cdp.rules import OWNER
 from sandbox_server.core.results import Caller
 
 ANN, BOB = "A" * 32, "B" * 32
@@ -199,3 +200,30 @@ def test_what_a_client_holds_down_is_released_under_ids_of_ours_and_nobody_hears
     assert (sent["method"], sent["params"], sent["sessionId"]) == ("Input.dispatchKeyEvent", {"type": "keyUp", "key": "a"}, ANN)
     assert mux.releases(ann) == []
     assert received(mux, id=sent["id"], result={}, sessionId=ANN) is None
+
+
+def test_no_client_is_told_of_what_is_apart_nor_stays_attached_to_it(mux: Multiplexer, ann: Peer) -> None:
+    mux.apart.add(GRANDCHILD)
+    info = {"targetId": "window", "browserContextId": GRANDCHILD, "url": "", "type": "page"}
+    attached = {"sessionId": CHILD, "targetInfo": info, "waitingForDebugger": True}
+    assert received(mux, method="Target.attachedToTarget", params=attached, sessionId=ANN) is None
+    due = [json.loads(message) for message in mux.resting.due()]
+    assert [(each["method"], each["sessionId"]) for each in due] == [
+        ("Runtime.runIfWaitingForDebugger", CHILD),
+        ("Target.detachFromTarget", ANN),
+    ]
+    assert refused(mux, ann, id=1, method="Page.enable", sessionId=CHILD)["error"]["code"] == -32001
+    assert received(mux, method="Page.loadEventFired", params={}, sessionId=CHILD) is None
+    assert received(mux, method="Target.detachedFromTarget", params={"sessionId": CHILD, "targetId": "window"}, sessionId=ANN) is None
+    for method in ("Target.attachToTarget", "Target.getTargetInfo", "Target.closeTarget", "Target.autoAttachRelated"):
+        assert "No target" in refused(mux, ann, id=2, method=method, params={"targetId": "window"})["error"]["message"]
+    assert "No target" in refused(mux, ann, id=3, method="Storage.getCookies", params={"browserContextId": GRANDCHILD})["error"]["message"]
+
+
+def test_what_looks_after_pages_is_told_of_what_is_apart(mux: Multiplexer) -> None:
+    owner = mux.add(OWNER, BOB)
+    mux.apart.add(GRANDCHILD)
+    attached = {"sessionId": CHILD, "targetInfo": {"targetId": "window", "browserContextId": GRANDCHILD, "url": "", "type": "page"}}
+    found = received(mux, method="Target.attachedToTarget", params=attached, sessionId=BOB)
+    assert found is not None
+    assert found[0] is owner

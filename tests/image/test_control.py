@@ -183,12 +183,14 @@ class Devtools:
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self._last = 0
+        self.heard: list[dict[str, Any]] = []
+        """What came that was no answer to a command."""
 
     def command(self, method: str, **params: object) -> dict[str, Any]:
         self._last += 1
         self._socket.send(json.dumps({"id": self._last, "method": method, "params": params}))
         while (message := json.loads(self._socket.recv(timeout=30))).get("id") != self._last:
-            pass
+            self.heard.append(message)
         reply: dict[str, Any] = message
         return reply
 
@@ -203,6 +205,8 @@ def test_devtools_look_and_do_not_act_while_a_person_has_the_pages(sandbox: "San
         refused = client.command("Runtime.evaluate", expression="document.title = 'x'")
         assert f"held_by_human: {holder} has control" in refused["error"]["message"]
         assert "result" in client.command("Page.captureScreenshot")
+        waiting = {"type": "function", "expression": "document.title = 'x'", "timeout": 5}
+        assert sandbox.request("POST", "/v1/browser/page/wait", json=waiting).status_code == 423
         person.control("release")
         assert "result" in client.command("Runtime.evaluate", expression="1")
 

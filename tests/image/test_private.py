@@ -231,3 +231,69 @@ def test_a_film_shows_a_placeholder(sandbox: "Sandbox", person: Person, bank: st
     colours = {picture.getpixel((640, 300)) for picture in pictures}
     assert colours, "there is a film"
     assert all(sum(colour) < 3 * 70 for colour in colours), "the page is white"
+
+
+GREEN = bytes((0, 200, 0))
+FRESH = f"""<title>fresh</title><body style="background:#00c800"><input id=p type=password autofocus style="{FIELD};top:0"><script>
+onload = async () => {{
+  const workers = (await navigator.serviceWorker.getRegistrations()).length;
+  fetch('/said?' + [location.pathname.slice(1), document.cookie || 'nothing', workers, localStorage.length]);
+}};
+p.oninput = () => fetch('/typed?' + p.value.length);
+</script>"""
+FRESH_SERVER = f"""
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+SEEN = []
+class Site(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = repr(SEEN).encode() if self.path == "/seen" else b"//" if self.path == "/worker.js" else {FRESH.encode()!r}
+        if self.path == "/agents": body = b"<title>agents</title>"
+        if self.path.startswith(("/said", "/typed")): SEEN.append(self.path)
+        self.send_response(200); self.send_header("Content-Type", "text/javascript" if self.path == "/worker.js" else "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        if self.path == "/agents": self.send_header("Set-Cookie", "who=agent; Max-Age=3600")
+        self.end_headers(); self.wfile.write(body)
+    def log_message(self, *_): pass
+ThreadingHTTPServer(("127.0.0.1", 8125), Site).serve_forever()
+"""
+
+
+def test_in_a_fresh_window_there_is_nothing_of_the_agents_and_nobody_else_sees_it(sandbox: "Sandbox", person: Person) -> None:
+    sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/fresh.py", "content": FRESH_SERVER})
+    sandbox.request("POST", "/v1/bash/exec", json={"command": "python3 /home/gem/fresh.py", "async_mode": True})
+    url = "http://localhost:8125/"
+
+    def seen() -> str:
+        return sandbox.run("curl", "-sf", f"{url}seen").stdout
+
+    until(lambda: sandbox.run("curl", "-sf", f"{url}seen").code == 0, 30)
+    assert sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{url}agents"}).status_code == 200
+    with devtools(sandbox, page_of(sandbox)) as (client, _):
+        worker = (
+            "navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => (localStorage.who = 1))"
+        )
+        assert client.command("Runtime.evaluate", expression=worker, awaitPromise=True)["result"]["result"]["value"] == 1
+        assert client.command("Target.setDiscoverTargets", discover=True)
+        listed = sandbox.request("GET", "/cdp/json/list").json()
+        state = person.control("private", fresh=True, url=f"{url}fresh")
+        assert (state["fresh"], state["private"]) == (True, state["holder"])
+        until(lambda: "/said?fresh,nothing,0,0" in seen(), 30, otherwise=seen)
+        tabs = person.ask("GET", "/v1/browser/tabs").text
+        assert "/fresh" not in tabs
+        assert {each["id"] for each in person.ask("GET", "/cdp/json/list").json()} <= {each["id"] for each in listed}
+        with viewing(sandbox, person.headers) as viewer:
+            until(lambda: viewer.pixel(640, 700)[:3] == GREEN, 30, otherwise=lambda: repr(viewer.pixel(640, 700)))
+            viewer.point(*USER, 1)
+            viewer.point(*USER)
+            for character in "kestrel9x":
+                viewer.key(ord(character))
+            until(lambda: "/typed?9" in seen(), 30, otherwise=seen)
+        person.control("public")
+        with viewing(sandbox, sandbox.headers) as program:
+            assert program.pixel(640, 700)[:3] != GREEN, "it was closed before"
+        person.control("release")
+        typed = client.command("Runtime.evaluate", expression="['kestr', 'el9x'].join('')")
+        assert typed["result"]["result"]["value"] == "(hidden)"
+        heard = json.dumps(client.heard)
+        assert ("/fresh" in heard, "kestrel9x" in heard) == (False, False)
+    assert [each["id"] for each in sandbox.request("GET", "/cdp/json/list").json()] == [each["id"] for each in listed]

@@ -95,6 +95,17 @@ class Owner:
         """Tell who may act, to which clients of the browser's are held from now on; raises Unavailable."""
         await self._ask("PUT", "/browser/control", orjson.dumps(holding))
 
+    async def open_fresh(self, person: str, url: str) -> None:
+        """Open a window for a person who is private, in front, with nothing of anybody's in it.
+
+        Raises Conflict for who is not private, and Unavailable. It is closed when that person is private no more.
+        """
+        await self._ask("PUT", "/browser/fresh", orjson.dumps({"person": person, "url": url}))
+
+    async def close_fresh(self) -> None:
+        """Close that window, where there is one; raises Unavailable."""
+        await self._ask("DELETE", "/browser/fresh")
+
     async def drop(self, origin: str, selector: str, secret: str) -> None:
         """Put a secret into a field of the page in front.
 

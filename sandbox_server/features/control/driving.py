@@ -18,6 +18,8 @@ from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.lease import Actor, Lease, Times
 
+CLOSE_SECONDS = 6.0
+"""How long the end of privacy waits for what has to be closed before anybody else sees the screen."""
 FENCE_SECONDS = 2.0
 """How long taking over waits for what has to stop; it is taken then all the same."""
 MAX_NEWS = 256
@@ -29,6 +31,7 @@ type Fence = Callable[[Holding], Awaitable[None]]
 type Clock = Callable[[], float]
 type Reason = Callable[[str], bool]
 """Whether what a person of that name does is to be hidden as soon as that person has control."""
+type Closing = Callable[[], Awaitable[None]]
 type Noted = Callable[[Caller, str, int], None]
 type Lines = Callable[[Caller, str, str], None]
 type Step = Callable[[Lease, float], Lease]
@@ -78,6 +81,8 @@ class Driving:
         """What the last person changed who had control; None while one has, and while it is not known yet."""
         self._tasks = Tasks()
         self.reasons: list[Reason] = []
+        self.before_shown: list[Closing] = []
+        """Closes what nobody else may see of a person who was private."""
         self.noted: Noted = lambda caller, what, count: None
         """Is told how much callers put in."""
         self.lines: Lines = lambda caller, session, line: None
@@ -152,6 +157,8 @@ class Driving:
 
         It is told then, too: whoever is shown that control is free takes it with the next click.
         """
+        if self._shows_again(step(self._lease, self._clock())):
+            await self._close_what_was_private()
         before = self._lease
         try:
             self._keep(self._hidden_at_once(before, step(before, self._clock())))
@@ -162,6 +169,17 @@ class Driving:
             if _shows(self._lease, before):
                 self._tell(kind, actor.name, person=actor.person, note=note)
         return self._lease
+
+    def _shows_again(self, lease: Lease) -> bool:
+        return self.holding.private not in (None, lease.holding.private)
+
+    async def _close_what_was_private(self) -> None:
+        for close in self.before_shown:
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await close()
+            except (Failure, TimeoutError) as failure:
+                log.warning("privacy ends although not everything was closed: %s", failure or "too slow")
 
     async def hide(self, reason: str) -> None:
         """Begin to hide what the holder of screen and pages does, unless that is so already, or nobody holds them."""

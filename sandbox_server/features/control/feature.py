@@ -1,8 +1,9 @@
 """Control: who drives the computer that an agent and a person share."""
 
 from collections.abc import AsyncIterator
+from typing import Protocol
 
-from sandbox_server.core import Call, Caller, Event, PermissionDenied, operation
+from sandbox_server.core import Call, Caller, Event, Failure, PermissionDenied, Unavailable, operation
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.driving import Driving, Step, actor_of
 from sandbox_server.features.control.wire import (
@@ -10,6 +11,8 @@ from sandbox_server.features.control.wire import (
     ControlRequested,
     ControlState,
     GiveControl,
+    HiddenState,
+    HideScreen,
     ReleaseControl,
     Returning,
     Role,
@@ -20,13 +23,20 @@ from sandbox_server.features.control.wire import (
 )
 
 
+class Windows(Protocol):
+    """What opens windows for who is private."""
+
+    async def open_fresh(self, person: str, url: str) -> None: ...
+
+
 class ControlLease:
-    """Reads and moves the lease."""
+    """Reads and moves the lease; `windows` is None where there is no browser."""
 
     tag = "control"
 
-    def __init__(self, driving: Driving) -> None:
+    def __init__(self, driving: Driving, windows: Windows | None = None) -> None:
         self._driving = driving
+        self._windows = windows
 
     @operation("GET /v1/control", scope="view", tool="control_status")
     async def control_state(self, call: Call) -> ControlState:
@@ -101,14 +111,27 @@ class ControlLease:
         return self._state(call.caller)
 
     @operation("POST /v1/control/private", scope="control")
-    async def hide_screen(self, call: Call) -> ControlState:
+    async def hide_screen(self, request: HideScreen, call: Call) -> HiddenState:
         """Let nobody else see what you do, as a person: you have control of screen and pages, and you alone see them.
 
         Everybody else, the agent above all, is refused (423, `private`) or shown a placeholder. It ends with `public`, or
-        when you let control go.
+        when you let control go. With `fresh` it happens in a window of its own, which is closed then; where that cannot be opened, the call
+        fails, and you are private all the same.
         """
         actor, viewing = actor_of(call.caller), self._driving.is_viewing(call.caller.name)
-        return await self._change("private:button", call, lambda lease, now: machine.hide(lease, actor, now, viewing=viewing))
+        await self._change("private:button", call, lambda lease, now: machine.hide(lease, actor, now, viewing=viewing))
+        if request.fresh:
+            await self._open_fresh(call.caller.name, request.url or "about:blank")
+        return HiddenState(**dict(self._state(call.caller)), fresh=request.fresh)
+
+    async def _open_fresh(self, person: str, url: str) -> None:
+        try:
+            if self._windows is None:
+                raise Unavailable("there is no browser here")
+            await self._windows.open_fresh(person, url)
+        except Failure as failure:
+            why = f"you are private, but no fresh window was opened: {failure}"
+            raise Unavailable(why, retry_after=1.0, reason="no_fresh_window", private=self._driving.holding.private) from failure
 
     @operation("POST /v1/control/public", scope="control")
     async def show_screen(self, call: Call) -> ControlState:

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -26,6 +27,14 @@ class StaleEpoch(Conflict):
     kind = "stale_epoch"
 
 
+@runtime_checkable
+class ActingRequest(Protocol):
+    """A request that may act where others of its operation look."""
+
+    @property
+    def acts(self) -> Sequence[Reach]: ...
+
+
 class ControlGuard:
     """Guard: an operation that acts, by its `acts`, needs control of that."""
 
@@ -37,7 +46,7 @@ class ControlGuard:
         """The epoch in which each caller saw the screen last."""
 
     async def __call__(self, called: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
-        reaches = called.spec.acts
+        reaches = called.spec.acts or _acts_of(request)
         if not reaches:
             return await self._read(called, call, proceed)
         if not self._driving.holding.admits_all(call.caller, reaches):
@@ -87,6 +96,11 @@ class ControlGuard:
         self._seen.move_to_end(name)
         if len(self._seen) > MAX_CALLERS:
             self._seen.popitem(last=False)
+
+
+def _acts_of(request: BaseModel | None) -> Sequence[Reach]:
+    """What one request of an operation that looks acts on all the same: it says so itself."""
+    return request.acts if isinstance(request, ActingRequest) else ()
 
 
 def _epoch_of(call: Call) -> int | None:

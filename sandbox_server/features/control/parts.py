@@ -38,6 +38,8 @@ def control_of(file: JsonFile, settings: Control, owner: Owner | None) -> Contro
     browser = [BrowserFence(owner)] if owner else []
     times = Times(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request)
     driving = Driving(file, times, settings.take, [acts.interrupt, *browser])
+    if owner:
+        driving.before_shown.append(owner.close_fresh)
     sight = Sight(driving)
     driving.follow(sight.end)
-    return ControlParts(driving, (ControlGuard(driving, acts), sight), (ControlLease(driving), Hands(driving)), (*browser, driving))
+    return ControlParts(driving, (ControlGuard(driving, acts), sight), (ControlLease(driving, owner), Hands(driving)), (*browser, driving))

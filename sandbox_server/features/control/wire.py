@@ -1,8 +1,9 @@
 """What goes in and out of the control operations."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from sandbox_server.core import Model
 from sandbox_server.core.control import ALL_REACHES, Reach, State
@@ -17,6 +18,15 @@ def _listed(value: object) -> object:
     return sorted(ALL_REACHES) if isinstance(words, list) and "all" in words else words
 
 
+def _of_the_web(value: str) -> str:
+    """An address that is http or https, and has a host."""
+    found = urlsplit(value)
+    if found.scheme not in ("http", "https") or not found.hostname or not value.isprintable() or " " in value:
+        raise ValueError("this is no address of the web: it begins with http:// or https://")
+    return value
+
+
+type WebAddress = Annotated[str, Field(min_length=1, max_length=8192), AfterValidator(_of_the_web)]
 type Scopes = Annotated[list[Reach], BeforeValidator(_listed, json_schema_input_type=list[Reach | Literal["all"]] | Reach | Literal["all"])]
 
 
@@ -33,6 +43,20 @@ class GiveControl(WantControl):
 class ReleaseControl(Model):
     note: Annotated[str, Field(max_length=1000)] = ""
     """What you want to tell the agent."""
+
+
+class HideScreen(Model):
+    fresh: bool = False
+    """Open a window of the browser with nothing of the agent's in it: no cookies, storage, workers and scripts. It is there as long as
+    you are private, nobody else sees it, and nothing is downloaded in it."""
+    url: WebAddress | None = None
+    """What that window shows; nothing by default."""
+
+    @model_validator(mode="after")
+    def _has_a_window(self) -> Self:
+        if self.url is not None and not self.fresh:
+            raise ValueError("url is for a fresh window: set fresh, too")
+        return self
 
 
 class Subject(Model):
@@ -101,6 +125,11 @@ class ControlState(Model):
     receipt: Receipt | None = None
     """What the last person who had control changed; null while one has it, and for a moment after."""
     you: You
+
+
+class HiddenState(ControlState):
+    fresh: bool
+    """Whether a window was opened for you, with nothing of the agent's in it."""
 
 
 class ControlChange(Model):

@@ -274,3 +274,24 @@ async def test_what_somebody_says_who_lets_go_comes_with_the_news(tmp_path: Path
         await anext(events)
         await found.change("released", actor_of(ANN), lambda lease, now: machine.release(lease, actor_of(ANN), now), "all good")
         assert (await until_news(events, "released")).note == "all good"
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_what_was_private_is_closed_when_its_time_is_over_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, hangs: bool
+) -> None:
+    monkeypatch.setattr("sandbox_server.features.control.driving.CLOSE_SECONDS", 0.1)
+    seen: list[str | None] = []
+
+    async def close() -> None:
+        seen.append(found.holding.private)
+        if hangs:
+            await asyncio.Event().wait()
+        raise Unavailable("it restarts")
+
+    async with driving(tmp_path, times=QUICK) as found:
+        found.before_shown.append(close)
+        await take(found)
+        await found.hide("focus")
+        await becomes(found, "agent")
+        assert (seen, found.holding.private) == (["ann"], None)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, HeldByHuman, PermissionDenied
-from sandbox_server.core.dispatch import Dispatcher, require_scope
+from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, Failure, HeldByHuman, PermissionDenied, Unavailable
+from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
 from sandbox_server.features.control.driving import Driving
-from sandbox_server.features.control.feature import ControlLease
-from sandbox_server.features.control.wire import ControlChange, ControlState
+from sandbox_server.features.control.feature import ControlLease, Windows
+from sandbox_server.features.control.wire import ControlChange, ControlState, HiddenState
 from tests.controls import driving
 
 pytestmark = pytest.mark.anyio
@@ -26,15 +26,23 @@ ADMIN, AGENT = Caller("root", ALL_SCOPES, person=True), Caller("key", ALL_SCOPES
 class Desk:
     """Calls operations as somebody."""
 
-    def __init__(self, found: Driving) -> None:
+    def __init__(self, found: Driving, windows: Windows | None = None) -> None:
         self.driving = found
-        self._operations = {each.spec.name: each for each in operations(ControlLease(found))}
+        self._operations = {each.spec.name: each for each in operations(ControlLease(found, windows))}
         self._dispatcher = Dispatcher([require_scope])
 
     async def ask(self, caller: Caller, name: str, **fields: object) -> ControlState:
         answer = await self._dispatcher.call(self._operations[f"{name}_control"], fields, Call(caller, "request"))
         assert isinstance(answer, ControlState)
         return answer
+
+    async def hide(self, caller: Caller, **fields: object) -> HiddenState:
+        answer = await self._dispatcher.call(self._operations["hide_screen"], fields, Call(caller, "request"))
+        assert isinstance(answer, HiddenState)
+        return answer
+
+    async def show(self, caller: Caller) -> None:
+        await self._dispatcher.call(self._operations["show_screen"], {}, Call(caller, "request"))
 
     async def state(self, caller: Caller = AGENT) -> ControlState:
         answer = await self._dispatcher.call(self._operations["control_state"], {}, Call(caller, "request"))
@@ -176,3 +184,98 @@ async def test_who_follows_sees_every_change_and_counts_as_a_viewer(desk: Desk) 
     await events.aclose()  # type: ignore[attr-defined] # it is a generator
     assert (await desk.state()).viewers == []
     assert desk.driving.lease.gone is not None
+
+
+class Browser:
+    """Opens windows, as it is told; what closes them is called before anybody else sees."""
+
+    def __init__(self, found: Driving, failure: Failure | None = None) -> None:
+        self.opened: list[tuple[str, str]] = []
+        self.private_at_the_end: list[str | None] = []
+        self._driving = found
+        self._failure = failure
+
+    async def open_fresh(self, person: str, url: str) -> None:
+        if self._failure:
+            raise self._failure
+        assert self._driving.holding.private == person
+        self.opened.append((person, url))
+
+    async def close(self) -> None:
+        self.private_at_the_end.append(self._driving.holding.private)
+
+
+async def test_who_wants_to_be_private_in_a_fresh_window_gets_one(tmp_path: Path) -> None:
+    async with driving(tmp_path) as found:
+        browser = Browser(found)
+        desk = Desk(found, browser)
+        assert not (await desk.hide(ANN)).fresh
+        state = await desk.hide(ANN, fresh=True, url="https://bank.example/in?a=b")
+        assert (state.fresh, state.private) == (True, "ann")
+        await desk.hide(ANN, fresh=True)
+        assert browser.opened == [("ann", "https://bank.example/in?a=b"), ("ann", "about:blank")]
+        with pytest.raises(HeldByHuman):
+            await desk.hide(BOB, fresh=True)
+        assert len(browser.opened) == 2
+
+
+@pytest.mark.parametrize("failure", [Unavailable("it restarts"), Conflict("not private"), None])
+async def test_without_a_window_she_is_private_all_the_same_and_told_so(tmp_path: Path, failure: Failure | None) -> None:
+    async with driving(tmp_path) as found:
+        desk = Desk(found, Browser(found, failure) if failure else None)
+        with pytest.raises(Unavailable, match="you are private, but no fresh window"):
+            await desk.hide(ANN, fresh=True)
+        assert found.holding.private == "ann"
+
+
+WRONG = [
+    "file:///etc/passwd",
+    "javascript:alert(1)",
+    "chrome://settings",
+    "http:",
+    "http://",
+    "bank.example",
+    "https://a b",
+    "",
+    "http://[",
+]
+
+
+@pytest.mark.parametrize("url", [*WRONG, f"https://a/{9000 * 'x'}"])
+async def test_an_address_that_is_not_of_the_web_is_refused_before_anything_is_done(desk: Desk, url: str) -> None:
+    with pytest.raises(InvalidFields):
+        await desk.hide(ANN, fresh=True, url=url)
+    assert desk.driving.holding.private is None
+
+
+async def test_an_address_without_a_fresh_window_is_refused(desk: Desk) -> None:
+    with pytest.raises(InvalidFields):
+        await desk.hide(ANN, url="https://bank.example/")
+
+
+@pytest.mark.parametrize("way", ["show", "release", "give", "take", "thaw", "expel"])
+async def test_what_was_private_is_closed_before_anybody_else_sees(tmp_path: Path, way: str) -> None:
+    async with driving(tmp_path) as found:
+        browser = Browser(found)
+        found.before_shown.append(browser.close)
+        desk = Desk(found, browser)
+        await desk.hide(ANN, fresh=True)
+        await desk.ask(ANN, "renew")
+        assert browser.private_at_the_end == []
+        match way:
+            case "show":
+                await desk.show(ANN)
+            case "give":
+                await desk.ask(ANN, "give", to="shared")
+            case "take":
+                await desk.ask(ADMIN, "take")
+            case "thaw":
+                await desk.ask(ANN, "freeze")
+                assert browser.private_at_the_end == [], "a freeze keeps her private"
+                await desk.ask(ANN, "thaw")
+            case "expel":
+                await found.expel("ann")
+            case _:
+                await desk.ask(ANN, "release")
+        assert browser.private_at_the_end == ["ann"]
+        assert found.holding.private != "ann"

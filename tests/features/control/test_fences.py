@@ -28,6 +28,12 @@ class Owner:
         self.told = asyncio.Event()
         self._deaf_for = deaf_for
 
+    async def open_fresh(self, person: str, url: str) -> None:
+        raise AssertionError("nobody asked for a window")
+
+    async def close_fresh(self) -> None:
+        raise AssertionError("nobody has a window")
+
     async def control(self, holding: dict[str, Any]) -> None:
         if self._deaf_for:
             self._deaf_for -= 1

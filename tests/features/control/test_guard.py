@@ -7,7 +7,8 @@ from typing import Literal
 
 import pytest
 
-from sandbox_server.core import Call, Caller, Conflict, HeldByHuman, InvalidArgument, ResourceExhausted, operation
+from sandbox_server.core import Call, Caller, Conflict, HeldByHuman, InvalidArgument, Model, ResourceExhausted, operation
+from sandbox_server.core.control import Reach
 from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.features.control import guard as module
@@ -20,6 +21,14 @@ from tests.controls import driving
 pytestmark = pytest.mark.anyio
 
 ANN = Caller("ann", person=True)
+
+
+class Awaited(Model):
+    script: str = ""
+
+    @property
+    def acts(self) -> tuple[Reach, ...]:
+        return ("cdp",) if self.script else ()
 
 
 class Things:
@@ -51,6 +60,11 @@ class Things:
         """End everything."""
         return "ended"
 
+    @operation("POST /await", scope="browser", read_only=True)
+    async def await_(self, request: Awaited) -> str:
+        """Look, or run what the caller wrote."""
+        return f"awaited {request.script}"
+
     @operation("GET /look", scope="browser")
     async def look(self) -> str:
         """Look."""
@@ -67,12 +81,18 @@ class Site:
         self._dispatcher = Dispatcher([ControlGuard(found, acts)])
 
     async def ask(
-        self, name: str, query: str = "", epoch: int | None = None, surface: Literal["http", "mcp"] = "http", caller: Caller | None = None
+        self,
+        name: str,
+        query: str = "",
+        epoch: int | None = None,
+        surface: Literal["http", "mcp"] = "http",
+        caller: Caller | None = None,
+        fields: dict[str, object] | None = None,
     ) -> object:
         headers = {} if epoch is None else {"x-control-epoch": str(epoch)}
         asked = dict(pair.split("=") for pair in query.split("&") if pair)
         call = Call(caller or Caller("agent"), "request", surface, headers=headers, query=asked)
-        return await self._dispatcher.call(self._operations[name], {}, call)
+        return await self._dispatcher.call(self._operations[name], fields or {}, call)
 
     async def take(self, *reach: str) -> None:
         wanted = frozenset(reach or ("gui", "cdp", "shell"))
@@ -106,6 +126,16 @@ async def test_while_a_person_holds_it_actions_are_refused_and_reads_go_on(site:
     assert await site.ask("look") == "seen"
     assert site.things.done == 0
     assert await site.ask("click", caller=ANN) == "clicked"
+
+
+async def test_a_request_that_may_act_is_refused_where_others_of_its_operation_look(site: Site) -> None:
+    script: dict[str, object] = {"script": "steal()"}
+    assert await site.ask("await_", fields=script) == "awaited steal()"
+    await site.take()
+    assert await site.ask("await_") == "awaited "
+    with pytest.raises(HeldByHuman):
+        await site.ask("await_", fields=script)
+    assert await site.ask("await_", fields=script, caller=ANN) == "awaited steal()"
 
 
 @pytest.mark.parametrize("held", ["shell", "gui", "cdp"])

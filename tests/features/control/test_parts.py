@@ -12,6 +12,12 @@ class Owner:
     async def control(self, holding: dict[str, object]) -> None:
         raise AssertionError("nothing is told before it is opened")
 
+    async def open_fresh(self, person: str, url: str) -> None:
+        raise AssertionError("nobody asked for a window")
+
+    async def close_fresh(self) -> None:
+        raise AssertionError("nobody has a window")
+
 
 def parts(folder: Path, owner: Owner | None) -> ControlParts:
     return control_of(JsonFile(str(folder / "c.json")), Control(idle=7, take="click"), owner)

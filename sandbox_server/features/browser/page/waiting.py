@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from sandbox_server.core import Conflict, Model, Reply, operation
+from sandbox_server.core.control import Reach
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.browser.dialogs import LOOKING
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
@@ -51,6 +52,11 @@ class WaitRequest(Targeted):
     """For `function`: milliseconds between two looks; null looks whenever the page draws."""
     url_pattern: Pattern | None = None
     """For `response` and `request`: an address as for `url`."""
+
+    @property
+    def acts(self) -> tuple[Reach, ...]:
+        """A script of the caller's may do anything in the page."""
+        return ("cdp",) if self.type == "function" else ()
 
     @model_validator(mode="after")
     def _complete(self) -> "WaitRequest":

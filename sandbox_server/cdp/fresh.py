@@ -1,0 +1,113 @@
+"""The window of a person who is private, in a browser context of its own: without cookies, storage, workers and scripts of anybody's.
+
+It is there as long as that person is private. Nothing is downloaded in it: the folder for downloads is the agent's, too.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import NamedTuple
+
+from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.link import Link, Refused
+from sandbox_server.cdp.strip import Insider
+from sandbox_server.core.control import Holding
+from sandbox_server.core.errors import Conflict, ResourceExhausted, Unavailable
+
+BLANK = "about:blank"
+CLOSE_SECONDS = 1.0
+"""For closing it; a browser that does not is ended, for nobody else may see it."""
+END_SECONDS = 4.0
+"""For the end of such a browser."""
+GO_SECONDS = 2.0
+MAX_PAGES = 50
+"""Pages in it with which another may be opened."""
+
+log = logging.getLogger(__name__)
+
+
+class _Window(NamedTuple):
+    link: Link
+    pid: int | None
+    context: str
+    person: str
+
+
+class Fresh:
+    """Opens and closes it."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._window: _Window | None = None
+        self._turn = asyncio.Lock()
+
+    async def open(self, person: str, url: str) -> None:
+        """Open a window in front, at an address; another one in the same context where there is one.
+
+        Raises Conflict where that person is not private, ResourceExhausted where there are too many, and Unavailable.
+        """
+        async with self._turn:
+            link = await self._browser.link()
+            if self._browser.holding.private != person:
+                raise Conflict(f"{person} is not private", reason="not_private")
+            context = await self._context(link, person)
+            try:
+                await _show(link, context, url)
+            except Refused as refused:
+                raise Unavailable(f"the browser opens no window: {refused}", retry_after=1.0) from None
+
+    async def keep(self, holding: Holding | None = None) -> None:
+        """Close it, unless its person is private."""
+        async with self._turn:
+            if self._window and (holding is None or holding.private != self._window.person):
+                await self._close()
+
+    async def _context(self, link: Link, person: str) -> str:
+        if self._window and self._window.link is link and not link.over:
+            return self._window.context
+        context = str((await link.command("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"])
+        link.apart.add(context)
+        self._window = _Window(link, self._browser.pid, context, person)
+        return context
+
+    async def _close(self) -> None:
+        """Close it; Chromium asks no page whether it may."""
+        window, self._window = self._window, None
+        if window is None or window.link.over:
+            return
+        try:
+            await window.link.command("Target.disposeBrowserContext", CLOSE_SECONDS, browserContextId=window.context)
+        except Refused as refused:
+            log.info("a person's window is closed already: %s", refused)
+        except BaseException as error:
+            log.warning("the browser is ended, for it does not close a person's window: %r", error)
+            window.link.close("a person's window could not be closed")
+            await self._until_gone(window.pid)
+
+    async def _until_gone(self, pid: int | None) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                while self._browser.pid == pid is not None:  # noqa: ASYNC110 - nothing tells when it is
+                    await asyncio.sleep(0.02)
+
+
+async def _show(link: Link, context: str, url: str) -> None:
+    await link.command("Browser.setDownloadBehavior", behavior="deny", browserContextId=context)
+    infos = (await link.command("Target.getTargets"))["targetInfos"]
+    if sum(info.get("browserContextId") == context for info in infos) >= MAX_PAGES:
+        raise ResourceExhausted(f"the window has {MAX_PAGES} pages", limit=MAX_PAGES)
+    opened = await link.command("Target.createTarget", url=BLANK, browserContextId=context, newWindow=True)
+    await link.command("Target.activateTarget", targetId=opened["targetId"])
+    if url != BLANK:
+        await _go(link, str(opened["targetId"]), url)
+
+
+async def _go(link: Link, page: str, url: str) -> None:
+    """Go to an address, which is asked for once; a site that is slow is not waited for."""
+    insider = await Insider.of(link)
+    try:
+        session = (await insider.command("Target.attachToTarget", targetId=page, flatten=True))["sessionId"]
+        with suppress(Unavailable):
+            await insider.command("Page.navigate", session, GO_SECONDS, url=url)
+    finally:
+        insider.leave()
