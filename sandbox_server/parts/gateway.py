@@ -67,7 +67,7 @@ def _token_keys(settings: Settings) -> Iterator[KeySource]:
 
 
 def component_sockets(settings: Settings) -> dict[str, str]:
-    """The sockets on which the components answer once they are ready, except those that were left out and those that are asked for an answer."""
+    """The sockets on which the components answer once they are ready, but for those that were left out or are asked for an answer."""
     paths = settings.paths
     parts = {
         "browser": {"browser": paths.socket("cdp")},
