@@ -62,7 +62,6 @@ def hold(owner: Owner, holding: dict[str, Any]) -> None:
     assert answer.status_code == 200, answer.text
 
 
-PERSON = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-Person": "true"}
 OURS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
 
 

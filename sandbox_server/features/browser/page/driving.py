@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, Field
 
 from sandbox_server.core import Call, Model, NotFound, Reply
+from sandbox_server.core.control import Reach
 from sandbox_server.core.dispatch import Guard, InvalidFields, Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.browser.answers import MAX_FRAMES
@@ -37,6 +38,11 @@ class Targeted(Model):
     """The tab, as the list of tabs counts them; null is the one in front."""
     frame: Selector | None = None
     """A frame in the page: its name, its address, or a CSS selector of its element; null is the page itself."""
+
+    @property
+    def acts(self) -> tuple[Reach, ...]:
+        """A selector of the caller's is matched by the page, however long that takes: a page that a person has is not asked to."""
+        return ("cdp",) if self.frame is not None or getattr(self, "selector", None) is not None else ()
 
 
 class Acting(Targeted):

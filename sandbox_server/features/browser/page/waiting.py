@@ -55,8 +55,8 @@ class WaitRequest(Targeted):
 
     @property
     def acts(self) -> tuple[Reach, ...]:
-        """A script of the caller's may do anything in the page."""
-        return ("cdp",) if self.type == "function" else ()
+        """A script of the caller's may do anything in the page, and a selector is matched by it."""
+        return ("cdp",) if self.type == "function" else super().acts
 
     @model_validator(mode="after")
     def _complete(self) -> "WaitRequest":

@@ -1,6 +1,8 @@
 import pytest
 
 from sandbox_server.features.browser.page.driving import Acting, invalid, milliseconds
+from sandbox_server.features.browser.page.reading import FindTextRequest, HtmlRequest, PageScreenshotRequest
+from sandbox_server.features.browser.page.waiting import WaitRequest
 from tests.features.browser.driven import Pages
 
 pytestmark = pytest.mark.anyio
@@ -24,6 +26,13 @@ async def test_fifty_tabs_that_somebody_opened_are_told_as_their_number(pages: P
 
     assert (title, pages.hint) == ("Form", "50 tabs were opened, 1 to 50.")
     assert len(await pages("GET tabs")) == 51
+
+
+def test_a_request_that_has_the_page_match_a_selector_acts_and_one_that_reads_the_whole_does_not() -> None:
+    assert HtmlRequest(selector="text=/(a+)+$/").acts == ("cdp",)
+    assert PageScreenshotRequest(frame="iframe").acts == ("cdp",)
+    assert WaitRequest(type="selector", selector="p").acts == ("cdp",)
+    assert HtmlRequest().acts == WaitRequest(type="load").acts == FindTextRequest(keyword="a").acts == ()
 
 
 def test_a_request_says_what_it_does_to_dialogs_and_for_how_long() -> None:
