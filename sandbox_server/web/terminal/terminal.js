@@ -94,7 +94,9 @@ function showState(state, reason) {
   if (state === "connected") drawn = false;
 }
 
+/** List the sessions, once it is known which of them is shown: else the first of them would look chosen. */
 async function listSessions() {
+  if (!connection.session) return;
   const { sessions: found } = await call("GET", "/v1/shell/sessions");
   const ids = Object.keys(found).sort((one, other) => found[one].created_at.localeCompare(found[other].created_at));
   sessions.replaceChildren(...ids.map((id) => option(id, found[id])));
