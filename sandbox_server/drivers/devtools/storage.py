@@ -1,6 +1,7 @@
 """Local storage and databases (IndexedDB) of any origin, open or not: seen from a hidden page that gets an empty document in place of the
 origin's own."""
 
+import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -66,9 +67,9 @@ class Storage:
             return
         async with self._visitor() as visitor:
             for origin, each in stored.items():
-                await visitor.run(origin, f"({_WRITE})({orjson.dumps(each.items).decode()})")
+                await visitor.run(origin, f"({_WRITE})({json.dumps(each.items)})")
                 if each.databases:
-                    await visitor.run(origin, f"{_databases()}.write({orjson.dumps(each.databases).decode()})")
+                    await visitor.run(origin, f"{_databases()}.write({json.dumps(each.databases)})")
 
     @asynccontextmanager
     async def _visitor(self) -> AsyncIterator["_Visitor"]:
@@ -85,12 +86,24 @@ class Storage:
 
 
 async def _read(visitor: "_Visitor", origin: str) -> Stored:
-    items = orjson.loads(await visitor.run(origin, _READ))
+    items = _parsed(origin, await visitor.run(origin, _READ))
     try:
-        found = orjson.loads(await visitor.run(origin, f"{_databases()}.read()"))
+        found = _parsed(origin, await visitor.run(origin, f"{_databases()}.read()"))
     except Conflict as error:
         return Stored(items, [], f"its databases: {error.message}")
     return Stored(items, found["databases"], f"{found['left']} records that JSON has no form for" if found["left"] else None)
+
+
+def _parsed(origin: str, text: str) -> Any:
+    """What was kept, by whatever page; raises Conflict for what is nested too deep. Half a surrogate pair stays what it is."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        pass
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise _unusable(origin, "what it keeps is nested too deep") from None
 
 
 @cache

@@ -72,6 +72,15 @@ async def test_items_are_there_for_the_next_page(devtools: Devtools, tab: Tab, s
     assert await asyncio.to_thread(tab.run, "localStorage.getItem('made')") == "</script>'\"\u2028"
 
 
+async def test_half_a_surrogate_pair_is_kept_as_it_is(devtools: Devtools, tab: Tab, site: str) -> None:
+    await asyncio.to_thread(tab.go, f"{site}/page")
+    await asyncio.to_thread(tab.run, "localStorage.clear()")
+    half = Stored([{"name": "\ud800", "value": "\udfff"}], [])
+    await Storage(devtools).write({site: half})
+    await eventually(lambda: is_kept(Storage(devtools), {site: half}))
+    await asyncio.to_thread(tab.run, "localStorage.clear()")
+
+
 async def test_databases_are_read_and_made_again(devtools: Devtools, tab: Tab, site: str) -> None:
     await asyncio.to_thread(tab.go, f"{site}/page")
     await asyncio.to_thread(tab.run, MAKE)
