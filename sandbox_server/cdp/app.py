@@ -18,8 +18,8 @@ from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.pages import Pages, answered
 from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.sessions import Sessions
-from sandbox_server.cdp.shelter import Shelter
 from sandbox_server.cdp.tabs import Tabs
+from sandbox_server.cdp.takeover import TakeoverRules
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
 from sandbox_server.core.control import Holding
@@ -54,12 +54,12 @@ def create(settings: Settings) -> Starlette:
         chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
     rules = Rules(_kept_holding(paths.control), extensions=settings.browser.extensions)
-    shelter = Shelter(emulation, Extensions(allowed=settings.browser.extensions))
+    takeover = TakeoverRules(emulation, Extensions(allowed=settings.browser.extensions))
 
     async def prepare(link: Link) -> None:
         """Give a new profile the cookies it is to start with, and every page the device that is emulated."""
         await emulation.apply(link)
-        await shelter.keep(link, rules.holding, fresh=True)
+        await takeover.keep(link, rules.holding, fresh=True)
         cookies = [dict(cookie) for cookie in settings.browser.cookies]
         if cookies and not (await link.command("Storage.getCookies"))["cookies"]:
             await link.command("Storage.setCookies", cookies=cookies)
@@ -79,11 +79,11 @@ def create(settings: Settings) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with browser:
             yield
-        await shelter.close()
+        await takeover.close()
         await emulation.close()
 
     pages, sessions = Pages(browser, paths.devtools_protocol), Sessions(browser)
-    return Starlette(routes=list(routes(pages, sessions, Inside(browser, sessions, chromium, emulation, shelter))), lifespan=lifespan)
+    return Starlette(routes=list(routes(pages, sessions, Inside(browser, sessions, chromium, emulation, takeover))), lifespan=lifespan)
 
 
 async def _thaw(box: BoxClient) -> None:

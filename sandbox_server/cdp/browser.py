@@ -11,13 +11,13 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from sandbox_server.cdp.acts import PageActs
+from sandbox_server.cdp.cpu_time import work_of
 from sandbox_server.cdp.fields import Fields
 from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link, Refused
 from sandbox_server.cdp.peers import Notice
 from sandbox_server.cdp.redaction import Secrets
 from sandbox_server.cdp.rules import Rules
 from sandbox_server.cdp.tabs import Tabs
-from sandbox_server.cdp.work import work_of
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.results import Caller

@@ -10,11 +10,11 @@ from starlette.responses import JSONResponse, Response
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.drop import Drop, put
 from sandbox_server.cdp.emulation import Emulation
-from sandbox_server.cdp.fresh import BLANK, Fresh
 from sandbox_server.cdp.policies import take_proxy
+from sandbox_server.cdp.private_window import BLANK, PrivateWindow
 from sandbox_server.cdp.sessions import Sessions
-from sandbox_server.cdp.shelter import Shelter
 from sandbox_server.cdp.strip import Strip
+from sandbox_server.cdp.takeover import TakeoverRules
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
@@ -45,13 +45,13 @@ class FreshWindow(Model):
 class Inside:
     """Looking at the browser, and restarting it with other policies."""
 
-    def __init__(self, browser: Browser, sessions: Sessions, chromium: Chromium, emulation: Emulation, shelter: Shelter) -> None:
+    def __init__(self, browser: Browser, sessions: Sessions, chromium: Chromium, emulation: Emulation, takeover: TakeoverRules) -> None:
         self._browser = browser
         self._sessions = sessions
         self._chromium = chromium
         self._emulation = emulation
-        self._shelter = shelter
-        self._fresh = Fresh(browser)
+        self._shelter = takeover
+        self._fresh = PrivateWindow(browser)
         self._strip = Strip()
 
     async def restart(self, request: Request) -> Response:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from sandbox_server.cdp.apart import Apart
+from sandbox_server.cdp.hidden_targets import HiddenTargets
 from sandbox_server.cdp.multiplexer import Multiplexer
 from sandbox_server.cdp.outbox import Outbox, Share
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
@@ -58,9 +58,9 @@ class Link:
         """Messages that came from it."""
 
     @property
-    def apart(self) -> Apart:
+    def hidden_targets(self) -> HiddenTargets:
         """What no client sees."""
-        return self._multiplexer.apart
+        return self._multiplexer.hidden_targets
 
     async def open(self, readable: int, writable: int) -> None:
         """Take over our ends of the browser's pipe."""
@@ -110,7 +110,7 @@ class Link:
 
         Raises NotFound for a page that does not exist, Unavailable when Chromium does not answer.
         """
-        if caller is not OWNER and self.apart.knows(page):
+        if caller is not OWNER and self.hidden_targets.knows(page):
             raise NotFound(f"No such target id: {page}")
         admitted: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
         taken: list[tuple[Peer, Outbox]] = []
@@ -149,7 +149,7 @@ class Link:
     def see(self) -> None:
         """Have every client keep to whether it may see pages, and what it put in force there to whether that may be so."""
         for peer in list(self._outboxes):
-            for told in (*self._multiplexer.see(peer), *self._multiplexer.resting.rest(peer)):
+            for told in (*self._multiplexer.see(peer), *self._multiplexer.suspension.rest(peer)):
                 self._say(told)
 
     def _say(self, told: ToBrowser | ToPeer | Ended) -> None:
@@ -241,13 +241,13 @@ class Link:
     def _shun(self, notice: Notice) -> None:
         """Have clients let go of a page that has become one of the browser's own tools."""
         info = notice.params.get("targetInfo") or {}
-        self.apart.has(info)
+        self.hidden_targets.has(info)
         if notice.method == "Target.targetInfoChanged" and sealed(info):
             for ended in self._multiplexer.shun(str(info.get("targetId"))):
                 self._say(ended)
 
     def _send_due(self) -> None:
-        for message in self._multiplexer.resting.due():
+        for message in self._multiplexer.suspension.due():
             self._write(message)
 
     def _tell(self, peer: Peer, message: bytes) -> None:

@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import orjson
 
-from sandbox_server.cdp.apart import UNKNOWN as NO_TARGET
-from sandbox_server.cdp.apart import Apart
+from sandbox_server.cdp.client_overrides import DEFERRED, RULES, Sent
 from sandbox_server.cdp.effects import acts
-from sandbox_server.cdp.lasting import DEFERRED, RULES, Sent
+from sandbox_server.cdp.hidden_targets import UNKNOWN as NO_TARGET
+from sandbox_server.cdp.hidden_targets import HiddenTargets
 from sandbox_server.cdp.methods import effect_of
+from sandbox_server.cdp.override_reversal import SCRIPTS
+from sandbox_server.cdp.override_suspension import OverrideSuspension
 from sandbox_server.cdp.overrides import Overrides
 from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
 from sandbox_server.cdp.privacy import HELD_UP, blanked, caught_up, neutral
-from sandbox_server.cdp.resting import Resting
 from sandbox_server.cdp.rules import OWNER, Rules
-from sandbox_server.cdp.undone import SCRIPTS
 from sandbox_server.cdp.wire import (
     INVALID_REQUEST,
     MAX_TO_BROWSER,
@@ -91,9 +91,9 @@ class Multiplexer:
         self._questions: dict[int, _Question] = {}
         self.overrides = Overrides()
         """Which pages clients show as another device."""
-        self.resting = Resting(self._rules, self.overrides, self._next_id)
+        self.suspension = OverrideSuspension(self._rules, self.overrides, self._next_id)
         """What clients put in force in pages, and whether it is."""
-        self.apart = Apart()
+        self.hidden_targets = HiddenTargets()
         """What no client sees."""
 
     @property
@@ -134,7 +134,7 @@ class Multiplexer:
             if session == peer.base:
                 ended.append(Ended(peer))
             else:
-                self.resting.detach(session, peer)
+                self.suspension.detach(session, peer)
         return ended
 
     def _shown(self, peer: Peer) -> list[ToBrowser | ToPeer]:
@@ -173,7 +173,7 @@ class Multiplexer:
 
     def add(self, caller: Caller, base: str, page: str | None = None) -> Peer:
         """Take in a client for which `base` was attached, to a page or the browser."""
-        peer = Peer(caller, base, hidden=not self._rules.sees(caller), resting=self._rules.rests(caller))
+        peer = Peer(caller, base, hidden=not self._rules.sees(caller), suspended=self._rules.rests(caller))
         self._own(peer, base, None, page)
         return peer
 
@@ -183,7 +183,7 @@ class Multiplexer:
             del self._owners[session]
             self.overrides.forget(session)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.peer is not peer}
-        self.resting.forget(peer)
+        self.suspension.forget(peer)
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
     def from_peer(self, peer: Peer, text: str | bytes) -> ToBrowser | ToPeer:
@@ -197,7 +197,7 @@ class Multiplexer:
         if effect_of(command.method) is None:
             unknown = self._rules.hidden if peer.hidden else UNKNOWN.format(command.method)
             return ToPeer(peer, error_reply(command.id, METHOD_NOT_FOUND, unknown, command.session))
-        if peer.caller is not OWNER and self.apart.named(command.parsed.get("params")):
+        if peer.caller is not OWNER and self.hidden_targets.named(command.parsed.get("params")):
             return ToPeer(peer, error_reply(command.id, SERVER_ERROR, NO_TARGET, command.session))
         deferred = self._defers(peer, command)
         if reason := self._problem(peer, command, deferred=deferred):
@@ -211,12 +211,12 @@ class Multiplexer:
     def _defers(self, peer: Peer, command: Command) -> bool:
         """Whether a command is begun later: when the client may see again, or when the person lets go of the pages."""
         later = RULES if self._rules.trusts(peer.caller) else DEFERRED
-        return (peer.hidden and command.method in HELD_UP) or (peer.resting and command.method in later)
+        return (peer.hidden and command.method in HELD_UP) or (peer.suspended and command.method in later)
 
     def _deferred(self, peer: Peer, command: Command) -> ToPeer:
         session = command.session or peer.base
         peer.collected.note(session, command)
-        peer.lasting.note(session, command)
+        peer.overrides.note(session, command)
         return self._done(peer, command)
 
     def _done(self, peer: Peer, command: Command) -> ToPeer:
@@ -227,7 +227,7 @@ class Multiplexer:
         """The removal of a script that was added again since the client was told its name, or is not in force now."""
         given = _parameters(command)
         identifier = str(given.get("identifier"))
-        known = peer.lasting.removed(command.session or peer.base, identifier)
+        known = peer.overrides.removed(command.session or peer.base, identifier)
         if known == identifier:
             return None
         if known is None:
@@ -256,26 +256,26 @@ class Multiplexer:
         self.overrides.note(session, command)
         peer.pressed.note(session, command)
         peer.collected.note(session, command)
-        peer.lasting.note(session, command)
+        peer.overrides.note(session, command)
         return ToBrowser(message)
 
     def _reply(self, arrival: Arrival) -> ToPeer | Answer | None:
         assert arrival.id is not None
         if arrival.id in self._asked:
             return Answer(arrival.id, orjson.loads(arrival.message))
-        if self.resting.answered(arrival):
+        if self.suspension.answered(arrival):
             return None
         sent = self._sent.pop(arrival.id, None)
         if sent is None:
             return None
         sent.peer.pending -= 1
         if sent.script is not None:
-            self.resting.keep(sent.peer, sent.session, sent.method, sent.script, arrival)
+            self.suspension.keep(sent.peer, sent.session, sent.method, sent.script, arrival)
         if sent.method in _VALUES and sent.peer.caller.name == API and len(arrival.message) > MAX_VALUE:
             session = sent.session if sent.session != sent.peer.base else None
             return ToPeer(sent.peer, _too_large(sent.id, session))
         if sent.peer.caller is not OWNER:
-            arrival = self.apart.reply(sent.method, arrival)
+            arrival = self.hidden_targets.reply(sent.method, arrival)
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
         return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
@@ -287,7 +287,7 @@ class Multiplexer:
         result = orjson.loads(arrival.message).get("result")
         if peer.hidden or result is None:
             return None
-        result = self.apart.without(result)
+        result = self.hidden_targets.without(result)
         address = {} if session == peer.base else {"sessionId": session}
         return Told(peer, [encode(event | address) for event in caught_up(method, result)])
 
@@ -295,8 +295,8 @@ class Multiplexer:
         peer = self._owners.get(arrival.session)
         if peer is None:
             return None
-        if peer.caller is not OWNER and (unseen := self.apart.event(arrival)):
-            self.resting.shun(arrival.session, unseen)
+        if peer.caller is not OWNER and (unseen := self.hidden_targets.event(arrival)):
+            self.suspension.shun(arrival.session, unseen)
             return None
         lost = self._follow(peer, orjson.loads(arrival.message)) if arrival.is_attachment else []
         told = neutral(arrival) if peer.hidden else arrival
@@ -311,7 +311,7 @@ class Multiplexer:
         if event["method"] == "Target.attachedToTarget":
             info = event["params"].get("targetInfo", {})
             self._own(peer, session, event["sessionId"], info.get("targetId"))
-            self.resting.greet(peer, session, info, waits=bool(event["params"].get("waitingForDebugger")))
+            self.suspension.greet(peer, session, info, waits=bool(event["params"].get("waitingForDebugger")))
             return []
         return self._end(peer, peer.below(session)) if session in peer.sessions else []
 
@@ -325,7 +325,7 @@ class Multiplexer:
             self.overrides.forget(ended)
             peer.pressed.forget(ended)
             peer.collected.forget(ended)
-            peer.lasting.forget(ended)
+            peer.overrides.forget(ended)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.session not in sessions}
         return [error_reply(sent.id, SESSION_NOT_FOUND, NO_SESSION, sent.session) for sent in self._take_back(peer, sessions)]
 

@@ -64,7 +64,7 @@ class Pages:
         self._browser.check_seen(caller_of(request))
         link = await self._browser.link()
         version, found = await asyncio.gather(self._version(link), link.command("Target.getTargets"))
-        tabs_first = sorted(link.apart.without(found)["targetInfos"], key=lambda info: str(info["type"]) != "page")
+        tabs_first = sorted(link.hidden_targets.without(found)["targetInfos"], key=lambda info: str(info["type"]) != "page")
         return JSONResponse([described(info, request, version["revision"]) for info in tabs_first])
 
     async def protocol(self, _: Request) -> Response:
@@ -96,7 +96,7 @@ class Pages:
         page = request.path_params["id"]
         link = await self._browser.link()
         gone = PlainTextResponse(f"No such target id: {page}", 404)
-        if link.apart.knows(page):
+        if link.hidden_targets.knows(page):
             return gone
         try:
             await link.command(method, targetId=page)

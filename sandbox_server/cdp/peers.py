@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sandbox_server.cdp.lasting import Lasting
+from sandbox_server.cdp.client_overrides import ClientOverrides
 from sandbox_server.cdp.pressed import Pressed
 from sandbox_server.cdp.privacy import Collected
 from sandbox_server.cdp.wire import Object
@@ -21,10 +21,10 @@ class Peer:
     """Each session with the one above it; the base has none."""
     pressed: Pressed = field(default_factory=Pressed)
     collected: Collected = field(default_factory=Collected)
-    lasting: Lasting = field(default_factory=Lasting)
+    overrides: ClientOverrides = field(default_factory=ClientOverrides)
     hidden: bool = False
     """Whether it may not see pages, as far as the browser has been told."""
-    resting: bool = False
+    suspended: bool = False
     """Whether what it put in force is taken off, as a person has the pages."""
 
     def below(self, session: str) -> list[str]:

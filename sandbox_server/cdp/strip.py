@@ -90,7 +90,7 @@ class Strip:
         """The tabs in the order of their windows and strips; raises Unavailable."""
         async with self._lock:
             insider = await self._enter(link)
-            found = link.apart.without(await insider.command("Target.getTargets", filter=[{}]))["targetInfos"]
+            found = link.hidden_targets.without(await insider.command("Target.getTargets", filter=[{}]))["targetInfos"]
             pages = {info["targetId"] for info in found if info["type"] == "page"}
             shown = [info for info in found if info["type"] == "tab" and info.get("embedderData")]
             named = [(await self._page_of(insider, info["targetId"], pages), info) for info in shown]

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.wire import Command
-from tests.cdp.test_shelter import OURS, held
+from tests.cdp.test_takeover import OURS, held
 
 Owner = Any
 BACKTRACKING = "/(a+)+$/.test('a'.repeat(60) + '!')"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.cdp.test_shelter import OURS, held
+from tests.cdp.test_takeover import OURS, held
 from tests.conftest import until
 
 Owner = Any

@@ -203,11 +203,11 @@ def test_what_a_client_holds_down_is_released_under_ids_of_ours_and_nobody_hears
 
 
 def test_no_client_is_told_of_what_is_apart_nor_stays_attached_to_it(mux: Multiplexer, ann: Peer) -> None:
-    mux.apart.add(GRANDCHILD)
+    mux.hidden_targets.add(GRANDCHILD)
     info = {"targetId": "window", "browserContextId": GRANDCHILD, "url": "", "type": "page"}
     attached = {"sessionId": CHILD, "targetInfo": info, "waitingForDebugger": True}
     assert received(mux, method="Target.attachedToTarget", params=attached, sessionId=ANN) is None
-    due = [json.loads(message) for message in mux.resting.due()]
+    due = [json.loads(message) for message in mux.suspension.due()]
     assert [(each["method"], each["sessionId"]) for each in due] == [
         ("Runtime.runIfWaitingForDebugger", CHILD),
         ("Target.detachFromTarget", ANN),
@@ -222,7 +222,7 @@ def test_no_client_is_told_of_what_is_apart_nor_stays_attached_to_it(mux: Multip
 
 def test_what_looks_after_pages_is_told_of_what_is_apart(mux: Multiplexer) -> None:
     owner = mux.add(OWNER, BOB)
-    mux.apart.add(GRANDCHILD)
+    mux.hidden_targets.add(GRANDCHILD)
     attached = {"sessionId": CHILD, "targetInfo": {"targetId": "window", "browserContextId": GRANDCHILD, "url": "", "type": "page"}}
     found = received(mux, method="Target.attachedToTarget", params=attached, sessionId=BOB)
     assert found is not None

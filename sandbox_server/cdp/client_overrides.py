@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sandbox_server.cdp.methods import effect_of
-from sandbox_server.cdp.undone import AGAIN, SCRIPTS, UNDONE, Undone
+from sandbox_server.cdp.override_reversal import AGAIN, SCRIPTS, UNDONE, Reversal
 from sandbox_server.cdp.wire import Command, Object, encode
 
 MAX_KEPT = 1000
@@ -40,7 +40,7 @@ class _Script:
     """The identifier under which Chromium has it; None while it is taken off."""
 
 
-class Lasting:
+class ClientOverrides:
     """Follows the commands of one client."""
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Lasting:
             if script.known is None
         ]
 
-    def _keep(self, session: str, method: str, undone: Undone, params: Object) -> None:
+    def _keep(self, session: str, method: str, undone: Reversal, params: Object) -> None:
         if method.endswith(".setDownloadBehavior") and params.get("behavior") == "default":
             self._drop_same(session, {method}, undone, params)
             return
@@ -138,7 +138,7 @@ class Lasting:
         for name, undone in _TAKEN_OFF.get(method, ()):
             self._drop_same(session, {name}, undone, params)
 
-    def _drop_same(self, session: str, methods: Container[str], undone: Undone, params: Object) -> None:
+    def _drop_same(self, session: str, methods: Container[str], undone: Reversal, params: Object) -> None:
         wanted = _key(undone.carried, params)
         for at, kept in list(self._kept.items()):
             if at[0] == session and at[1] in methods and _key(undone.carried, kept) == wanted:
@@ -155,9 +155,9 @@ def _key(names: tuple[str, ...], params: Object) -> bytes:
     return encode({"key": [params.get(name) for name in names]})
 
 
-def _taken_off() -> dict[str, list[tuple[str, Undone]]]:
+def _taken_off() -> dict[str, list[tuple[str, Reversal]]]:
     """What each method takes off that does nothing else."""
-    found: dict[str, list[tuple[str, Undone]]] = {}
+    found: dict[str, list[tuple[str, Reversal]]] = {}
     for name, undone in UNDONE.items():
         if len(undone.off) == 1 and (off := undone.off[0][0]) != name and not off.startswith("Debugger."):
             found.setdefault(off, []).append((name, undone))

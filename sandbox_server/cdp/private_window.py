@@ -33,7 +33,7 @@ class _Window(NamedTuple):
     person: str
 
 
-class Fresh:
+class PrivateWindow:
     """Opens and closes it."""
 
     def __init__(self, browser: Browser) -> None:
@@ -66,7 +66,7 @@ class Fresh:
         if self._window and self._window.link is link and not link.over:
             return self._window.context
         context = str((await link.command("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"])
-        link.apart.add(context)
+        link.hidden_targets.add(context)
         self._window = _Window(link, self._browser.pid, context, person)
         return context
 

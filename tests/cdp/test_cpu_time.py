@@ -3,7 +3,7 @@
 import os
 import time
 
-from sandbox_server.cdp.work import work_of
+from sandbox_server.cdp.cpu_time import work_of
 
 
 def test_a_process_that_works_gets_on() -> None:

@@ -25,7 +25,7 @@ PATIENCE = 2.0
 log = logging.getLogger(__name__)
 
 
-class Shelter:
+class TakeoverRules:
     """Keeps the running browser to who has the pages. `emulation` is what others have shown on every page."""
 
     def __init__(self, emulation: Emulation, extensions: Extensions) -> None:

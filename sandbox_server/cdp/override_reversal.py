@@ -19,7 +19,7 @@ SCRIPTS = {
 type Step = tuple[str, Object]
 
 
-class Undone(NamedTuple):
+class Reversal(NamedTuple):
     """How one is taken off, and what is sent to put it back."""
 
     off: tuple[Step, ...]
@@ -30,13 +30,13 @@ class Undone(NamedTuple):
     """Parameters that taking it off has, too."""
 
 
-def _off(method: str, key: tuple[str, ...] = (), carried: tuple[str, ...] | None = None, **params: Any) -> Undone:
-    return Undone(((method, params),), key=key, carried=key if carried is None else carried)
+def _off(method: str, key: tuple[str, ...] = (), carried: tuple[str, ...] | None = None, **params: Any) -> Reversal:
+    return Reversal(((method, params),), key=key, carried=key if carried is None else carried)
 
 
-_PAUSES = Undone((("Debugger.setSkipAllPauses", {"skip": True}),), (("Debugger.setSkipAllPauses", {"skip": False}),))
-_STOPS = Undone((("Debugger.setBreakpointsActive", {"active": False}),), (("Debugger.setBreakpointsActive", {"active": True}),))
-_DRAWN = Undone((("Overlay.disable", {}),), (("Overlay.enable", {}),))
+_PAUSES = Reversal((("Debugger.setSkipAllPauses", {"skip": True}),), (("Debugger.setSkipAllPauses", {"skip": False}),))
+_STOPS = Reversal((("Debugger.setBreakpointsActive", {"active": False}),), (("Debugger.setBreakpointsActive", {"active": True}),))
+_DRAWN = Reversal((("Overlay.disable", {}),), (("Overlay.enable", {}),))
 _OVERLAYS = (
     "highlightFrame highlightNode highlightQuad highlightRect highlightSourceOrder setInspectMode setShowAdHighlights "
     "setPausedInDebuggerMessage setShowDebugBorders setShowFPSCounter setShowGridOverlays setShowFlexOverlays setShowScrollSnapOverlays "
@@ -47,7 +47,7 @@ _OVERLAYS = (
 _CONTEXT = ("browserContextId",)
 _NO_LIMITS: dict[str, Any] = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
-UNDONE: Mapping[str, Undone] = {
+UNDONE: Mapping[str, Reversal] = {
     "Autofill.setAddresses": _off("Autofill.setAddresses", addresses=[]),
     "BackgroundService.setRecording": _off("BackgroundService.setRecording", ("service",), shouldRecord=False),
     "BluetoothEmulation.enable": _off("BluetoothEmulation.disable"),
@@ -55,15 +55,15 @@ UNDONE: Mapping[str, Undone] = {
     "Browser.setDownloadBehavior": _off("Browser.setDownloadBehavior", ("browserContextId",), behavior="default"),
     "Browser.setPermission": _off("Browser.resetPermissions", ("browserContextId", "origin", "permission"), _CONTEXT),
     "CSS.setLocalFontsEnabled": _off("CSS.setLocalFontsEnabled", enabled=True),
-    "DOM.highlightNode": Undone((("DOM.hideHighlight", {}),), ()),
-    "DOM.highlightRect": Undone((("DOM.hideHighlight", {}),), ()),
+    "DOM.highlightNode": Reversal((("DOM.hideHighlight", {}),), ()),
+    "DOM.highlightRect": Reversal((("DOM.hideHighlight", {}),), ()),
     "DOMDebugger.setBreakOnCSPViolation": _PAUSES,
     "DOMDebugger.setDOMBreakpoint": _PAUSES,
     "DOMDebugger.setEventListenerBreakpoint": _PAUSES,
     "DOMDebugger.setInstrumentationBreakpoint": _PAUSES,
     "DOMDebugger.setXHRBreakpoint": _PAUSES,
-    "Debugger.enable": Undone((("Debugger.resume", {}), *_PAUSES.off), ((AGAIN, {}), *_PAUSES.back)),
-    "Debugger.pause": Undone((("Debugger.resume", {}), *_PAUSES.off), _PAUSES.back),
+    "Debugger.enable": Reversal((("Debugger.resume", {}), *_PAUSES.off), ((AGAIN, {}), *_PAUSES.back)),
+    "Debugger.pause": Reversal((("Debugger.resume", {}), *_PAUSES.off), _PAUSES.back),
     "Debugger.setBlackboxPatterns": _off("Debugger.setBlackboxPatterns", patterns=[]),
     "Debugger.setBreakpoint": _STOPS,
     "Debugger.setBreakpointByUrl": _STOPS,
@@ -92,7 +92,7 @@ UNDONE: Mapping[str, Undone] = {
     "Emulation.setIdleOverride": _off("Emulation.clearIdleOverride"),
     "Emulation.setLocaleOverride": _off("Emulation.setLocaleOverride"),
     "Emulation.setNavigatorOverrides": _off("Emulation.setNavigatorOverrides", platform=""),
-    "Emulation.setPageScaleFactor": Undone((("Emulation.resetPageScaleFactor", {}),)),
+    "Emulation.setPageScaleFactor": Reversal((("Emulation.resetPageScaleFactor", {}),)),
     "Emulation.setPressureSourceOverrideEnabled": _off("Emulation.setPressureSourceOverrideEnabled", ("source",), enabled=False),
     "Emulation.setSafeAreaInsetsOverride": _off("Emulation.setSafeAreaInsetsOverride", insets={}),
     "Emulation.setScriptExecutionDisabled": _off("Emulation.setScriptExecutionDisabled", value=False),
@@ -119,10 +119,10 @@ UNDONE: Mapping[str, Undone] = {
     "Network.setExtraHTTPHeaders": _off("Network.setExtraHTTPHeaders", headers={}),
     "Network.setUserAgentOverride": _off("Network.setUserAgentOverride", userAgent=""),
     **dict.fromkeys((f"Overlay.{name}" for name in _OVERLAYS.split()), _DRAWN),
-    "Page.addCompilationCache": Undone((("Page.clearCompilationCache", {}),), ()),
-    "Page.produceCompilationCache": Undone((("Page.clearCompilationCache", {}),), ()),
-    "Page.addScriptToEvaluateOnLoad": Undone(()),
-    "Page.addScriptToEvaluateOnNewDocument": Undone(()),
+    "Page.addCompilationCache": Reversal((("Page.clearCompilationCache", {}),), ()),
+    "Page.produceCompilationCache": Reversal((("Page.clearCompilationCache", {}),), ()),
+    "Page.addScriptToEvaluateOnLoad": Reversal(()),
+    "Page.addScriptToEvaluateOnNewDocument": Reversal(()),
     "Page.setAdBlockingEnabled": _off("Page.setAdBlockingEnabled", enabled=False),
     "Page.setBypassCSP": _off("Page.setBypassCSP", enabled=False),
     "Page.setDeviceMetricsOverride": _off("Page.clearDeviceMetricsOverride"),
@@ -135,8 +135,8 @@ UNDONE: Mapping[str, Undone] = {
     "Page.setSPCTransactionMode": _off("Page.setSPCTransactionMode", mode="none"),
     "Page.setTouchEmulationEnabled": _off("Page.setTouchEmulationEnabled", enabled=False),
     "Page.setWebLifecycleState": _off("Page.setWebLifecycleState", state="active"),
-    "Page.startScreenRecording": Undone((("Page.stopScreenRecording", {}),), ()),
-    "Page.waitForDebugger": Undone((("Runtime.runIfWaitingForDebugger", {}),), ()),
+    "Page.startScreenRecording": Reversal((("Page.stopScreenRecording", {}),), ()),
+    "Page.waitForDebugger": Reversal((("Runtime.runIfWaitingForDebugger", {}),), ()),
     "Runtime.addBinding": _off("Runtime.removeBinding", ("name", "executionContextId", "executionContextName"), ("name",)),
     "Runtime.setCustomObjectFormatterEnabled": _off("Runtime.setCustomObjectFormatterEnabled", enabled=False),
     "Security.setIgnoreCertificateErrors": _off("Security.setIgnoreCertificateErrors", ignore=False),

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.cdp import apart
-from sandbox_server.cdp.apart import Apart
+from sandbox_server.cdp import hidden_targets
+from sandbox_server.cdp.hidden_targets import HiddenTargets
 from sandbox_server.cdp.wire import Arrival
 
 HERS, THEIRS = "H" * 32, "T" * 32
@@ -14,8 +14,8 @@ WINDOW, TAB = {"targetId": "W", "browserContextId": HERS}, {"targetId": "B", "br
 
 
 @pytest.fixture
-def kept() -> Apart:
-    found = Apart()
+def kept() -> HiddenTargets:
+    found = HiddenTargets()
     found.add(HERS)
     return found
 
@@ -24,7 +24,7 @@ def arrived(number: int | None = None, **message: Any) -> Arrival:
     return Arrival(number, "S" * 32, json.dumps(message, separators=(",", ":")).encode())
 
 
-def test_events_of_a_target_are_known_by_its_context_and_then_by_its_id(kept: Apart) -> None:
+def test_events_of_a_target_are_known_by_its_context_and_then_by_its_id(kept: HiddenTargets) -> None:
     destroyed = arrived(method="Target.targetDestroyed", params={"targetId": "W"})
     assert kept.event(destroyed) is None, "nothing was told of it"
     assert kept.event(arrived(method="Target.targetCreated", params={"targetInfo": WINDOW}))
@@ -33,14 +33,14 @@ def test_events_of_a_target_are_known_by_its_context_and_then_by_its_id(kept: Ap
     assert kept.event(arrived(method="Page.loadEventFired", params={"timestamp": 1})) is None
 
 
-def test_lists_leave_them_out(kept: Apart) -> None:
+def test_lists_leave_them_out(kept: HiddenTargets) -> None:
     reply = kept.reply("Target.getTargets", arrived(1, id=1, result={"targetInfos": [WINDOW, TAB]}, sessionId="S" * 32))
     assert json.loads(reply.message)["result"] == {"targetInfos": [TAB]}
     assert reply.message.endswith(b',"sessionId":"' + b"S" * 32 + b'"}'), "a message is routed by its end"
     assert kept.without({"browserContextIds": [HERS, THEIRS], "defaultBrowserContextId": THEIRS})["browserContextIds"] == [THEIRS]
 
 
-def test_a_command_names_them_in_whatever_parameter(kept: Apart) -> None:
+def test_a_command_names_them_in_whatever_parameter(kept: HiddenTargets) -> None:
     assert kept.has(WINDOW)
     assert kept.named({"targetId": "W"})
     assert kept.named({"frameId": "W"})
@@ -48,8 +48,8 @@ def test_a_command_names_them_in_whatever_parameter(kept: Apart) -> None:
     assert not any(kept.named(params) for params in ({"targetId": "B"}, {"targetId": ["W"]}, None, ["W"], {}))
 
 
-def test_so_many_targets_are_remembered(kept: Apart, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "MAX_TARGETS", 2)
+def test_so_many_targets_are_remembered(kept: HiddenTargets, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hidden_targets, "MAX_TARGETS", 2)
     for name in "abc":
         kept.has({"targetId": name, "browserContextId": HERS})
     assert [kept.knows(name) for name in "abc"] == [False, True, True]

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import orjson
 
-from sandbox_server.cdp.lasting import Sent
+from sandbox_server.cdp.client_overrides import Sent
+from sandbox_server.cdp.override_reversal import SCRIPTS
 from sandbox_server.cdp.overrides import Overrides
 from sandbox_server.cdp.peers import Ended, Peer, ToBrowser
 from sandbox_server.cdp.rules import Rules, sealed
-from sandbox_server.cdp.undone import SCRIPTS
 from sandbox_server.cdp.wire import Arrival, Command, Object, encode
 
 RELEASED = "a person has the pages, and what this client put in force there ends with its session alone"
@@ -27,7 +27,7 @@ class _Readded(NamedTuple):
     method: str
 
 
-class Resting:
+class OverrideSuspension:
     """Does so for all clients of a browser; `number` gives the ids of commands."""
 
     def __init__(self, rules: Rules, overrides: Overrides, number: Callable[[], int]) -> None:
@@ -40,9 +40,9 @@ class Resting:
     def rest(self, peer: Peer) -> list[ToBrowser | Ended]:
         """Keep to whether what a client put in force may be so: take it off for a person who has the pages, or put it back."""
         resting = self._rules.rests(peer.caller)
-        if resting == peer.resting:
+        if resting == peer.suspended:
             return []
-        peer.resting = resting
+        peer.suspended = resting
         return self._taken_off(peer) if resting else self._put_back(peer)
 
     def due(self) -> list[bytes]:
@@ -54,9 +54,9 @@ class Resting:
         """Keep a script that Chromium has named, as the reply says, if it took it."""
         if (identifier := _identifier(arrival)) is None:
             return
-        peer.lasting.added(session, method, params, identifier)
-        if peer.resting and not self._rules.trusts(peer.caller):  # a person took the pages before it was there
-            self._due += map(self._unanswered, peer.lasting.take_off())
+        peer.overrides.added(session, method, params, identifier)
+        if peer.suspended and not self._rules.trusts(peer.caller):  # a person took the pages before it was there
+            self._due += map(self._unanswered, peer.overrides.take_off())
 
     def answered(self, arrival: Arrival) -> bool:
         """Take a reply to what was added again; false where it is for somebody else."""
@@ -69,7 +69,7 @@ class Resting:
         """Have nobody drive the browser's own tools; and no client hold up the pages of a person who has them."""
         if self._rules.trusts(peer.caller):
             return
-        if waits and (peer.resting or sealed(info)):
+        if waits and (peer.suspended or sealed(info)):
             self._due.append(self._unanswered((session, "Runtime.runIfWaitingForDebugger", {})))
         if sealed(info):
             self.detach(session, peer)
@@ -90,12 +90,12 @@ class Resting:
         self._readded = {number: again for number, again in self._readded.items() if again.peer is not peer}
 
     def _taken_off(self, peer: Peer) -> list[ToBrowser | Ended]:
-        if peer.base in peer.lasting.ending:
+        if peer.base in peer.overrides.ending:
             return [Ended(peer, RELEASED)]
-        off = peer.lasting.take_off()
+        off = peer.overrides.take_off()
         for session, method, params in off:
             self._overrides.note(session, Command(0, method, session, {"params": params}))
-        ended = [_detached(session, peer) for session in peer.lasting.ending]
+        ended = [_detached(session, peer) for session in peer.overrides.ending]
         return [ToBrowser(self._unanswered(sent)) for sent in (*ended, *off, *self._waiting(peer))]
 
     def _waiting(self, peer: Peer) -> list[Sent]:
@@ -106,10 +106,10 @@ class Resting:
 
     def _put_back(self, peer: Peer) -> list[ToBrowser | Ended]:
         found: list[ToBrowser | Ended] = []
-        for session, method, params in peer.lasting.put_back():
+        for session, method, params in peer.overrides.put_back():
             self._overrides.note(session, Command(0, method, session, {"params": params}))
             found.append(ToBrowser(self._unanswered((session, method, params))))
-        for session, identifier, method, params in peer.lasting.scripts():
+        for session, identifier, method, params in peer.overrides.scripts():
             number = self._number()
             self._readded[number] = _Readded(peer, session, identifier, method)
             found.append(ToBrowser(encode({"id": number, "method": method, "params": params, "sessionId": session})))
@@ -117,10 +117,10 @@ class Resting:
 
     def _named(self, again: _Readded, known: str) -> None:
         """Learn the new name; the script goes at once if nobody wants it there any more."""
-        if not again.peer.lasting.readded(again.session, again.identifier, known):
+        if not again.peer.overrides.readded(again.session, again.identifier, known):
             self._due.append(self._unanswered((again.session, SCRIPTS[again.method], {"identifier": known})))
-        elif again.peer.resting:
-            self._due += map(self._unanswered, again.peer.lasting.take_off())
+        elif again.peer.suspended:
+            self._due += map(self._unanswered, again.peer.overrides.take_off())
 
     def _unanswered(self, sent: Sent) -> bytes:
         session, method, params = sent

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.cdp.shelter import shelters
+from sandbox_server.cdp.takeover import shelters
 from sandbox_server.core.control import Holding
 from tests.conftest import until
 

@@ -31,7 +31,7 @@ class Client:
     def hold(self, holding: Holding) -> list[tuple[str, str, Any]]:
         """What the browser reads when somebody else has the pages."""
         self.rules.holding = holding
-        sent = [json.loads(each.message) for each in self.mux.resting.rest(self.peer) if isinstance(each, ToBrowser)]
+        sent = [json.loads(each.message) for each in self.mux.suspension.rest(self.peer) if isinstance(each, ToBrowser)]
         return [(each["id"], each["method"], each["params"]) for each in sent]
 
     def hears(self, **message: object) -> dict[str, Any] | None:
@@ -40,7 +40,7 @@ class Client:
         return json.loads(told.message) if isinstance(told, ToPeer) else None
 
     def due(self) -> list[tuple[str, Any]]:
-        return [(each["method"], each["params"]) for each in map(json.loads, self.mux.resting.due())]
+        return [(each["method"], each["params"]) for each in map(json.loads, self.mux.suspension.due())]
 
 
 def test_what_a_client_put_in_force_is_taken_off_and_put_back() -> None:
@@ -149,6 +149,6 @@ def test_what_has_no_way_back_ends_with_its_session() -> None:
     whole = Client(Caller("key"))
     whole.send("Emulation.setHardwareConcurrencyOverride", hardwareConcurrency=3)
     whole.rules.holding = HELD
-    [ended] = whole.mux.resting.rest(whole.peer)
+    [ended] = whole.mux.suspension.rest(whole.peer)
     assert isinstance(ended, Ended)
     assert "ends with its session" in ended.reason

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.cdp.test_shelter import FREE, HELD, OURS, WORKER, hold
+from tests.cdp.test_takeover import FREE, HELD, OURS, WORKER, hold
 from tests.conftest import until
 
 Owner = Any

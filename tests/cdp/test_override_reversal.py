@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.cdp.methods import METHODS
-from sandbox_server.cdp.undone import AGAIN, UNDONE
+from sandbox_server.cdp.override_reversal import AGAIN, UNDONE
 
 PROTOCOL = Path(os.environ.get("DEVTOOLS_PROTOCOL", "/opt/tandem/devtools-protocol.json"))
 
 
 def test_whatever_stays_in_force_can_be_taken_off() -> None:
     lasting = {name for name, method in METHODS.items() if method.effect == "lasts"}
-    assert lasting - UNDONE.keys() == set(), "say in sandbox_server/cdp/undone.py how they are taken off"
+    assert lasting - UNDONE.keys() == set(), "say in sandbox_server/cdp/override_reversal.py how they are taken off"
     assert UNDONE.keys() - lasting == {"Debugger.enable"}
 
 

@@ -17,7 +17,7 @@ UNKNOWN = "No target with given id found"
 """Chromium's own words (content/browser/devtools/protocol/target_handler.cc)."""
 
 
-class Apart:
+class HiddenTargets:
     """Those of one browser."""
 
     def __init__(self) -> None:
