@@ -148,7 +148,7 @@ def test_authentication_off_is_said_aloud(start_sandbox: Callable[..., "Sandbox"
 
 def serve(sandbox: "Sandbox", port: int, user: str, address: str = "127.0.0.1") -> None:
     """Start a web server inside, and wait until it listens."""
-    command = f"cd /usr/share/doc; python3 -m http.server {port} --bind {address} >/dev/null 2>&1 &"
+    command = f"unset SANDBOX_API_KEY; cd /usr/share/doc; python3 -m http.server {port} --bind {address} >/dev/null 2>&1 &"
     assert sandbox.exec("sh", "-c", command, user=user).code == 0
     until(lambda: sandbox.exec("sh", "-c", f"curl -s -o /dev/null http://{address}:{port}/").code == 0)
 
