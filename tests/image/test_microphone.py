@@ -100,7 +100,7 @@ def test_programs_hear_who_drives_once_they_switch_it_on_and_nobody_after_that(b
 
 def of_the_person(page: Page, sandbox: Sandbox) -> dict[str, str]:
     """What makes a client of DevTools that of the person at a page."""
-    cookies = "; ".join(f"{each['name']}={each['value']}" for each in page.context.cookies())  # type: ignore[typeddict-item] # both are there
+    cookies = "; ".join(f"{each['name']}={each['value']}" for each in page.context.cookies())
     return {"Cookie": cookies, "Origin": sandbox.base_url}
 
 
