@@ -167,7 +167,6 @@ def title(sandbox: Sandbox) -> str:
         ("Page.handleJavaScriptDialog", {"accept": True}),
         ("Target.createTarget", {"url": "about:blank"}),
         ("Browser.close", {}),
-        ("Domain.ofTheFuture", {}),
     ],
 )
 def test_a_devtools_method_that_acts_is_refused(session: Sandbox, person: Person, method: str, params: dict[str, Any]) -> None:
@@ -179,6 +178,15 @@ def test_a_devtools_method_that_acts_is_refused(session: Sandbox, person: Person
         person.control("take")
         assert "held_by_human" in client.command(method, **params)["error"]["message"]
         assert title(session) == "-"
+
+
+def test_a_devtools_method_that_nobody_has_judged_is_refused_whoever_drives(session: Sandbox, person: Person) -> None:
+    page = next(target for target in session.request("GET", "/cdp/json/list").json() if target["type"] == "page")
+    with connect(page["webSocketDebuggerUrl"], additional_headers=session.headers, proxy=None, max_size=None) as socket:
+        client = Devtools(socket)
+        assert "wasn't found" in client.command("Domain.ofTheFuture")["error"]["message"]
+        person.control("take")
+        assert "wasn't found" in client.command("Domain.ofTheFuture")["error"]["message"]
 
 
 def test_a_dialog_that_a_person_has_before_them_is_answered_by_nobody_else(session: Sandbox, person: Person) -> None:
