@@ -50,7 +50,7 @@ class Inside:
         self._sessions = sessions
         self._chromium = chromium
         self._emulation = emulation
-        self._shelter = takeover
+        self._takeover = takeover
         self._fresh = PrivateWindow(browser)
         self._strip = Strip()
 
@@ -112,7 +112,7 @@ class Inside:
             raise InvalidArgument(f"this is not who has control: {error}") from error
         await self._fresh.keep(holding)  # before anybody else sees again
         self._browser.hold(holding)
-        await self._shelter.keep(self._browser.running, holding)
+        await self._takeover.keep(self._browser.running, holding)
         return JSONResponse({})
 
     async def open_fresh(self, request: Request) -> Response:

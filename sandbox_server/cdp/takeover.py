@@ -37,7 +37,7 @@ class TakeoverRules:
 
     async def keep(self, link: Link | None, holding: Holding, *, fresh: bool = False) -> None:
         """Raise it, or take it down; a `fresh` browser has none yet. Raises Unavailable where an extension cannot be stopped."""
-        wanted = shelters(holding)
+        wanted = is_taken_over(holding)
         async with self._turn:
             if fresh:
                 self._raised = False
@@ -71,7 +71,7 @@ class TakeoverRules:
                 await _tried(link.command("Target.closeTarget", targetId=info["targetId"]))
 
 
-def shelters(holding: Holding) -> bool:
+def is_taken_over(holding: Holding) -> bool:
     """Whether a person has the pages."""
     return holding.private is not None or (holding.state == "human" and bool(holding.reach & ON_SCREEN))
 

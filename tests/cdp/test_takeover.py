@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.cdp.takeover import shelters
+from sandbox_server.cdp.takeover import is_taken_over
 from sandbox_server.core.control import Holding
 from tests.conftest import until
 
@@ -88,7 +88,7 @@ def title_of_new_page(owner: Owner, url: str) -> str:
     ],
 )
 def test_it_is_raised_for_whoever_has_the_pages(holding: Holding, *, raised: bool) -> None:
-    assert shelters(holding) == raised
+    assert is_taken_over(holding) == raised
 
 
 def test_no_service_worker_answers_a_page_that_a_person_opens(shared: Owner, bank: str) -> None:
@@ -257,7 +257,7 @@ def _attached(owner: Owner, target: str) -> dict[str, Any]:
         return reply
 
 
-def test_the_shelter_holds_in_the_browser_that_comes_after_a_restart(make_owner: Callable[..., Owner], bank: str) -> None:
+def test_the_rules_of_a_takeover_hold_in_the_browser_that_comes_after_a_restart(make_owner: Callable[..., Owner], bank: str) -> None:
     owner = make_owner()
     owner.start()
     until(owner.answers, within=30)
