@@ -29,6 +29,7 @@ SETTINGS = tuple(
 ALLOWED = {
     "cdp": (f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "cli": (f"{OURS}.cli",),
+    "composition": tuple(f"{OURS}.{name}" for name in ("__version__", "composition", "core", "drivers", "features")) + SETTINGS,
     "core": (f"{OURS}.core",),
     "drivers": (
         f"{OURS}.core.errors",
@@ -41,7 +42,6 @@ ALLOWED = {
     ),
     "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "hub": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.hub", *SETTINGS),
-    "parts": tuple(f"{OURS}.{name}" for name in ("__version__", "core", "drivers", "features", "parts")) + SETTINGS,
     "stream": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }
 """What the modules of a package may import of ours. Features may also import modules of their own feature."""

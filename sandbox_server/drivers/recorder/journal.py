@@ -32,7 +32,9 @@ class Journal:
     While `private` holds, callers leave out what would tell what a person does; see `features.recorder`.
     """
 
-    def __init__(self, store: Log, *, on: bool = True, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, store: Log, *, on: bool = True, private: Callable[[], bool] = lambda: False, now: Callable[[], float] = time.time
+    ) -> None:
         self._log = store
         self._on = on
         self._now = now
@@ -47,8 +49,8 @@ class Journal:
         self._followers: set[asyncio.Queue[Entry]] = set()
         self._listeners: list[Callable[[Entry], None]] = []
         self._warned = False
-        self.private: Callable[[], bool] = lambda: False
-        """Whether a person is in private mode: put here by whoever keeps that."""
+        self.private = private
+        """Whether a person is in private mode."""
 
     async def __aenter__(self) -> Self:
         if self._on:
