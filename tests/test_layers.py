@@ -33,6 +33,7 @@ ALLOWED = {
     "core": (f"{OURS}.core",),
     "drivers": (
         f"{OURS}.core.errors",
+        f"{OURS}.core.identity",
         f"{OURS}.core.patterns",
         f"{OURS}.core.tasks",
         f"{OURS}.core.events",

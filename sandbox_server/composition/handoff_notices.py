@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from sandbox_server.composition.handoff import HandoffDesk
 from sandbox_server.composition.part import Part
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.clients.mail import MailServer
 from sandbox_server.features.control.lease_keeper import Driving
 from sandbox_server.features.handoff.desk import Desk

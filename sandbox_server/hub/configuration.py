@@ -8,8 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, Vali
 
 from sandbox_server.core import patterns
 from sandbox_server.core.errors import InvalidArgument
+from sandbox_server.core.identity import Scope
 from sandbox_server.core.mcp.catalog import SERVERS
-from sandbox_server.core.results import Scope
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 MAX_WORDS = 1000

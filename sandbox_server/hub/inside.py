@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from sandbox_server.core.errors import Failure, NotFound
 from sandbox_server.core.http.hung_up import while_connected
+from sandbox_server.core.identity import CALLER
 from sandbox_server.core.mcp import operations
 from sandbox_server.core.mcp.catalog import SERVERS
 from sandbox_server.core.mcp.operations import Operations
@@ -103,7 +104,7 @@ def _answered(ask: Any) -> Any:
     """An endpoint that answers in JSON, failures too."""
 
     async def endpoint(request: Request) -> Response:
-        if "x-sandbox-caller" not in request.headers:
+        if CALLER not in request.headers:
             return JSONResponse({"kind": "unauthenticated", "message": "nobody says who asks"}, 401)
         try:
             return JSONResponse(await ask(request))

@@ -17,6 +17,7 @@ from mcp_types import (
     LoggingMessageNotificationParams,
 )
 
+from sandbox_server.core.identity import CALLER
 from sandbox_server.core.mcp.operations import Context, request_of
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.hub.asking import Answer, not_able, refused, send_log
@@ -163,4 +164,4 @@ async def _outcome[R](work: Awaitable[R]) -> R | Exception:
 
 
 def _caller_of(context: Context) -> str:
-    return request_of(context).headers.get("x-sandbox-caller", "")
+    return request_of(context).headers.get(CALLER, "")

@@ -21,6 +21,7 @@ from mcp_types import (
 from starlette.requests import Request
 
 from sandbox_server.core.errors import Failure
+from sandbox_server.core.identity import CALLER
 from sandbox_server.core.mcp import operations
 from sandbox_server.core.mcp.operations import Context, Operations, heartbeat, request_of
 from sandbox_server.core.mcp.results import failed, failure_text
@@ -97,7 +98,7 @@ async def call_foreign(request: Request, foreign: Foreign, arguments: Mapping[st
     finally:
         told = {
             "request_id": request.headers.get("x-request-id"),
-            "caller": request.headers.get("x-sandbox-caller"),
+            "caller": request.headers.get(CALLER),
             "surface": "mcp",
             "operation": f"mcp.{foreign.server}.{foreign.tool.name}",
             "ms": round((time.monotonic() - started) * 1000, 2),

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from sandbox_server import __version__
 from sandbox_server.core.custom import load_features
+from sandbox_server.core.identity import ALL_SCOPES
 from sandbox_server.core.mcp.catalog import SERVERS, read_catalog
 from sandbox_server.core.mcp.view import View
 from sandbox_server.core.openapi import document
 from sandbox_server.core.operation import Operation, operations
-from sandbox_server.core.results import ALL_SCOPES
 from sandbox_server.plugins.findings import Findings
 
 PREFIX = "/v1/"

@@ -14,11 +14,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import logs
 from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted, Unauthenticated, Unavailable
-from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEADER, call_of
+from sandbox_server.core.http.app import call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
+from sandbox_server.core.identity import ACTOR, CALLER, SCOPES, Caller
 from sandbox_server.core.quota import NEEDED, Quota
-from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.focus import news
 from sandbox_server.drivers.clients.lease import Hand
@@ -173,8 +173,8 @@ def caller_of(websocket: WebSocket) -> Caller:
 def asking_for(websocket: WebSocket) -> dict[str, str]:
     """Who the API is asked for: the viewer, by a process of the sandbox's own."""
     headers = websocket.headers
-    given = {name: headers[name] for name in (CALLER_HEADER, ACTOR_HEADER) if name in headers}
-    return given | {SCOPES_HEADER: f"{headers.get(SCOPES_HEADER, '')} server"}
+    given = {name: headers[name] for name in (CALLER, ACTOR) if name in headers}
+    return given | {SCOPES: f"{headers.get(SCOPES, '')} server"}
 
 
 def create(name: str, api: str, sound: str, stream: Stream | None = None, browser: str | None = None) -> Starlette:

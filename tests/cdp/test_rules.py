@@ -5,7 +5,7 @@ import pytest
 from sandbox_server.cdp.rules import OWN, OWNER, Rules, refusal
 from sandbox_server.cdp.wire import Command
 from sandbox_server.core.control import Holding
-from sandbox_server.core.results import ALL_SCOPES, Caller
+from sandbox_server.core.identity import ALL_SCOPES, Caller
 
 
 def command(method: str, **params: object) -> Command:

@@ -14,10 +14,15 @@ from sandbox_server.features.control.privacy import SecretFocus
 from tests.composition.made import first
 
 
-def composed(activity: Activity | None = None, **environ: str) -> Part:
-    """The browser with these variables."""
-    made, activity = first(**environ), activity or Activity()
+def counted(activity: Activity, **environ: str) -> Part:
+    """The browser with these variables, whose recordings count there."""
+    made = first(**environ)
     return build_browser(made.machine, made.control, build_desktop(made.machine, made.control, Activity()), activity).part
+
+
+def composed(**environ: str) -> Part:
+    """The browser with these variables."""
+    return counted(Activity(), **environ)
 
 
 def test_a_sandbox_without_a_browser_has_none_to_restart() -> None:
@@ -36,7 +41,7 @@ def test_fields_for_secrets_are_watched_where_there_is_a_browser_and_that_is_wan
 
 def test_a_recording_of_a_page_counts_as_activity() -> None:
     activity = Activity()
-    composed(activity)
+    counted(activity)
 
     assert len(activity._recordings) == 1
     assert not activity.active()

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from PIL import Image
 
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.drivers.x11.connection import Connection

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import httpx2
 
 from sandbox_server.core.errors import TooLarge, Unavailable
+from sandbox_server.core.identity import Caller
 from sandbox_server.core.mcp.catalog import Catalog, Tool, read_catalog
 from sandbox_server.core.results import ABOUT
 
@@ -24,7 +25,7 @@ MAX_RESULT_BYTES = 32 * 1024 * 1024
 """A result may be this large; agents read larger things piece by piece."""
 _MAX_CONNECTIONS = 256
 _KEPT_HEADERS = ("content-type", "retry-after", ABOUT)
-_OWN_HEADERS = {"X-Sandbox-Caller": "mcp", "X-Sandbox-Scopes": "view"}
+_OWN_HEADERS = Caller("mcp", frozenset({"view"})).headers()
 
 
 class Api:

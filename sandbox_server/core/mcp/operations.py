@@ -13,6 +13,7 @@ from mcp_types import INTERNAL_ERROR, CallToolResult, ToolAnnotations
 from mcp_types import Tool as ListedTool
 from starlette.requests import Request
 
+from sandbox_server.core import identity
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.mcp.api import Api
 from sandbox_server.core.mcp.catalog import Tool
@@ -22,8 +23,6 @@ from sandbox_server.core.tasks import Tasks
 
 PROGRESS_SECONDS = 1.0
 """How often a caller that asked for progress hears that its call still runs."""
-
-_FORWARDED = ("x-sandbox-caller", "x-sandbox-scopes", "x-sandbox-tools", "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
 
 type Context = ServerRequestContext[Any, Request]
 
@@ -59,8 +58,7 @@ class Operations:
 
 def forwarded(request: Request) -> dict[str, str]:
     """The headers that say who asks and from where, and that it is an agent, with whom the API is strict."""
-    headers = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
-    return {**headers, "x-sandbox-surface": "mcp"}
+    return {**identity.forwarded(request.headers), identity.SURFACE: "mcp"}
 
 
 def request_of(context: Context) -> Request:
