@@ -8,7 +8,7 @@ import av
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
-from sandbox_server.drivers.sound import RATE, Sound
+from sandbox_server.drivers.sound.pulseaudio import RATE, Sound
 
 MAX_WAITING = 10
 """Packets, of 20 ms each, that wait to be heard; older ones are left out."""

@@ -13,7 +13,7 @@ import av
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
-from sandbox_server.drivers.sound import CHANNELS, RATE, Sound
+from sandbox_server.drivers.sound.pulseaudio import CHANNELS, RATE, Sound
 from sandbox_server.stream import wire
 
 BITS = 96_000

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound import CHUNK_SECONDS, RATE, Sound
+from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, Sound
 from sandbox_server.stream.picture import ViewerPicture
 from sandbox_server.stream.sound import MAX_WAITING, SILENT_PIECES, Broadcast, Ears, Encoder, Hearing
 from tests.waiting import eventually
