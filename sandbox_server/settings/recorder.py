@@ -1,4 +1,4 @@
-"""What is written down and filmed of what happens: a section of `settings`. Stdlib only, for the sake of boot."""
+"""The audit log and recordings of the screen: a section of `settings`. Stdlib only, for the sake of boot."""
 
 from dataclasses import dataclass
 
