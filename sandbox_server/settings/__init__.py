@@ -138,8 +138,7 @@ class Shell:
         "MAX_SHELL_SESSIONS",
         integer(1, 1000),
         10,
-        "Shell sessions of programs. One more replaces an idle unnamed one, or is answered 429. People have "
-        "eight besides.",
+        "Shell sessions of programs. One more replaces an idle unnamed one, or is answered 429. People have eight besides.",
     )
     evict_after: float = variable(
         "SHELL_EVICT_AFTER_SECONDS",
@@ -163,8 +162,7 @@ class Bash:
         "BASH_OUTPUT_BYTES",
         integer(1 << 20, 1 << 40),
         256 << 20,
-        "Output kept on disk of each stream of a command: its first 64 KiB and its latest part. Finished "
-        "commands share four times that.",
+        "Output kept on disk of each stream of a command: its first 64 KiB and its latest part. Finished commands share four times that.",
     )
 
 
@@ -183,8 +181,7 @@ class Skills:
         "AIO_SKILLS_PATH",
         PATHS,
         (),
-        "Directories of skills, separated by colons, that are registered from the start. Install what they need "
-        "yourself.",
+        "Directories of skills, separated by colons, that are registered from the start. Install what they need yourself.",
     )
 
 
@@ -242,8 +239,7 @@ class Box:
         "BOX",
         choice("auto", "on", "off"),
         "auto",
-        "Give the agent a Linux of its own, root only there. `auto`: if the host allows it; `on`: boot stops "
-        "otherwise.",
+        "Give the agent a Linux of its own, root only there. `auto`: if the host allows it; `on`: boot stops otherwise.",
     )
     directory: str = variable(
         "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a system directory."
@@ -255,8 +251,7 @@ class Box:
         "BOX_MAX_MEMORY_BYTES",
         SIZE,
         0,
-        "Memory of the agent's processes together, and of each. Beyond it the largest is ended. 0: the "
-        "container's.",
+        "Memory of the agent's processes together, and of each. Beyond it the largest is ended. 0: the container's.",
     )
     checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
     checkpoint_before: Literal["never", "idle", "always"] = variable(

@@ -73,20 +73,17 @@ class Auth:
         "PREVIEW_DOMAIN",
         Kind("host name", _domain),
         None,
-        "A browser sees port 3000 at `3000-` plus this name, which must lead here. Unset: `preview.localhost`, "
-        "on loopback only.",
+        "A browser sees port 3000 at `3000-` plus this name, which must lead here. Unset: `preview.localhost`, on loopback only.",
     )
     hosts: tuple[str, ...] = variable(
         "ALLOWED_HOSTS",
         NAMES,
         (),
-        "Names that it answers to with `AUTH=off`, besides IP addresses, `localhost` and its host name. "
-        "`*.example.org`: all below.",
+        "Names that it answers to with `AUTH=off`, besides IP addresses, `localhost` and its host name. `*.example.org`: all below.",
     )
     origins: tuple[str, ...] = variable(
         "ALLOWED_ORIGINS",
         ORIGINS,
         (),
-        "Origins of other sites whose pages may frame ours and call the API from a browser, with a credential of "
-        "their own.",
+        "Origins of other sites whose pages may frame ours and call the API from a browser, with a credential of their own.",
     )

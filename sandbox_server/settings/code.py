@@ -9,9 +9,7 @@ from sandbox_server.settings.kinds import BOOLEAN, KERNEL_NAME, NODE_NAME, PORT,
 class Code:
     """Code"""
 
-    python: str = variable(
-        "PYTHON_VERSION", KERNEL_NAME, "python3", "Python for callers who name none, such as `3.12`.", inherited=True
-    )
+    python: str = variable("PYTHON_VERSION", KERNEL_NAME, "python3", "Python for callers who name none, such as `3.12`.", inherited=True)
     max_kernels: int = variable(
         "MAX_JUPYTER_SESSIONS",
         integer(1, 1000),
@@ -23,9 +21,7 @@ class Code:
     )
     warm: bool = variable("WARM_KERNEL", BOOLEAN, True, "Keep a Python kernel ready, so that no caller waits for its start.")
     node: str = variable("NODE_CODE_EXEC_VERSION", NODE_NAME, "node22", "Node.js for callers who name none.", inherited=True)
-    max_nodes: int = variable(
-        "MAX_NODEJS_SESSIONS", integer(1, 1000), 10, "Node.js sessions. One more is answered 429."
-    )
+    max_nodes: int = variable("MAX_NODEJS_SESSIONS", integer(1, 1000), 10, "Node.js sessions. One more is answered 429.")
     output_bytes: int = variable(
         "CODE_OUTPUT_BYTES",
         integer(1 << 16, 1 << 25),
@@ -44,7 +40,10 @@ class Code:
     open_files: int = variable("CODE_MAX_OPEN_FILES", integer(64, 1 << 20), 4096, "Open files of a process of code.")
     file_bytes: int = variable("CODE_MAX_FILE_BYTES", SIZE, 0, "Size of a file that code may write, in bytes. 0: no limit.")
     editor_idle: float = variable(
-        "EDITOR_IDLE_SECONDS", seconds(1, 31536000), 1800.0, "End code-server after this time without use, and JupyterLab within a minute more."
+        "EDITOR_IDLE_SECONDS",
+        seconds(1, 31536000),
+        1800.0,
+        "End code-server after this time without use, and JupyterLab within a minute more.",
     )
     jupyterlab_port: int = variable("JUPYTER_LAB_PORT", PORT, 8888, "Loopback port of JupyterLab.")
     code_server_port: int = variable("CODE_SERVER_PORT", PORT, 8200, "Loopback port of code-server.")

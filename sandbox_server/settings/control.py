@@ -22,7 +22,9 @@ class Control:
     )
     countdown: float = variable("CONTROL_COUNTDOWN_SECONDS", seconds(0, 3600), 30.0, "Warn the person this long before that.")
     cap: float = variable("CONTROL_MAX_SECONDS", seconds(10, 604800), 3600.0, "The longest that a person holds control, or a freeze lasts.")
-    lost: float = variable("CONTROL_LOST_SECONDS", seconds(1, 3600), 30.0, "Control returns this long after the person's last page is closed or lost.")
+    lost: float = variable(
+        "CONTROL_LOST_SECONDS", seconds(1, 3600), 30.0, "Control returns this long after the person's last page is closed or lost."
+    )
     request: float = variable("CONTROL_REQUEST_SECONDS", seconds(1, 3600), 60.0, "How long a request for control waits for an answer.")
     private_focus: bool = variable(
         "PRIVATE_FOCUS",

@@ -52,8 +52,7 @@ class Handoff:
         "HANDOFF_FILE",
         OPTIONAL_PATH,
         None,
-        "Where requests to people are kept: an SQLite file in a directory that user 990 may write. On a volume "
-        "they outlive the container.",
+        "Where requests to people are kept: an SQLite file in a directory that user 990 may write. On a volume they outlive the container.",
     )
     asks_clients: bool = variable(
         "HANDOFF_ASK_CLIENT",
@@ -73,16 +72,13 @@ class Handoff:
     telegram_url: str = variable(
         "HANDOFF_TELEGRAM_URL", HTTP_SERVER, "https://api.telegram.org", "Telegram's bot API, if it is your own server."
     )
-    ntfy: Secret | None = variable(
-        "HANDOFF_NTFY_URL", SECRET_URL, None, "A topic of ntfy for every request: `https://ntfy.sh/topic`."
-    )
+    ntfy: Secret | None = variable("HANDOFF_NTFY_URL", SECRET_URL, None, "A topic of ntfy for every request: `https://ntfy.sh/topic`.")
     ntfy_token: Secret | None = variable("HANDOFF_NTFY_TOKEN", SECRET, None, "The access token for it, if it needs one.")
     smtp: Secret | None = variable(
         "HANDOFF_SMTP_URL",
         SMTP_URL,
         None,
-        "A mail server for every request: `smtps://user:password@host`, `smtp://` for STARTTLS, `smtp+plain://` "
-        "for neither.",
+        "A mail server for every request: `smtps://user:password@host`, `smtp://` for STARTTLS, `smtp+plain://` for neither.",
     )
     mail_from: str | None = variable("HANDOFF_MAIL_FROM", MAIL, None, "The sender's address.")
     mail_to: tuple[str, ...] = variable("HANDOFF_MAIL_TO", MAILS, (), "The recipients' addresses, separated by commas.")
@@ -90,8 +86,7 @@ class Handoff:
         "HANDOFF_LINK_URL",
         HTTP_URL,
         None,
-        "Where people reach this sandbox. Each notification then has a link that signs in once, to see and "
-        "control.",
+        "Where people reach this sandbox. Each notification then has a link that signs in once, to see and control.",
     )
 
     def __post_init__(self) -> None:

@@ -34,8 +34,7 @@ class Hub:
         "EXTRA_MCP_SERVERS",
         MCP_SERVERS,
         None,
-        "Servers behind `/mcp` besides those of `/opt/gem/mcp-servers.json`: JSON of the same form, or the path "
-        "of such a file.",
+        "Servers behind `/mcp` besides those of `/opt/gem/mcp-servers.json`: JSON of the same form, or the path of such a file.",
     )
     idle: float = variable(
         "MCP_IDLE_SECONDS",

@@ -139,8 +139,7 @@ class Proxy:
         "PROXY_SERVER",
         UPSTREAM,
         None,
-        "Proxy for the browser and the shells: `http://[user:password@]host:port`, or https. They never see the "
-        "password.",
+        "Proxy for the browser and the shells: `http://[user:password@]host:port`, or https. They never see the password.",
     )
     auth_command: Secret | None = variable(
         "PROXY_AUTH_CMD", SECRET, None, "Shell command that writes `user:password` for it; run again every few minutes."

@@ -43,8 +43,7 @@ class Stream:
         "STREAM_UDP_PORT",
         integer(0, MAX_PORT),
         0,
-        "UDP port for the stream beside its WebSocket, by IPv4 and IPv6. Publish it under the same number: `-p "
-        "8443:8443/udp`. 0: none.",
+        "UDP port for the stream beside its WebSocket, by IPv4 and IPv6. Publish it under the same number: `-p 8443:8443/udp`. 0: none.",
     )
     udp_address: tuple[str, int] | None = variable(
         "STREAM_UDP_ADDRESS",
