@@ -1,9 +1,12 @@
 """What pages, docstrings and comments name exists: links, paths, tests, modules, commands, variables, operations, decisions."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from sandbox_server.app import compose
+from sandbox_server.settings import load
 from tests.references import Repository, Text, prose_of, wrong_in
 
 ROOT = Path(__file__).parent.parent
@@ -65,7 +68,8 @@ def page(sample: str) -> Text:
 
 @pytest.mark.parametrize("text", REPOSITORY.texts, ids=lambda text: str(text.path))
 def test_everything_that_is_named_exists(text: Text) -> None:
-    assert list(wrong_in(text, REPOSITORY)) == []
+    wrong = list(wrong_in(text, REPOSITORY))
+    assert not wrong, wrong
 
 
 @pytest.mark.parametrize("sample", SOUND.values(), ids=SOUND)
@@ -83,3 +87,28 @@ def test_comments_of_code_are_read_and_its_strings_are_not() -> None:
     assert "`one`" in read
     assert "`four`" in read
     assert "three" not in read
+
+
+def test_the_index_leads_to_every_page_and_decision() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md") if page.name != "README.md"]
+    assert [str(page) for page in pages if f"({page}" not in index] == []
+
+
+def test_decisions_are_numbered_one_by_one_and_dated_and_have_a_status() -> None:
+    decisions = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [page.name[:4] for page in decisions] == [f"{number:04d}" for number in range(1, len(decisions) + 1)]
+    stated = re.compile(r"# .+\n\n\*\*Date:\*\* \d{4}-\d\d-\d\d\. \*\*Status:\*\* (accepted|superseded)")
+    assert [page.name for page in decisions if not stated.match(page.read_text("utf-8"))] == []
+
+
+def test_the_map_shows_the_guards_in_their_order() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rows = page.split("| guard |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    guards = compose(load({})).guards
+    assert [row.split("`")[1] for row in rows] == [named(guard).removesuffix(".__call__") for guard in guards]
+
+
+def named(guard: object) -> str:
+    """What a guard is called: a function, a method, or the class of one that is called itself."""
+    return getattr(guard, "__qualname__", type(guard).__qualname__).partition(".<locals>")[0]
