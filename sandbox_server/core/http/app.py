@@ -83,7 +83,7 @@ def _route(operation: Operation, dispatcher: Dispatcher, stamp: Stamp, limits: L
         return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher, limits))
     spec = operation.spec
     announced = spec.deprecated.headers if spec.deprecated else {}
-    endpoint = _stamped(_endpoint(operation, dispatcher, limits), lambda: stamp() | announced)
+    endpoint = _stamped(_endpoint(operation, dispatcher, limits), lambda: {**stamp(), **announced})
     return Route(_pattern(spec), endpoint, methods=[spec.verb])
 
 
