@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.app import compose
-from sandbox_server.settings import load
 from tests.references import Repository, Text, prose_of, wrong_in
 
 ROOT = Path(__file__).parent.parent
@@ -100,15 +98,3 @@ def test_decisions_are_numbered_one_by_one_and_dated_and_have_a_status() -> None
     assert [page.name[:4] for page in decisions] == [f"{number:04d}" for number in range(1, len(decisions) + 1)]
     stated = re.compile(r"# .+\n\n\*\*Date:\*\* \d{4}-\d\d-\d\d\. \*\*Status:\*\* (accepted|superseded)")
     assert [page.name for page in decisions if not stated.match(page.read_text("utf-8"))] == []
-
-
-def test_the_map_shows_the_guards_in_their_order() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    rows = page.split("| guard |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
-    guards = compose(load({})).guards
-    assert [row.split("`")[1] for row in rows] == [named(guard).removesuffix(".__call__") for guard in guards]
-
-
-def named(guard: object) -> str:
-    """What a guard is called: a function, a method, or the class of one that is called itself."""
-    return getattr(guard, "__qualname__", type(guard).__qualname__).partition(".<locals>")[0]
