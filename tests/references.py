@@ -37,6 +37,7 @@ _DOCSTRING = re.compile(r'(?s)"""(.*?)"""')
 _HEADING = re.compile(r"(?m)^#+ (.+)$")
 _PAGE = re.compile(r'(?<![\w/.-])(docs/(?:decisions/)?[\w-]+\.md)(?:, "([^"\n]+)")?')
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_SOURCE = re.compile(r"[a-z_]\w*(?:/[\w<>{}*.-]+)+\.(?:py|js|mjs|cjs|c|h|conf)(?:::\w+)?")
 _MODULE = re.compile(rf"{PACKAGE}(?:\.\w+)+")
 _COMMAND = re.compile(rf"(?:python3? -m )?{PACKAGE} ([a-z][a-z-]*)")
 _OPERATION = re.compile(r"(?:(GET|HEAD|POST|PUT|PATCH|DELETE) )?(/v1(?:/[^\s?#]*)?)(?:[?#]\S*)?(?: .*)?")
@@ -96,7 +97,7 @@ class Repository:
         What is left open in it (`<name>`, `{name}`, `*`, `...`) may be anything.
         """
         wanted = _OPEN.sub("*", path).rstrip("/")
-        return any(self._is_below(self.root / folder, wanted) for folder in (Path(), *beside.parents))
+        return any(self._is_below(self.root / folder, wanted) for folder in (Path(), Path(PACKAGE), *beside.parents))
 
     def _is_below(self, folder: Path, wanted: str) -> bool:
         return any(folder.glob(f"{wanted}*")) if "*" in wanted else (folder / wanted).exists()
@@ -123,6 +124,10 @@ class Repository:
                 rest = parts[length:]
                 return not rest or (module.is_file() and re.search(rf"\b{re.escape(rest[0])}\b", module.read_text("utf-8")) is not None)
         return False
+
+    def has_package(self, path: str) -> bool:
+        """Whether a path begins with a package of ours."""
+        return (self.root / PACKAGE / path.partition("/")[0]).is_dir()
 
     @cached_property
     def commands(self) -> frozenset[str]:
@@ -220,7 +225,7 @@ def wrong_span(text: Text, reference: str, repository: Repository) -> Iterator[s
     if command := _COMMAND.fullmatch(reference):
         if command[1] not in repository.commands:
             yield reference
-    elif word.startswith(tuple(f"{tree}/" for tree in TREES)):
+    elif word.startswith(tuple(f"{tree}/" for tree in TREES)) or (_SOURCE.fullmatch(word) and repository.has_package(word)):
         yield from wrong_path(text, word, repository)
     elif _MODULE.fullmatch(word):
         if not repository.has_module(word):
