@@ -102,9 +102,13 @@ class Repository:
     def _is_below(self, folder: Path, wanted: str) -> bool:
         return any(folder.glob(f"{wanted}*")) if "*" in wanted else (folder / wanted).exists()
 
-    def knows_headings(self, page: Path, anchor: str) -> bool:
-        """Whether a page has a heading, by its anchor or its words."""
-        return slug(anchor) in _anchors(self.root / page)
+    def has_anchor(self, page: Path, anchor: str) -> bool:
+        """Whether a page has a heading of that anchor."""
+        return anchor in _anchors(self.root / page)
+
+    def has_section(self, page: Path, words: str) -> bool:
+        """Whether a page has a heading that holds some words."""
+        return any(slug(words) in anchor for anchor in _anchors(self.root / page))
 
     def has_test(self, file: str, name: str) -> bool:
         """Whether a file defines a test."""
@@ -196,7 +200,7 @@ def wrong_in(text: Text, repository: Repository) -> Iterator[str]:
     for reference in _SPAN.findall(text.prose):
         yield from wrong_span(text, reference, repository)
     for page, title in _PAGE.findall(text.prose):
-        if not (repository.root / page).is_file() or (title and not repository.knows_headings(Path(page), title)):
+        if not (repository.root / page).is_file() or (title and not repository.has_section(Path(page), title)):
             yield f"{page}, {title!r}" if title else page
     if text.is_page:
         yield from wrong_links(text, repository)
@@ -214,7 +218,7 @@ def wrong_links(text: Text, repository: Repository) -> Iterator[str]:
         if (
             not place.exists()
             or (number and not place.name.startswith(number[1]))
-            or (anchor and not repository.knows_headings(place.relative_to(repository.root.resolve()), anchor))
+            or (anchor and not repository.has_anchor(place.relative_to(repository.root.resolve()), anchor))
         ):
             yield f"[{words}]({target})"
 
