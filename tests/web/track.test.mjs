@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { answerTo, videoOf } from "../../sandbox_server/web/view/peer.js";
-import { MOST_LOST, MOST_UNSEEN, PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/view/track.js";
-import { cutOut } from "../../sandbox_server/web/view/video.js";
-import { parse } from "../../sandbox_server/web/view/wire.js";
+import { answerTo, videoOf } from "../../sandbox_server/web/stream/peer.js";
+import { MOST_LOST, MOST_UNSEEN, PATIENCE_MS, Track, isReached } from "../../sandbox_server/web/stream/track.js";
+import { cutOut } from "../../sandbox_server/web/stream/video.js";
+import { parse } from "../../sandbox_server/web/stream/wire.js";
 
 const AREA = { x: 64, y: 32, width: 320, height: 256 };
 const OFFER = [

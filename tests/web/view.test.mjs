@@ -5,12 +5,12 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { Jitter } from "../../sandbox_server/web/view/jitter.js";
-import { Joiner, Order } from "../../sandbox_server/web/view/order.js";
-import { Picture } from "../../sandbox_server/web/view/picture.js";
-import { Rhythm } from "../../sandbox_server/web/view/rhythm.js";
-import { Sounds } from "../../sandbox_server/web/view/sounds.js";
-import { parse, say } from "../../sandbox_server/web/view/wire.js";
+import { Jitter } from "../../sandbox_server/web/stream/jitter.js";
+import { Joiner, Order } from "../../sandbox_server/web/stream/order.js";
+import { Picture } from "../../sandbox_server/web/stream/picture.js";
+import { Rhythm } from "../../sandbox_server/web/stream/rhythm.js";
+import { Sounds } from "../../sandbox_server/web/stream/sounds.js";
+import { parse, say } from "../../sandbox_server/web/stream/wire.js";
 
 const { decompress } = await import(process.env.FZSTD);
 const vectors = JSON.parse(readFileSync(new URL("../stream/vectors.json", import.meta.url), "utf-8"));
@@ -27,7 +27,7 @@ function digest({ pixels }) {
   return createHash("sha256").update(rgb).digest("hex");
 }
 
-/** @param {Picture} picture @param {import("../../sandbox_server/web/view/wire.js").Operation} operation */
+/** @param {Picture} picture @param {import("../../sandbox_server/web/stream/wire.js").Operation} operation */
 function draw(picture, operation) {
   if (operation.kind === "exact") picture.exact(decompress(operation.packed, new Uint8Array(operation.length)));
   else if (operation.kind === "moves") picture.move(operation.moves);

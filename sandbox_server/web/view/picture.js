@@ -1,131 +1,158 @@
-// The picture, in memory: what is sent is put together here and drawn from here, so that no pixel is ever read back from a canvas.
+// The computer's screen on the page: the stream, or VNC where the stream cannot be shown or the address says `?picture=vnc`.
 
-import { drawExact } from "./decoders/exact.js";
+/**
+ * @typedef {import("../stream/tandem-view.js").TandemView} TandemView
+ * @typedef {"connecting" | "connected" | "lost" | "refused"} State
+ * @typedef {object} Listener
+ * @property {(state: State) => void} state
+ * @property {(copied: {text: string, html?: string, png?: Blob}) => void} copied what was copied on the desktop
+ * @property {() => void} rights what this viewer may do has changed
+ * @property {(reason: string) => void} unheard the person's microphone cannot be used
+ * @typedef {object} Source
+ * @property {(text: string) => void} paste
+ * @property {(text: string) => void} type
+ * @property {() => void} focus
+ * @property {() => {box: DOMRect, width: number} | undefined} place
+ * @property {TandemView} [stream] the element, if it is the stream's
+ */
 
-/** @typedef {import("./wire.js").Area} Area */
-
-const OPAQUE = 0xff000000;
-const TILE = 32;
-const MOST_KEPT = 4096;
+/** How often the stream may fail before it was ever seen. */
+const TRIES = 4;
 
 export class Picture {
-  /**
-   * @param {number} width
-   * @param {number} height
-   */
-  constructor(width, height) {
-    this.width = width;
-    this.height = height;
-    /** Red, green, blue and alpha from the lowest byte. */
-    this.pixels = new Uint32Array(width * height).fill(OPAQUE);
-    /** @type {Area[]} what has changed since it was last taken */
-    this.changed = [];
-    /** @type {(Uint32Array | undefined)[]} */
-    this.kept = [];
-  }
+  /** @type {Source | undefined} */
+  #source;
 
   /**
-   * Keep tiles as they are now.
-   * @param {DataView} tiles
+   * @param {HTMLElement} screen
+   * @param {Listener} listener
    */
-  keep(tiles) {
-    for (const { slot, area } of this.#tiles(tiles)) {
-      if (slot >= MOST_KEPT) throw new RangeError("so many tiles are not kept");
-      const kept = (this.kept[slot] ??= new Uint32Array(TILE * TILE));
-      for (let row = 0; row < TILE; row++) {
-        const from = (area.y + row) * this.width + area.x;
-        kept.set(this.pixels.subarray(from, from + TILE), row * TILE);
-      }
-    }
+  constructor(screen, listener) {
+    this.screen = screen;
+    this.listener = listener;
   }
 
-  /**
-   * Put tiles that are kept where they are seen now.
-   * @param {DataView} tiles
-   * @returns {Area[]} where
-   */
-  put(tiles) {
-    const areas = [];
-    for (const { slot, area } of this.#tiles(tiles)) {
-      const kept = this.kept[slot];
-      if (!kept) throw new RangeError("nothing is kept there");
-      this.paste(area, kept);
-      areas.push(area);
-    }
-    return areas;
+  /** Show the screen from now on; what brings it connects again by itself. */
+  async show() {
+    const wanted = new URL(location.href).searchParams.get("picture");
+    if (wanted === "vnc" || !(await streams())) return this.#vnc();
+    await this.#stream();
   }
 
-  /** @param {DataView} tiles */
-  *#tiles(tiles) {
-    for (let at = 0; at < tiles.byteLength; at += 6) {
-      const [slot, x, y] = [0, 2, 4].map((offset) => tiles.getUint16(at + offset, true));
-      const area = { x, y, width: TILE, height: TILE };
-      this.#check(area);
-      yield { slot, area };
-    }
+  /** Put a text on the desktop's clipboard. @param {string} text */
+  paste(text) {
+    this.#source?.paste(text);
   }
 
-  /**
-   * Draw exact rects.
-   * @param {Uint8Array} packed
-   * @returns {Area[]} where; throws BadMessage
-   */
-  exact(packed) {
-    const areas = drawExact(packed, this);
-    this.changed.push(...areas);
-    return areas;
+  /** Type a text on the desktop, key by key. @param {string} text */
+  type(text) {
+    this.#source?.type(text);
   }
 
-  /**
-   * Make moves, in their order.
-   * @param {DataView} moves
-   * @returns {Area[]} where to; throws RangeError for what is not within the picture
-   */
-  move(moves) {
-    const areas = [];
-    for (let at = 0; at < moves.byteLength; at += 12) {
-      const [fromX, fromY, x, y, width, height] = [0, 2, 4, 6, 8, 10].map((offset) => moves.getUint16(at + offset, true));
-      const area = { x, y, width, height };
-      this.#check(area);
-      this.#check({ x: fromX, y: fromY, width, height });
-      for (let row = 0; row < height; row++) {
-        const one = y > fromY ? height - 1 - row : row;
-        const from = (fromY + one) * this.width + fromX;
-        this.pixels.copyWithin((y + one) * this.width + x, from, from + width);
-      }
-      areas.push(area);
-    }
-    this.changed.push(...areas);
-    return areas;
+  focus() {
+    this.#source?.focus();
   }
 
-  /**
-   * Put pixels where they belong.
-   * @param {Area} area
-   * @param {Uint32Array} pixels without gaps between rows
-   */
-  paste(area, pixels) {
-    this.#check(area);
-    for (let row = 0; row < area.height; row++) {
-      this.pixels.set(pixels.subarray(row * area.width, (row + 1) * area.width), (area.y + row) * this.width + area.x);
-    }
-    this.changed.push(area);
+  /** Where the screen is on the page, and how many pixels wide it is itself. */
+  place() {
+    return this.#source?.place();
   }
 
-  /** @returns {Area[]} what has changed since the last call */
-  take() {
-    const taken = this.changed;
-    this.changed = [];
-    return taken;
+  /** Open the phone's keyboard; whether the picture has a place of its own for what it writes. */
+  keyboard() {
+    if (this.#source?.stream) this.#source.focus();
+    return this.#source?.stream !== undefined;
   }
 
-  /** @param {Area[]} areas that have to lie within the picture; throws RangeError */
-  check(areas) {
-    for (const area of areas) this.#check(area);
+  /** Whether fingers move the pointer as on a trackpad; undefined where they cannot. */
+  get trackpad() {
+    return this.#source?.stream?.hasAttribute("trackpad");
   }
 
-  /** @param {Area} area */
-  #check({ x, y, width, height }) {
-    if (!width || !height || x + width > this.width || y + height > this.height) throw new RangeError("this is not within the picture");
+  set trackpad(on) {
+    this.#source?.stream?.toggleAttribute("trackpad", on);
   }
+
+  /** Why the browser shows or plays less here than it could; nothing where it does not, or VNC brings the picture. */
+  async lacks() {
+    return (await this.#source?.stream?.lacks) ?? "";
+  }
+
+  /** Whether the desktop's sound is played; undefined where it cannot be. */
+  get sound() {
+    return globalThis.AudioDecoder && this.#source?.stream?.hasAttribute("sound");
+  }
+
+  set sound(on) {
+    this.#source?.stream?.toggleAttribute("sound", on);
+  }
+
+  /** Whether the person's microphone is on; undefined where there is none on the desktop. */
+  get microphone() {
+    return this.#source?.stream?.microphone ? this.#source.stream.hasAttribute("microphone") : undefined;
+  }
+
+  set microphone(on) {
+    this.#source?.stream?.toggleAttribute("microphone", on);
+  }
+
+  /** Whether the desktop gets the size of the window while this person drives; undefined where it cannot. */
+  get fits() {
+    return this.#source?.stream?.hasAttribute("resize");
+  }
+
+  set fits(on) {
+    this.#source?.stream?.toggleAttribute("resize", on);
+  }
+
+  async #stream() {
+    await import("/static/stream/tandem-view.js");
+    const view = /** @type {TandemView} */ (document.createElement("tandem-view"));
+    let tries = TRIES;
+    view.addEventListener("clipboard", (event) => this.listener.copied(/** @type {CustomEvent} */ (event).detail));
+    view.addEventListener("rights", () => this.listener.rights());
+    view.addEventListener("microphone", (event) => this.listener.unheard(/** @type {CustomEvent} */ (event).detail.reason));
+    view.addEventListener("state", (event) => {
+      const { state } = /** @type {CustomEvent} */ (event).detail;
+      this.listener.state(state);
+      if (state === "connected") tries = Infinity; // it is there: it comes back
+      if (state !== "lost" || --tries) return;
+      view.remove();
+      this.#vnc();
+    });
+    this.#source = {
+      stream: view,
+      paste: (text) => view.paste(text),
+      type: (text) => view.type(text),
+      focus: () => view.focus(),
+      place: () => ({ box: view.screen.getBoundingClientRect(), width: view.size.width }),
+    };
+    this.screen.append(view);
+  }
+
+  async #vnc() {
+    const { Viewer } = await import("/static/vnc/viewer.js");
+    const address = new URL("/websockify", location.origin);
+    address.protocol = address.protocol.replace("http", "ws");
+    const { state, copied } = this.listener;
+    const listener = { state, control: () => {}, copied: (/** @type {string} */ text) => copied({ text }) };
+    const viewer = new Viewer(this.screen, { address, watch: false, quiet: true }, listener);
+    this.#source = {
+      paste: (text) => viewer.paste(text),
+      type: (text) => viewer.type(text),
+      focus: () => viewer.focus(),
+      place: () => {
+        const canvas = this.screen.querySelector("canvas");
+        return canvas ? { box: canvas.getBoundingClientRect(), width: canvas.width } : undefined;
+      },
+    };
+    viewer.connect();
+  }
+}
+
+/** Whether this browser can show the stream, and this sandbox has one. */
+async function streams() {
+  if (!HTMLCanvasElement.prototype.transferControlToOffscreen) return false;
+  const page = await fetch("/stream/", { method: "HEAD" }).catch(() => null);
+  return page?.status !== 404;
 }

@@ -1,6 +1,6 @@
 // The desktop's clipboard, shown in a field, and shared with this computer's where the browser allows that.
 
-import { keep } from "/static/view/clipboard.js";
+import { keep } from "/static/stream/clipboard.js";
 
 const MAX_BYTES = 1 << 20;
 

@@ -1,6 +1,6 @@
 // What the page says, in English and Chinese; the browser's language decides, or `?lang=`.
 
-import { LACKS } from "../view/lacks.js";
+import { LACKS } from "../stream/lacks.js";
 
 const ENGLISH = {
   agent: "The agent drives",
