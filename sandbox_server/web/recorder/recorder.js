@@ -1,10 +1,10 @@
-// The flight recorder: who did what, when, and what the screen showed.
+// The page at /recorder: the audit log, its timeline, and the recordings of the screen.
 
 import { call } from "/static/api.js";
-import { Films } from "./film.js";
-import { Lanes } from "./lanes.js";
-import { History, told } from "./record.js";
-import { language, moment, say } from "./words.js";
+import { Recordings } from "./recordings.js";
+import { Timeline } from "./timeline.js";
+import { EventLog, summary } from "./event_log.js";
+import { language, moment, translate } from "./strings.js";
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
@@ -31,35 +31,35 @@ let now = Date.now() / 1000;
 let waiting = false;
 
 document.documentElement.lang = language;
-document.title = `${say("title")} · Tandem`;
+document.title = `${translate("title")} · Tandem`;
 for (const [id, key] of /** @type {const} */ ([
   ["title", "title"],
-  ["film-title", "film"],
+  ["screen-title", "screen"],
   ["events-title", "events"],
-  ["lanes-title", "lanes"],
+  ["timeline-title", "timeline"],
   ["kinds-title", "kinds"],
-  ["dark", "dark"],
+  ["unrecorded", "unrecorded"],
   ["play", "play"],
   ["pin", "pin"],
   ["check", "check"],
   ["export", "export"],
   ["state", "loading"],
 ])) {
-  find(`#${id}`).textContent = say(key);
+  find(`#${id}`).textContent = translate(key);
 }
-slider.setAttribute("aria-label", say("slider"));
+slider.setAttribute("aria-label", translate("slider"));
 
-const lanes = new Lanes(find("#lanes"), seek);
-const films = new Films(video, (at) => point(at), (filmed) => (find("#dark").hidden = filmed));
-const record = new History(drawSoon, (state) => tell(say(state), state === "live" ? "good" : "bad"));
+const timeline = new Timeline(find("#timeline"), seek);
+const recordings = new Recordings(video, (at) => showMoment(at), (recorded) => (find("#unrecorded").hidden = recorded));
+const log = new EventLog(drawSoon, (state) => showState(translate(state), state === "live" ? "good" : "bad"));
 
 /** @param {string} text @param {"good" | "waiting" | "bad"} look */
-function tell(text, look) {
+function showState(text, look) {
   find("#state").textContent = text;
   find("#state").className = `state ${look}`;
 }
 
-/** Draw at most once a frame, however much is told. */
+/** Draw at most once a frame, however many events arrive. */
 function drawSoon() {
   if (waiting) return;
   waiting = true;
@@ -70,15 +70,15 @@ function drawSoon() {
 }
 
 function draw() {
-  lanes.show(record.entries, films.all);
+  timeline.show(log.entries, recordings.all);
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.n;
-  list.replaceChildren(...record.entries.toReversed().map(row));
-  if (!record.entries.length) list.textContent = say("none");
+  list.replaceChildren(...log.entries.toReversed().map(row));
+  if (!log.entries.length) list.textContent = translate("none");
   if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-n="${focused}"]`))?.focus();
-  point(now);
+  showMoment(now);
 }
 
-/** @param {import("./record.js").Entry} entry */
+/** @param {import("./event_log.js").Entry} entry */
 function row(entry) {
   const item = document.createElement("li");
   const button = document.createElement("button");
@@ -87,9 +87,9 @@ function row(entry) {
   button.dataset.at = String(entry.at);
   const failed = entry.operation && entry.outcome !== "ok" ? ` · ${entry.outcome}` : "";
   if (failed) button.className = "failed";
-  button.append(part("time", "", moment(entry.at)), part("span", "what", told(entry)));
-  button.append(part("span", "who", `${say(entry.actor.type)} · ${entry.actor.name}${failed}`));
-  button.title = told(entry);
+  button.append(part("time", "", moment(entry.at)), part("span", "what", summary(entry)));
+  button.append(part("span", "who", `${translate(entry.actor.type)} · ${entry.actor.name}${failed}`));
+  button.title = summary(entry);
   button.onclick = () => seek(entry.at - (entry.ms ?? 0) / 1000);
   item.append(button);
   return item;
@@ -103,25 +103,25 @@ function part(tag, look, text) {
   return element;
 }
 
-/** Go to a moment. @param {number} at */
+/** Seek a moment. @param {number} at */
 function seek(at) {
-  films.seek(at);
-  point(at);
+  recordings.seek(at);
+  showMoment(at);
 }
 
-/** Show where we are. @param {number} at */
-function point(at) {
+/** Mark a moment. @param {number} at */
+function showMoment(at) {
   now = at;
-  lanes.point(at);
-  slider.value = String(Math.round(1000 * lanes.part(at)));
+  timeline.point(at);
+  slider.value = String(Math.round(1000 * timeline.part(at)));
   slider.setAttribute("aria-valuetext", moment(at));
   find("#clock").textContent = moment(at);
-  const current = record.entries.findLast((entry) => entry.at <= at + 0.001);
+  const current = log.entries.findLast((entry) => entry.at <= at + 0.001);
   list.querySelector("[aria-current]")?.removeAttribute("aria-current");
   if (current) list.querySelector(`[data-n="${current.n}"]`)?.setAttribute("aria-current", "true");
 }
 
-/** Up and down move in the list. @param {KeyboardEvent} event */
+/** The arrow keys move in the list. @param {KeyboardEvent} event */
 function step(event) {
   const way = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
   const item = /** @type {HTMLElement} */ (event.target).closest("li");
@@ -134,15 +134,15 @@ function step(event) {
 
 function filter() {
   const chosen = [...document.querySelectorAll("#kinds input")].map((input) => /** @type {HTMLInputElement} */ (input));
-  record.show(chosen.filter(({ checked }) => checked).map(({ value }) => value));
+  log.show(chosen.filter(({ checked }) => checked).map(({ value }) => value));
 }
 
 /** @param {() => Promise<void>} act */
-async function tried(act) {
+async function attempt(act) {
   try {
     await act();
   } catch (error) {
-    tell(say("failed", { reason: /** @type {Error} */ (error).message }), "bad");
+    showState(translate("failed", { reason: /** @type {Error} */ (error).message }), "bad");
   }
 }
 
@@ -150,31 +150,31 @@ for (const [kind, shown] of KINDS) {
   const label = document.createElement("label");
   const box = Object.assign(document.createElement("input"), { type: "checkbox", value: kind, checked: shown });
   box.onchange = filter;
-  label.append(box, ` ${say(kind)}`);
+  label.append(box, ` ${translate(kind)}`);
   find("#kinds").append(label);
 }
 list.addEventListener("keydown", step);
-slider.addEventListener("input", () => seek(lanes.at(Number(slider.value) / 1000)));
+slider.addEventListener("input", () => seek(timeline.at(Number(slider.value) / 1000)));
 find("#play").onclick = () => (video.paused ? video.play().catch(() => seek(now)) : video.pause());
-video.addEventListener("play", () => (find("#play").textContent = say("pause")));
-video.addEventListener("pause", () => (find("#play").textContent = say("play")));
+video.addEventListener("play", () => (find("#play").textContent = translate("pause")));
+video.addEventListener("pause", () => (find("#play").textContent = translate("play")));
 find("#pin").onclick = () =>
-  tried(async () => {
+  attempt(async () => {
     await call("POST", "/v1/recorder/pin", { body: { until: now } });
-    tell(say("pinned", { time: moment(now) }), "good");
-    await films.load();
+    showState(translate("pinned", { time: moment(now) }), "good");
+    await recordings.load();
   });
 find("#check").onclick = () =>
-  tried(async () => {
+  attempt(async () => {
     const { ok, entries, broken } = await call("GET", "/v1/recorder/verify");
-    tell(ok ? say("whole", { count: entries }) : say("broken", { why: broken }), ok ? "good" : "bad");
+    showState(ok ? translate("whole", { count: entries }) : translate("broken", { why: broken }), ok ? "good" : "bad");
   });
 
 filter();
-await tried(() => films.load());
+await attempt(() => recordings.load());
 seek(now);
 drawSoon();
-setInterval(() => tried(async () => {
-  await films.load();
+setInterval(() => attempt(async () => {
+  await recordings.load();
   drawSoon();
 }), REFRESH_MS);

@@ -1,13 +1,13 @@
-// What a person does with mouse, pen and wheel over the desktop, as messages; fingers and keys have files of their own.
+// Mouse, pen and wheel over the desktop, as messages. Touch and keyboard have modules of their own.
 
 import { Keyboard } from "./keyboard.js";
-import { Touch } from "./touch.js";
-import { say } from "./wire.js";
+import { TouchGestures } from "./touch_gestures.js";
+import { encode } from "./wire.js";
 
 const LINE_PIXELS = 100 / 3;
 const PAGE_PIXELS = 600;
 const MOST = 32767;
-/** Of the browser's `buttons` to the stream's: the browser has right before middle. */
+/** From the bits of the browser's `buttons` to the protocol's: the browser has right before middle. */
 const BUTTONS = [1, 4, 2, 8, 16];
 
 export class Input {
@@ -18,8 +18,8 @@ export class Input {
   #pressed = 0;
 
   /**
-   * @param {HTMLElement} surface what takes the pointer, as large as the picture is shown
-   * @param {HTMLTextAreaElement} field what takes the keys, so that input methods work
+   * @param {HTMLElement} surface that takes the pointer, as large as the picture is shown
+   * @param {HTMLTextAreaElement} field that takes the keys, so that input methods work
    * @param {() => {width: number, height: number}} size of the desktop's screen in pixels
    * @param {(message: ArrayBuffer) => void} send
    */
@@ -29,18 +29,18 @@ export class Input {
     this.size = size;
     this.send = send;
     this.enabled = false;
-    /** Called when a hand moves the pointer. */
+    /** Called when the person moves the pointer. */
     this.moved = () => {};
     this.keyboard = new Keyboard(field, send);
-    this.touch = new Touch({
-      place: () => this.#shown(),
+    this.touch = new TouchGestures({
+      place: () => this.#pagePlace(),
       point: ({ x, y }, buttons) => this.#point(x, y, buttons),
-      turn: (dx, dy) => this.#scroll(dx, dy),
+      wheel: (dx, dy) => this.#scroll(dx, dy),
     });
     this.#listen();
   }
 
-  /** Let go of everything that is held. */
+  /** Release every button and key that is held. */
   release() {
     this.touch.cancel();
     this.keyboard.release();
@@ -52,14 +52,14 @@ export class Input {
     return this.#place;
   }
 
-  /** @param {{x: number, y: number}} place where somebody else has put it */
+  /** @param {{x: number, y: number}} place where somebody else has moved it */
   set place(place) {
     this.#place = place;
   }
 
   #listen() {
     /** @type {[string, (event: any) => void, EventTarget][]} */
-    const heard = [
+    const listeners = [
       ["pointermove", (event) => this.#move(event), this.surface],
       ["pointerdown", (event) => this.#press(event), this.surface],
       ["pointerup", (event) => this.#press(event), this.surface],
@@ -70,14 +70,14 @@ export class Input {
       ["touchmove", (event) => this.touch.move(event), this.surface],
       ["touchend", (event) => this.touch.end(event), this.surface],
       ["touchcancel", () => this.touch.cancel(), this.surface],
-      ...this.keyboard.heard,
+      ...this.keyboard.listeners,
     ];
-    for (const [name, listener, target] of heard) {
+    for (const [name, listener, target] of listeners) {
       target.addEventListener(name, (event) => this.enabled && listener(event), { passive: false });
     }
   }
 
-  /** @param {PointerEvent} event one message for each picture of the browser's, with the latest place */
+  /** @param {PointerEvent} event of which the latest is sent once a frame */
   #move(event) {
     if (event.pointerType === "touch") return;
     this.#latest = event;
@@ -125,11 +125,11 @@ export class Input {
   #send(buttons) {
     this.#pressed = buttons;
     this.moved();
-    this.send(say.point(this.#place.x, this.#place.y, buttons));
+    this.send(encode.point(this.#place.x, this.#place.y, buttons));
   }
 
   /** Where the pointer is on the page. */
-  #shown() {
+  #pagePlace() {
     const box = this.surface.getBoundingClientRect();
     const { width, height } = this.size();
     return { x: box.left + ((this.#place.x + 0.5) / width) * box.width, y: box.top + ((this.#place.y + 0.5) / height) * box.height };
@@ -139,22 +139,22 @@ export class Input {
   #wheel(event) {
     event.preventDefault();
     const unit = [1, LINE_PIXELS, PAGE_PIXELS][event.deltaMode];
-    this.#turn(event.deltaX * unit, event.deltaY * unit);
+    this.#sendWheel(event.deltaX * unit, event.deltaY * unit);
   }
 
-  /** What is under the fingers stays there. @param {number} dx @param {number} dy in pixels of the page */
+  /** Scroll by as much as the fingers moved. @param {number} dx @param {number} dy in pixels of the page */
   #scroll(dx, dy) {
     const larger = this.size().width / this.surface.getBoundingClientRect().width;
-    this.#turn(dx * larger, dy * larger);
+    this.#sendWheel(dx * larger, dy * larger);
   }
 
   /**
    * @param {number} dx
    * @param {number} dy
    */
-  #turn(dx, dy) {
+  #sendWheel(dx, dy) {
     const [right, down] = [dx, dy].map((delta) => Math.max(-MOST, Math.min(MOST, Math.round(delta))));
-    if (right || down) this.send(say.wheel(right, down));
+    if (right || down) this.send(encode.wheel(right, down));
   }
 }
 

@@ -1,18 +1,18 @@
-// What a person types and pastes over the desktop, as messages.
+// The keyboard: key presses, composed text and pastes over the desktop, as messages.
 
 import { getKeysym } from "/static/vendor/novnc/core/input/util.js";
 import keysyms from "/static/vendor/novnc/core/input/keysymdef.js";
-import { readable } from "./clipboard.js";
-import { say } from "./wire.js";
+import { readPasted } from "./clipboard.js";
+import { encode } from "./wire.js";
 
-/** A browser that pastes says so right after the key; one that does not will not. */
+/** A browser that pastes fires its event within this time of the key. */
 const PASTE_MS = 300;
-/** What the field holds, so that a phone's keyboard has something to take away. */
+/** The content of the field, which gives a phone's keyboard something to delete. */
 const FILLER = "\u00a0\u00a0";
 const [CONTROL, BACKSPACE, DELETE, RETURN] = [0xffe3, 0xff08, 0xffff, 0xff0d];
 const MODIFIERS = new Set(["Shift", "AltGraph", "CapsLock"]);
 const MAC = /^(Mac|iP)/.test(navigator.platform);
-/** @type {Record<string, number>} what a phone's keyboard does without keys */
+/** @type {Record<string, number>} edits that a phone's keyboard makes without keys */
 const EDITS = {
   deleteContentBackward: BACKSPACE,
   deleteWordBackward: BACKSPACE,
@@ -25,13 +25,13 @@ export class Keyboard {
   /** @type {Map<string, number>} keysym by physical key */
   #held = new Map();
   #order = Promise.resolve();
-  /** Whether a dead key was pressed last: what it makes of the next one, the browser tells as a text. */
+  /** Whether a dead key was pressed last. The browser then reports the accented letter as text. */
   #dead = false;
   /** @type {((forms: Record<string, Uint8Array>) => void) | undefined} */
   #pasted;
 
   /**
-   * @param {HTMLTextAreaElement} field what takes the keys, so that input methods work
+   * @param {HTMLTextAreaElement} field that takes the keys, so that input methods work
    * @param {(message: ArrayBuffer) => void} send
    */
   constructor(field, send) {
@@ -40,8 +40,8 @@ export class Keyboard {
     this.#empty();
   }
 
-  /** What it listens to, each with its name. @returns {[string, (event: any) => void, EventTarget][]} */
-  get heard() {
+  /** The events that it listens to, each with its listener and target. @returns {[string, (event: any) => void, EventTarget][]} */
+  get listeners() {
     return [
       ["keydown", (event) => this.#key(event, true), this.field],
       ["keyup", (event) => this.#key(event, false), this.field],
@@ -52,14 +52,14 @@ export class Keyboard {
     ];
   }
 
-  /** Let go of every key that is held. */
+  /** Release every key that is held. */
   release() {
     const held = [...this.#held.values()];
     this.#held.clear();
-    if (held.length) this.#after(() => held.forEach((keysym) => this.send(say.key(keysym, false))));
+    if (held.length) this.#after(() => held.forEach((keysym) => this.send(encode.key(keysym, false))));
   }
 
-  /** @param {() => void} act once everything before it is sent */
+  /** @param {() => void} act run once everything before it is sent */
   #after(act) {
     this.#order = this.#order.then(act);
   }
@@ -82,12 +82,12 @@ export class Keyboard {
     if (down && this.#held.has(event.code)) return; // the desktop repeats keys itself
     if (down) this.#held.set(event.code, keysym);
     else this.#held.delete(event.code);
-    this.#after(() => this.send(say.key(keysym, down)));
-    // On a Mac nothing tells that a key goes up while Command is down.
-    if (down && MAC && event.metaKey && event.key !== "Meta") this.#lift(event.code);
+    this.#after(() => this.send(encode.key(keysym, down)));
+    // macOS fires no keyup while Command is down.
+    if (down && MAC && event.metaKey && event.key !== "Meta") this.#releaseKey(event.code);
   }
 
-  /** @param {KeyboardEvent} event @returns {boolean} whether it is the letter after a dead key, which Firefox tells without its accent */
+  /** @param {KeyboardEvent} event @returns {boolean} whether it is the letter after a dead key, which Firefox reports without its accent */
   #endsDead({ key, ctrlKey, altKey, metaKey }) {
     if (!this.#dead || MODIFIERS.has(key)) return false;
     this.#dead = false;
@@ -95,43 +95,43 @@ export class Keyboard {
   }
 
   /** @param {string} code */
-  #lift(code) {
+  #releaseKey(code) {
     const keysym = this.#held.get(code);
     this.#held.delete(code);
-    if (keysym) this.#after(() => this.send(say.key(keysym, false)));
+    if (keysym) this.#after(() => this.send(encode.key(keysym, false)));
   }
 
-  /** What is to be pasted comes before the key that pastes it: the browser tells of it once the key has done what it does. */
+  /** Send the clipboard before the key that pastes it: the browser fires `paste` only after the key's event. */
   #awaitPaste() {
-    const told = new Promise((done) => {
+    const read = new Promise((done) => {
       this.#pasted = done;
       setTimeout(() => done({}), PASTE_MS);
     });
-    this.#order = this.#order.then(() => told).then((forms) => this.#share(forms));
+    this.#order = this.#order.then(() => read).then((forms) => this.#share(forms));
   }
 
   /** @param {ClipboardEvent} event */
   #paste(event) {
     event.preventDefault();
-    const forms = readable(event.clipboardData);
+    const forms = readPasted(event.clipboardData);
     const pasted = this.#pasted;
     this.#pasted = undefined;
     if (pasted) forms.then(pasted, () => pasted({}));
-    else this.#order = this.#order.then(() => forms).then((found) => this.#share(found)); // by a menu
+    else this.#order = this.#order.then(() => forms).then((found) => this.#share(found)); // from a menu
   }
 
   /** @param {Record<string, Uint8Array>} forms */
   #share(forms) {
-    if (Object.keys(forms).length) this.send(say.clip(forms));
+    if (Object.keys(forms).length) this.send(encode.clip(forms));
   }
 
-  /** @param {CompositionEvent} event what an input method made, or a dead key and a letter */
+  /** @param {CompositionEvent} event the text of an input method, or of a dead key and a letter */
   #composed(event) {
-    if (event.data) this.#after(() => this.send(say.text(event.data)));
+    if (event.data) this.#after(() => this.send(encode.text(event.data)));
     this.#empty();
   }
 
-  /** @param {InputEvent} event text that came without keys, from a phone's keyboard */
+  /** @param {InputEvent} event text without keys, from a phone's keyboard */
   #typed(event) {
     if (event.isComposing || event.inputType === "insertCompositionText") return;
     const edit = EDITS[event.inputType];
@@ -143,8 +143,8 @@ export class Keyboard {
   /** @param {number} keysym */
   #tap(keysym) {
     this.#after(() => {
-      this.send(say.key(keysym, true));
-      this.send(say.key(keysym, false));
+      this.send(encode.key(keysym, true));
+      this.send(encode.key(keysym, false));
     });
   }
 
@@ -154,7 +154,7 @@ export class Keyboard {
   }
 }
 
-/** @param {KeyboardEvent} event @returns {number} on a Mac, Command is what Control is on the desktop */
+/** @param {KeyboardEvent} event @returns {number} on a Mac, Command is sent as Control */
 function keysymOf(event) {
   return MAC && event.key === "Meta" ? CONTROL : (getKeysym(event) ?? 0);
 }

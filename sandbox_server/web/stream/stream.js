@@ -1,9 +1,9 @@
-// The page around the stream: how it goes, and what may be drawn over it.
+// The page at /stream/: the element, the state of its connection, and buttons for its attributes.
 
-import { keep } from "./clipboard.js";
-import { join } from "./frame.js";
-import { LACKS } from "./lacks.js";
-import { speaks } from "./speaker.js";
+import { writeClipboard } from "./clipboard.js";
+import { bridgeToParent } from "./iframe_bridge.js";
+import { MISSING } from "./capabilities.js";
+import { canPlayAudio } from "./audio_playback.js";
 import "./tandem-view.js";
 
 /** @type {Record<string, [text: string, tone: string]>} */
@@ -17,11 +17,11 @@ const asked = new URL(location.href).searchParams;
 if (["1", "true", "yes", "on"].includes(asked.get("view_only")?.toLowerCase() ?? "")) view.setAttribute("watch", "");
 if (asked.get("transport") === "websocket") view.setAttribute("websocket", "");
 
-join(view);
-find("[data-shows=sound]").hidden = !speaks();
+bridgeToParent(view);
+find("[data-shows=sound]").hidden = !canPlayAudio();
 view.lacks.then((why) => {
-  find("#lacks").hidden = !why;
-  if (why) find("#lacks").textContent = LACKS[why];
+  find("#missing").hidden = !why;
+  if (why) find("#missing").textContent = MISSING[why];
 });
 view.addEventListener("state", (event) => {
   const { state } = /** @type {CustomEvent} */ (event).detail;
@@ -38,7 +38,7 @@ view.addEventListener("rights", () => {
 });
 view.addEventListener("microphone", () => find("[data-shows=microphone]").setAttribute("aria-pressed", "false"));
 view.addEventListener("clipboard", (event) => {
-  keep(/** @type {CustomEvent} */ (event).detail);
+  writeClipboard(/** @type {CustomEvent} */ (event).detail);
 });
 find("#whole").addEventListener("click", () => view.requestFullscreen());
 for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-shows]"))) {

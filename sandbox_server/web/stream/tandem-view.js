@@ -1,14 +1,14 @@
-// <tandem-view>: the desktop, live, and used where that is allowed. What it takes and tells is in docs/stream-protocol.md, "The element".
+// <tandem-view>: a custom element that shows the desktop live and takes input. docs/stream-protocol.md, "The element", is its reference.
 
-import { Acts, STYLE as ACTS_STYLE } from "./acts.js";
-import { CodecMap } from "./codec-map.js";
+import { InputEcho, STYLE as ECHO_STYLE } from "./input_echo.js";
+import { CodecMap } from "./codec_map.js";
 import { Input } from "./input.js";
-import { lacks } from "./lacks.js";
-import { Speaker, speaks } from "./speaker.js";
-import { Peer } from "./peer.js";
-import { Video } from "./video.js";
-import { Voice, listens } from "./voice.js";
-import { say } from "./wire.js";
+import { missingCapability } from "./capabilities.js";
+import { AudioPlayback, canPlayAudio } from "./audio_playback.js";
+import { PeerConnection } from "./peer_connection.js";
+import { VideoOverlay } from "./video_overlay.js";
+import { Microphone, canRecordAudio } from "./microphone.js";
+import { encode } from "./wire.js";
 
 const STYLE = `
   :host { display: block; position: relative; overflow: hidden; background: #101316; outline: none }
@@ -22,18 +22,18 @@ const STYLE = `
   pre { position: absolute; left: 0; top: 0; margin: 0; padding: .5em .75em; background: #000a; color: #fff; font: 12px/1.5 monospace; pointer-events: none }
 `;
 
-/** Characters of one message, which holds 4096 bytes. */
-const TYPED_AT_ONCE = 1000;
-/** A window that is dragged larger has one size at the end. */
+/** Characters of one text message, which holds 4096 bytes. */
+const MAX_CHARACTERS = 1000;
+/** A window that is being resized is reported once it has rested for this long. */
 const SETTLED_MS = 300;
-/** Its address, when none is given. */
+/** The default of `src`. */
 const ADDRESS = "/stream/socket";
 
 export class TandemView extends HTMLElement {
   static observedAttributes = ["watch", "statistics", "codec-map", "trackpad", "sound", "microphone", "resize"];
   /** @type {Worker | undefined} */
   #worker;
-  /** @type {Peer | undefined} */
+  /** @type {PeerConnection | undefined} */
   #peer;
   #size = { width: 1, height: 1 };
   #control = false;
@@ -43,22 +43,22 @@ export class TandemView extends HTMLElement {
   #input;
   /** @type {CodecMap | undefined} */
   #map;
-  /** @type {Speaker | undefined} */
-  #speaker;
+  /** @type {AudioPlayback | undefined} */
+  #playback;
   #microphone = false;
-  /** Packets of speech that were said, for who wants to know that there is some. */
+  /** How many packets of the microphone were sent. */
   spoken = 0;
-  /** @type {Voice | undefined} */
-  #voice;
-  #asking = 0;
-  /** @type {Acts} */
-  #acts;
+  /** @type {Microphone | undefined} */
+  #capture;
+  #resizing = 0;
+  /** @type {InputEcho} */
+  #echo;
 
   constructor() {
     super();
     const root = this.attachShadow({ mode: "open" });
     const style = document.createElement("style");
-    style.textContent = STYLE + ACTS_STYLE;
+    style.textContent = STYLE + ECHO_STYLE;
     this.screen = document.createElement("div");
     this.screen.className = "screen";
     this.canvas = document.createElement("canvas");
@@ -69,9 +69,9 @@ export class TandemView extends HTMLElement {
     this.pointer = document.createElement("img");
     this.pointer.alt = "";
     this.pointer.hidden = true;
-    this.video = new Video((seen) => this.#worker?.postMessage(seen));
+    this.video = new VideoOverlay((presented) => this.#worker?.postMessage(presented));
     this.screen.append(this.canvas, this.video.element, this.field);
-    this.#acts = new Acts(this.screen, () => this.#size);
+    this.#echo = new InputEcho(this.screen, () => this.#size);
     this.screen.append(this.pointer);
     this.cover = document.createElement("div");
     this.cover.className = "cover";
@@ -86,19 +86,19 @@ export class TandemView extends HTMLElement {
     const address = new URL(this.getAttribute("src") ?? ADDRESS, location.href);
     address.protocol = address.protocol.replace("http", "ws");
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-    this.#worker.onmessage = ({ data }) => this.#heard(data);
-    this.#peer = new Peer(this.#worker, (film) => this.video.attach(film));
+    this.#worker.onmessage = ({ data }) => this.#handle(data);
+    this.#peer = new PeerConnection(this.#worker, (track) => this.video.attach(track));
     const canvas = this.canvas.transferControlToOffscreen();
     this.#worker.postMessage({ kind: "start", canvas, address: address.href }, [canvas]);
     this.#input = new Input(this.screen, this.field, () => this.#size, (message) => this.#send(message));
-    this.#input.moved = () => this.#follow(/** @type {Input} */ (this.#input).place);
+    this.#input.moved = () => this.#movePointer(/** @type {Input} */ (this.#input).place);
     this.resized = new ResizeObserver(() => {
       this.#fit();
-      this.#ask();
+      this.#requestSize();
     });
     this.resized.observe(this);
-    document.addEventListener("visibilitychange", this.#seen);
-    this.#allow();
+    document.addEventListener("visibilitychange", this.#reportVisibility);
+    this.#applyRights();
     this.attributeChangedCallback("codec-map");
     this.attributeChangedCallback("statistics");
   }
@@ -107,21 +107,21 @@ export class TandemView extends HTMLElement {
     this.#peer?.close();
     this.#worker?.terminate();
     this.#worker = undefined;
-    this.#speaker?.close();
-    this.#speaker = undefined;
-    this.#voice?.close();
-    this.#voice = undefined;
+    this.#playback?.close();
+    this.#playback = undefined;
+    this.#capture?.close();
+    this.#capture = undefined;
     this.resized?.disconnect();
-    document.removeEventListener("visibilitychange", this.#seen);
+    document.removeEventListener("visibilitychange", this.#reportVisibility);
     this.canvas.replaceWith((this.canvas = document.createElement("canvas")));
   }
 
   /** @param {string} name */
   attributeChangedCallback(name) {
-    if (name === "watch" || name === "trackpad") this.#allow();
-    else if (name === "sound") this.#hear();
-    else if (name === "microphone") this.#speak();
-    else if (name === "resize") this.#ask();
+    if (name === "watch" || name === "trackpad") this.#applyRights();
+    else if (name === "sound") this.#toggleSound();
+    else if (name === "microphone") this.#toggleMicrophone();
+    else if (name === "resize") this.#requestSize();
     else if (name === "statistics") this.shown.hidden = !this.hasAttribute("statistics");
     else this.#showMap();
   }
@@ -132,14 +132,14 @@ export class TandemView extends HTMLElement {
 
   /** @param {string} text put on the desktop's clipboard */
   paste(text) {
-    this.#send(say.copied(text));
+    this.#send(encode.copied(text));
   }
 
   /** @param {string} text typed on the desktop, key by key */
   type(text) {
     const characters = [...text];
-    for (let at = 0; at < characters.length; at += TYPED_AT_ONCE) {
-      this.#send(say.text(characters.slice(at, at + TYPED_AT_ONCE).join("")));
+    for (let at = 0; at < characters.length; at += MAX_CHARACTERS) {
+      this.#send(encode.text(characters.slice(at, at + MAX_CHARACTERS).join("")));
     }
   }
 
@@ -153,12 +153,12 @@ export class TandemView extends HTMLElement {
     return this.#driving;
   }
 
-  /** Whether they count, or take control when they are used. */
+  /** Whether they count, or take control when used. */
   get control() {
     return this.#control && !this.hasAttribute("watch");
   }
 
-  #seen = () => this.#send(say.visible(!document.hidden));
+  #reportVisibility = () => this.#send(encode.visible(!document.hidden));
 
   /** @param {ArrayBuffer} message */
   #send(message) {
@@ -166,7 +166,7 @@ export class TandemView extends HTMLElement {
   }
 
   /** @param {any} message of the worker */
-  #heard(message) {
+  #handle(message) {
     switch (message.kind) {
       case "size":
         this.#size = { width: message.width, height: message.height };
@@ -174,47 +174,47 @@ export class TandemView extends HTMLElement {
         break;
       case "rights":
         this.#control = message.control;
-        if (message.driving || message.hidden) this.#acts.clear();
-        if (message.driving !== this.#driving) this.#ask();
+        if (message.driving || message.hidden) this.#echo.clear();
+        if (message.driving !== this.#driving) this.#requestSize();
         this.#driving = message.driving;
         this.cover.hidden = !message.hidden;
-        this.#microphone = message.microphone && listens();
-        this.#allow();
-        this.#speak();
+        this.#microphone = message.microphone && canRecordAudio();
+        this.#applyRights();
+        this.#toggleMicrophone();
         break;
       case "cursor":
-        return this.#point(message);
+        return this.#setCursor(message);
       case "pointer":
         if (this.#input) this.#input.place = { x: message.x, y: message.y };
-        this.#follow(message);
+        this.#movePointer(message);
         break;
       case "acted":
-        if (!this.hasAttribute("quiet-agent")) this.#acts.show(message);
+        if (!this.hasAttribute("quiet-agent")) this.#echo.show(message);
         break;
       case "sound":
-        return this.#speaker?.play(message.number, message.packet);
+        return this.#playback?.play(message.number, message.packet);
       case "clip":
         return this.#copied(message.forms);
       case "peer":
-        return this.#beside(message);
+        return this.#signal(message);
       case "track":
-        if (message.do === "over") return this.video.over(message.areas);
+        if (message.do === "overlay") return this.video.overlay(message.areas);
         return message.do === "place" ? this.video.place(message) : this.video.end();
       case "map":
         return this.#map?.show(message.rects);
       case "statistics":
-        this.#count(message);
+        this.#showStatistics(message);
         break;
       case "state":
         if (message.state !== "connected") break;
-        this.#seen();
-        if (this.#speaker) this.#send(say.listens(true));
+        this.#reportVisibility();
+        if (this.#playback) this.#send(encode.listens(true));
     }
     const { kind, ...detail } = message;
     this.dispatchEvent(new CustomEvent(kind, { detail }));
   }
 
-  #allow() {
+  #applyRights() {
     const trackpad = this.hasAttribute("trackpad");
     this.pointer.hidden = this.#driving && !trackpad;
     this.screen.style.cursor = this.#driving ? this.#cursor : "default";
@@ -224,15 +224,15 @@ export class TandemView extends HTMLElement {
     this.#input.enabled = this.control;
   }
 
-  /** @param {{do: string, text: string, lane: number, message: ArrayBuffer, track: boolean}} asked of the page, which alone has connections */
-  #beside({ do: what, text, lane, message, track }) {
+  /** @param {{do: string, text: string, id: number, message: ArrayBuffer, track: boolean}} command for the peer connection */
+  #signal({ do: what, text, id, message, track }) {
     if (what === "open") this.hasAttribute("websocket") || this.#peer?.open(track);
     else if (what === "answer") this.#peer?.answer(text);
-    else if (what === "send") this.#peer?.send(lane, message);
+    else if (what === "send") this.#peer?.send(id, message);
     else this.#peer?.close();
   }
 
-  /** The whole picture, as large as there is room; never larger than it is. */
+  /** Scale the picture to the element, and never above its own size. */
   #fit() {
     const { width, height } = this.#size;
     const scale = Math.min(1, this.clientWidth / width, this.clientHeight / height);
@@ -242,17 +242,17 @@ export class TandemView extends HTMLElement {
     this.video.resize(this.#size);
   }
 
-  /** Have the desktop's screen follow this element's size, a little after that has changed; only who drives is heard. */
-  #ask() {
-    clearTimeout(this.#asking);
-    this.#asking = setTimeout(() => {
+  /** Ask for a desktop of this element's size, a little after that has changed. The server obeys whoever drives. */
+  #requestSize() {
+    clearTimeout(this.#resizing);
+    this.#resizing = setTimeout(() => {
       if (!this.hasAttribute("resize") || !this.#driving || !this.control || !this.clientWidth) return;
-      this.#send(say.fit(this.clientWidth, this.clientHeight));
+      this.#send(encode.fit(this.clientWidth, this.clientHeight));
     }, SETTLED_MS);
   }
 
   /** @param {{width: number, height: number, hotX: number, hotY: number, pixels: Uint8Array}} cursor */
-  #point({ width, height, hotX, hotY, pixels }) {
+  #setCursor({ width, height, hotX, hotY, pixels }) {
     const picture = document.createElement("canvas");
     [picture.width, picture.height] = [width, height];
     const image = new ImageData(width, height);
@@ -265,23 +265,23 @@ export class TandemView extends HTMLElement {
     this.pointer.src = picture.toDataURL();
     this.pointer.style.transform = `translate(${-hotX}px, ${-hotY}px)`;
     this.#cursor = `url(${this.pointer.src}) ${hotX} ${hotY}, default`;
-    this.#allow();
+    this.#applyRights();
   }
 
-  /** @param {{x: number, y: number}} place of the pointer, which somebody else moves */
-  #follow({ x, y }) {
+  /** @param {{x: number, y: number}} place of the pointer that is drawn */
+  #movePointer({ x, y }) {
     this.pointer.style.left = `${(x / this.#size.width) * 100}%`;
     this.pointer.style.top = `${(y / this.#size.height) * 100}%`;
   }
 
-  /** Play the desktop's sound, or do not. */
-  #hear() {
-    const on = this.hasAttribute("sound") && speaks();
-    if (on === (this.#speaker !== undefined)) return;
-    this.#speaker?.close();
-    this.#speaker = on ? new Speaker() : undefined;
-    this.#speaker?.start();
-    this.#send(say.listens(on));
+  /** Play the desktop's sound while the attribute is set. */
+  #toggleSound() {
+    const on = this.hasAttribute("sound") && canPlayAudio();
+    if (on === (this.#playback !== undefined)) return;
+    this.#playback?.close();
+    this.#playback = on ? new AudioPlayback() : undefined;
+    this.#playback?.start();
+    this.#send(encode.listens(on));
   }
 
   /** Whether the desktop has a microphone that can hear this viewer, while it drives. */
@@ -289,45 +289,50 @@ export class TandemView extends HTMLElement {
     return this.#microphone && this.control;
   }
 
-  /** Let the desktop's microphone hear the person, or do not. */
-  async #speak() {
+  /** Send the person's microphone while the attribute is set. */
+  async #toggleMicrophone() {
     const on = this.hasAttribute("microphone") && this.microphone;
     if (!on) {
-      this.#voice?.close();
-      this.#voice = undefined;
-    } else if (!this.#voice) await this.#listen();
-    if (this.#voice) this.#voice.muted = !this.#driving;
+      this.#capture?.close();
+      this.#capture = undefined;
+    } else if (!this.#capture) await this.#record();
+    if (this.#capture) this.#capture.muted = !this.#driving;
   }
 
-  async #listen() {
-    const voice = (this.#voice = new Voice((number, packet) => {
+  async #record() {
+    const capture = (this.#capture = new Microphone((number, packet) => {
       this.spoken++;
-      this.#worker?.postMessage({ kind: "say", message: say.spoken(number, packet) });
+      this.#worker?.postMessage({ kind: "send", message: encode.spoken(number, packet) });
     }));
     try {
-      await voice.start();
+      await capture.start();
     } catch (error) {
       this.removeAttribute("microphone");
       this.dispatchEvent(new CustomEvent("microphone", { detail: { reason: String(error) } }));
     }
   }
 
-  /** Why this browser shows or plays less here than it could: a promise of "insecure", "codec" or nothing. */
+  /** The capability that this browser lacks: a promise of "insecure", "codec" or nothing. */
   get lacks() {
-    return lacks();
+    return missingCapability();
   }
 
-  /** Packets of sound that were heard since it is on. */
+  /** How many packets of sound were played since it is on. */
   get heard() {
-    return this.#speaker?.heard ?? 0;
+    return this.#playback?.heard ?? 0;
   }
 
-  /** Pictures of films that were seen as video, where there is no WebCodecs. */
-  get filmed() {
+  /** How many frames of the video track were shown, where there is no WebCodecs. */
+  get videoFrames() {
     return this.video.count;
   }
 
-  /** @param {Record<string, Uint8Array<ArrayBuffer>>} forms more than a text */
+  /** @deprecated the former name of `videoFrames` */
+  get filmed() {
+    return this.videoFrames;
+  }
+
+  /** @param {Record<string, Uint8Array<ArrayBuffer>>} forms by MIME type */
   #copied(forms) {
     const [text, html] = ["text/plain", "text/html"].map((form) => new TextDecoder().decode(forms[form] ?? new Uint8Array()));
     const png = forms["image/png"] && new Blob([forms["image/png"]], { type: "image/png" });
@@ -341,8 +346,8 @@ export class TandemView extends HTMLElement {
     this.#map = on ? new CodecMap(this.screen, this.#size) : undefined;
   }
 
-  /** @param {{frames: number, late: number, bytes: number, roundTrip: number, decoding: number, datagrams: boolean}} counted in the last second */
-  #count({ frames, late, bytes, roundTrip, decoding, datagrams }) {
+  /** @param {{frames: number, late: number, bytes: number, roundTrip: number, decoding: number, datagrams: boolean}} statistics of the last second */
+  #showStatistics({ frames, late, bytes, roundTrip, decoding, datagrams }) {
     const [rate, trip, work] = [(bytes * 8) / 1000, roundTrip, decoding].map((value) => value.toFixed(value < 10 ? 1 : 0));
     this.shown.textContent = `${frames} frames/s, ${late} late\n${rate} kbit/s\n${trip} ms there and back\n${work} ms to decode and draw\nover ${datagrams ? "UDP" : "a WebSocket"}`;
   }

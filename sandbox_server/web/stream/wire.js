@@ -1,17 +1,17 @@
-// The messages of the stream, as docs/stream-protocol.md describes them. No page, no socket: values in, values out.
+// The messages of the stream protocol: reads the server's and builds the viewer's. Sans-io. docs/stream-protocol.md describes them.
 
 export const VERSION = 1;
 export const MAY_ACT = 1;
 export const DRIVES = 2;
-/** Another: a person is private, and nothing is shown until that ends. */
+/** Another person is in private mode; nothing is shown until that ends. */
 export const HIDDEN = 4;
-/** Another: the desktop has a microphone, which hears this viewer while it drives. */
+/** The desktop has a microphone, which hears this viewer while it drives. */
 export const MAY_SPEAK = 8;
 const LAST = 1;
 const KEY_FRAME = 1;
-const MOST_OVER = 256;
+const MAX_OVERLAYS = 256;
 const TRACKED = 2;
-/** What an act is that no button did. */
+/** Kinds of input that no mouse button made. */
 export const DRAGGED = 16;
 export const KEYS = 17;
 export const TYPED = 18;
@@ -21,9 +21,9 @@ export const TYPED = 18;
  * @typedef {{kind: "exact", length: number, packed: Uint8Array}
  *   | {kind: "moves", moves: DataView}
  *   | {kind: "jpeg", area: Area, body: Uint8Array}
- *   | {kind: "film", number: number, key: boolean, area: Area, body: Uint8Array}
+ *   | {kind: "video", number: number, key: boolean, area: Area, body: Uint8Array}
  *   | {kind: "tracked", number: number, area: Area, timestamp: number}
- *   | {kind: "film ends", number: number}
+ *   | {kind: "video ends", number: number}
  *   | {kind: "keep" | "kept", tiles: DataView}
  *   | {kind: "over", number: number, areas: Area[]}} Operation
  * @typedef {{kind: "hello", version: number, rights: number, session: number, width: number, height: number}
@@ -42,7 +42,7 @@ export const TYPED = 18;
  *   | {kind: "acted", what: number, times: number, x: number, y: number, keys: string, path: {x: number, y: number}[]}} Message
  */
 
-/** What arrived is no message. */
+/** The bytes that arrived are no message. */
 export class BadMessage extends Error {}
 
 class Reader {
@@ -58,7 +58,7 @@ class Reader {
 
   /** @param {number} count */
   #take(count) {
-    if (this.left < count) throw new BadMessage("it is cut off");
+    if (this.left < count) throw new BadMessage("a message is cut off");
     this.at += count;
     return this.at - count;
   }
@@ -90,7 +90,7 @@ class Reader {
   }
 }
 
-/** What a clipboard holds, by number, from 1. */
+/** The clipboard's MIME types by number, from 1. */
 const FORMS = ["text/plain", "text/html", "image/png"];
 
 /** @type {(((reader: Reader) => Message) | undefined)[]} by number, from 1 */
@@ -117,8 +117,8 @@ const OPERATIONS = [
   (r) => ({ kind: "exact", length: r.u32(), packed: r.bytes(r.u32()) }),
   (r) => ({ kind: "moves", moves: r.part(r.u16() * 12) }),
   (r) => ({ kind: "jpeg", area: r.area(), body: r.bytes(r.u32()) }),
-  (r) => film(r),
-  (r) => ({ kind: "film ends", number: r.u8() }),
+  (r) => video(r),
+  (r) => ({ kind: "video ends", number: r.u8() }),
   (r) => ({ kind: "keep", tiles: r.part(r.u16() * 6) }),
   (r) => ({ kind: "kept", tiles: r.part(r.u16() * 6) }),
   (r) => ({ kind: "over", number: r.u8(), areas: areas(r) }),
@@ -140,9 +140,9 @@ function part(reader) {
  * @param {Reader} reader
  * @returns {Operation}
  */
-function film(reader) {
+function video(reader) {
   const [number, flags, area, length] = [reader.u8(), reader.u8(), reader.area(), reader.u32()];
-  if (!(flags & TRACKED)) return { kind: "film", number, key: (flags & KEY_FRAME) !== 0, area, body: reader.bytes(length) };
+  if (!(flags & TRACKED)) return { kind: "video", number, key: (flags & KEY_FRAME) !== 0, area, body: reader.bytes(length) };
   if (length !== 4) throw new BadMessage("a timestamp has four bytes");
   return { kind: "tracked", number, area, timestamp: reader.u32() };
 }
@@ -150,7 +150,7 @@ function film(reader) {
 /** @param {Reader} reader */
 function areas(reader) {
   const count = reader.u16();
-  if (count > MOST_OVER) throw new BadMessage("so many rects do not lie over a film");
+  if (count > MAX_OVERLAYS) throw new BadMessage("too many rects lie over a video region");
   return Array.from({ length: count }, () => reader.area());
 }
 
@@ -176,7 +176,7 @@ function forms(reader) {
   const found = {};
   while (reader.left) {
     const form = FORMS[reader.u8() - 1];
-    if (!form) throw new BadMessage("there is no such form of a clipboard");
+    if (!form) throw new BadMessage("the clipboard has no such type");
     found[form] = reader.bytes(reader.u32());
   }
   return found;
@@ -203,7 +203,7 @@ function one(known, reader, what) {
 export function parse(buffer) {
   const reader = new Reader(buffer);
   const message = one(MESSAGES, reader, "message");
-  if (reader.left) throw new BadMessage("it is too long");
+  if (reader.left) throw new BadMessage("a message is too long");
   return message;
 }
 
@@ -228,7 +228,7 @@ function built(number, ...fields) {
  * @param {number} number
  * @param {string} text
  */
-function worded(number, text) {
+function textMessage(number, text) {
   const body = new TextEncoder().encode(text);
   const message = new Uint8Array(1 + body.length);
   message[0] = number;
@@ -237,7 +237,7 @@ function worded(number, text) {
 }
 
 /** @param {Record<string, Uint8Array>} forms */
-function clipped(forms) {
+function clipboardMessage(forms) {
   const known = FORMS.filter((form) => forms[form]);
   const message = new Uint8Array(1 + known.reduce((sum, form) => sum + 5 + forms[form].length, 0));
   const view = new DataView(message.buffer);
@@ -253,7 +253,7 @@ function clipped(forms) {
 }
 
 /** @param {number} number @param {Uint8Array} packet */
-function spoken(number, packet) {
+function audioMessage(number, packet) {
   const message = new Uint8Array(5 + packet.length);
   message[0] = 17;
   new DataView(message.buffer).setUint32(1, number, true);
@@ -264,11 +264,11 @@ function spoken(number, packet) {
 /** @param {number} milliseconds */
 const short = (milliseconds) => Math.max(0, Math.min(65535, Math.round(milliseconds)));
 
-/** What a viewer says: each gives the bytes of one message. */
-export const say = {
-  /** @param {boolean} films whether it can show them */
-  hello: (films) => built(1, [8, VERSION], [8, films ? 1 : 0]),
-  /** @param {number} frame @param {number} milliseconds from its last part to the screen @param {number} receiving from its first part to that */
+/** The viewer's messages: each function returns the bytes of one. */
+export const encode = {
+  /** @param {boolean} video whether it can decode H.264 */
+  hello: (video) => built(1, [8, VERSION], [8, video ? 1 : 0]),
+  /** @param {number} frame @param {number} milliseconds from its last part to the screen @param {number} receiving milliseconds from its first part to its last */
   ack: (frame, milliseconds, receiving) => built(2, [32, frame], [16, short(milliseconds)], [16, short(receiving)]),
   /** @param {number} x @param {number} y @param {number} buttons */
   point: (x, y, buttons) => built(3, [16, x], [16, y], [8, buttons]),
@@ -277,26 +277,26 @@ export const say = {
   /** @param {number} keysym @param {boolean} down */
   key: (keysym, down) => built(5, [32, keysym], [8, down ? 1 : 0]),
   /** @param {string} text that an input method composed */
-  text: (text) => worded(6, text),
+  text: (text) => textMessage(6, text),
   /** @param {string} text for the desktop's clipboard */
-  copied: (text) => worded(7, text),
+  copied: (text) => textMessage(7, text),
   /** @param {number} number */
   ping: (number) => built(8, [32, number]),
   /** @param {boolean} visible */
   visible: (visible) => built(9, [8, visible ? 1 : 0]),
   whole: () => built(10),
-  /** @param {number} session of another connection @param {number} frame the latest that was whole then */
+  /** @param {number} session of the connection before @param {number} frame the latest complete one then */
   resume: (session, frame) => built(14, [32, session], [32, frame]),
-  /** @param {number} width @param {number} height in pixels, which the desktop's screen shall have */
+  /** @param {number} width @param {number} height in pixels, wanted for the desktop's screen */
   fit: (width, height) => built(19, [16, width], [16, height]),
-  /** @param {boolean} listens whether it wants to hear what the desktop plays */
+  /** @param {boolean} listens whether it wants the desktop's sound */
   listens: (listens) => built(12, [8, listens ? 1 : 0]),
-  /** @param {number} share of the sound of the last second that did not come, in 255ths */
+  /** @param {number} share of the audio messages of the last second that were lost, in 255ths */
   missed: (share) => built(16, [8, share]),
   /** @param {number} number @param {Uint8Array} packet of Opus: 20 ms of speech */
-  spoken: (number, packet) => spoken(number, packet),
+  spoken: (number, packet) => audioMessage(number, packet),
   /** @param {Record<string, Uint8Array>} forms for the desktop's clipboard: any of text/plain, text/html and image/png */
-  clip: (forms) => clipped(forms),
-  /** @param {string} text what the server needs to know to open a channel; nothing: it has ended */
-  signal: (text) => worded(11, text),
+  clip: (forms) => clipboardMessage(forms),
+  /** @param {string} text the offer of a data channel; empty where it has ended */
+  signal: (text) => textMessage(11, text),
 };

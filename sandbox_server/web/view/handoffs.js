@@ -1,8 +1,8 @@
-// What the agent asks of a person: shown with what it is about, taken on, and answered.
+// Handoffs: cards of what the agent asks of a person, who claims and answers them.
 
 import { call } from "/static/api.js";
-import { Secrets } from "./secrets.js";
-import { language, person, say } from "./words.js";
+import { SecretFields } from "./secret_fields.js";
+import { language, person, translate } from "./strings.js";
 
 /**
  * @typedef {object} Handoff
@@ -13,8 +13,8 @@ import { language, person, say } from "./words.js";
  * @property {string | null} url
  * @property {{x: number, y: number, width: number, height: number} | null} region
  * @property {string[]} choices
- * @property {import("./secrets.js").Field[]} fields
- * @property {string[]} [dropped] secret fields that are filled in
+ * @property {import("./secret_fields.js").Field[]} fields
+ * @property {string[]} [dropped] the secret fields that were filled in
  * @property {number} deadline_at
  * @property {string | null} claimed_by
  */
@@ -26,16 +26,16 @@ export class Handoffs {
   open = [];
   /** @type {Set<string>} */
   #known = new Set();
-  #secrets = new Secrets();
+  #secrets = new SecretFields();
 
   /**
    * @param {HTMLElement} place
    * @param {object} page
-   * @param {() => string | undefined} page.you the name of who looks, if that person may answer
-   * @param {() => string[]} page.others who else watches and may answer
-   * @param {() => boolean} page.decides whether who looks may give what another does to somebody else
-   * @param {() => Promise<void>} page.take takes control, to do what is asked
-   * @param {() => Promise<void>} page.back gives it back, once it is answered
+   * @param {() => string | undefined} page.you the viewer's name, if they may answer
+   * @param {() => string[]} page.others the other viewers who may answer
+   * @param {() => boolean} page.decides whether the viewer may reassign a request that another has claimed
+   * @param {() => Promise<void>} page.take takes control
+   * @param {() => Promise<void>} page.release gives control back
    * @param {(error: Error) => void} page.failed
    * @param {(open: Handoff[]) => void} page.changed
    */
@@ -44,7 +44,7 @@ export class Handoffs {
     this.page = page;
   }
 
-  /** Follow what is asked; the connection comes back by itself. */
+  /** Follow the open requests; reconnects by itself. */
   follow() {
     const events = new EventSource("/v1/handoffs/events");
     events.addEventListener("handoffs", (event) => this.#take(JSON.parse(/** @type {MessageEvent} */ (event).data)));
@@ -53,7 +53,7 @@ export class Handoffs {
     });
   }
 
-  /** Show them anew: who looks has become known. */
+  /** Draw the cards again, and keep what was written in them. */
   show() {
     /** @type {NodeListOf<HTMLInputElement | HTMLTextAreaElement>} */
     const inputs = this.place.querySelectorAll("input, textarea");
@@ -65,29 +65,29 @@ export class Handoffs {
 
   /** @param {Handoff[]} open */
   #take(open) {
-    const news = open.filter(({ id }) => !this.#known.has(id));
+    const added = open.filter(({ id }) => !this.#known.has(id));
     this.open = open;
     this.#secrets.keep(open);
     this.#known = new Set(open.map(({ id }) => id));
     this.show();
     this.page.changed(open);
-    if (news.length) tell(news[0]);
+    if (added.length) alertPerson(added[0]);
   }
 
-  /** @param {Handoff} handoff @param {Map<string, string>} written what is in its inputs, by their names */
+  /** @param {Handoff} handoff @param {Map<string, string>} written the values of its inputs by name */
   #card(handoff, written) {
     const { kind, reason, instructions, url, claimed_by: claimed, deadline_at: deadline } = handoff;
-    const card = made("section", "card");
+    const card = element("section", "card");
     const time = new Date(deadline * 1000).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
-    card.append(made("h2", "", `${say("asksFor")} ${say(kind)}`), made("p", "reason", reason));
-    if (instructions) card.append(made("p", "instructions", instructions));
-    if (url) card.append(made("code", "", url));
-    card.append(made("p", "muted", [claimed && say("claimed", { name: person(claimed) }), say("until", { time })].filter(Boolean).join(" · ")));
+    card.append(element("h2", "", `${translate("asksFor")} ${translate(kind)}`), element("p", "reason", reason));
+    if (instructions) card.append(element("p", "instructions", instructions));
+    if (url) card.append(element("code", "", url));
+    card.append(element("p", "muted", [claimed && translate("claimed", { name: person(claimed) }), translate("until", { time })].filter(Boolean).join(" · ")));
     const you = this.page.you();
-    if (you && !claimed) card.append(this.#button(say("claim"), "", () => this.#claim(handoff)));
+    if (you && !claimed) card.append(this.#button(translate("claim"), "", () => this.#claim(handoff)));
     if (you && claimed === you) card.append(...this.#secrets.fields(handoff), ...this.#answers(handoff, written));
     if (you && claimed && claimed !== you && this.page.decides()) {
-      card.append(this.#button(say("doInstead"), "quiet", () => this.#claimInstead(handoff, you)));
+      card.append(this.#button(translate("doInstead"), "quiet", () => this.#claimInstead(handoff, you)));
     }
     return card;
   }
@@ -97,19 +97,19 @@ export class Handoffs {
     const fields = handoff.fields.filter(({ secret }) => !secret);
     const inputs = fields.map(({ name, label }) => labelled(label, `${handoff.id}/${name}`, written));
     const note = document.createElement("textarea");
-    Object.assign(note, { name: handoff.id, rows: 2, value: written.get(handoff.id) ?? "", placeholder: say("note") });
-    note.setAttribute("aria-label", say("note"));
-    const tools = made("div", "tools");
+    Object.assign(note, { name: handoff.id, rows: 2, value: written.get(handoff.id) ?? "", placeholder: translate("note") });
+    note.setAttribute("aria-label", translate("note"));
+    const tools = element("div", "tools");
     /** @param {string} outcome @param {string | null} choice */
     const answer = async (outcome, choice) => {
-      await this.page.back(); // first: the agent goes on as soon as it has the answer
+      await this.page.release(); // first: the agent goes on as soon as it has the answer
       const filled = inputs.map(({ lastElementChild: input }, at) => [fields[at].name, /** @type {HTMLInputElement} */ (input).value]);
       const values = Object.fromEntries(filled.filter(([, value]) => value));
       await call("POST", `/v1/handoffs/${handoff.id}/answer`, { body: { outcome, note: note.value, choice, values } });
     };
     for (const choice of handoff.choices) tools.append(this.#button(choice, "", () => answer("done", choice)));
     const outcomes = handoff.choices.length ? OUTCOMES.slice(2) : OUTCOMES;
-    for (const outcome of outcomes) tools.append(this.#button(say(outcome), outcome === "done" ? "" : "quiet", () => answer(outcome, null)));
+    for (const outcome of outcomes) tools.append(this.#button(translate(outcome), outcome === "done" ? "" : "quiet", () => answer(outcome, null)));
     const others = this.page.others();
     return [...inputs, note, tools, ...(others.length ? [this.#passOn(handoff, others)] : [])];
   }
@@ -117,11 +117,11 @@ export class Handoffs {
   /** @param {Handoff} handoff @param {string[]} others */
   #passOn(handoff, others) {
     const select = document.createElement("select");
-    select.setAttribute("aria-label", say("passOn"));
-    select.append(new Option(say("passOn"), ""), ...others.map((name) => new Option(person(name), name)));
+    select.setAttribute("aria-label", translate("passOn"));
+    select.append(new Option(translate("passOn"), ""), ...others.map((name) => new Option(person(name), name)));
     select.onchange = async () => {
       try {
-        await this.page.back();
+        await this.page.release();
         await call("POST", `/v1/handoffs/${handoff.id}/assign`, { body: { to: select.value } });
       } catch (error) {
         this.page.failed(/** @type {Error} */ (error));
@@ -145,33 +145,30 @@ export class Handoffs {
 
   /** @param {string} text @param {string} look @param {() => Promise<unknown>} act */
   #button(text, look, act) {
-    const button = made("button", `button ${look}`, text);
+    const button = element("button", `button ${look}`, text);
     button.onclick = () => act().catch(this.page.failed);
     return button;
   }
 }
 
 /** @param {string} tag @param {string} look @param {string} [text] */
-function made(tag, look, text = "") {
-  const element = document.createElement(tag);
-  element.className = look;
-  element.textContent = text;
-  return element;
+function element(tag, look, text = "") {
+  return Object.assign(document.createElement(tag), { className: look, textContent: text });
 }
 
 /** @param {string} text @param {string} name @param {Map<string, string>} written */
 function labelled(text, name, written) {
-  const label = made("label", "field");
+  const label = element("label", "field");
   const input = document.createElement("input");
   Object.assign(input, { name, value: written.get(name) ?? "", autocomplete: "off", maxLength: 4000 });
-  label.append(made("span", "", text), input);
+  label.append(element("span", "", text), input);
   return label;
 }
 
-/** Call a person who looks elsewhere: a sound, and a notification where that is allowed. @param {Handoff} handoff */
-function tell({ kind, reason }) {
+/** Alert a person who looks elsewhere: a sound, and a notification where the browser allows it. @param {Handoff} handoff */
+function alertPerson({ kind, reason }) {
   if (globalThis.Notification?.permission === "granted" && document.hidden) {
-    new Notification(`${say("asksFor")} ${say(kind)}`, { body: reason, icon: "/static/home/icon.svg" });
+    new Notification(`${translate("asksFor")} ${translate(kind)}`, { body: reason, icon: "/static/home/icon.svg" });
   }
   try {
     const sound = new AudioContext();
@@ -181,6 +178,6 @@ function tell({ kind, reason }) {
     tone.stop(sound.currentTime + 0.25);
     tone.onended = () => sound.close();
   } catch {
-    return; // no sound here: the card is there
+    return; // the browser plays no sound here; the card is shown anyway
   }
 }

@@ -1,4 +1,4 @@
-// Who drives, as the server tells it: the state as it is, every change, and what one can do about it.
+// The client of the control lease: its state, its changes, and the operations on it.
 
 import { call } from "/static/api.js";
 
@@ -7,7 +7,7 @@ import { call } from "/static/api.js";
  * @property {"agent" | "human" | "shared" | "frozen"} state
  * @property {string | null} holder
  * @property {number} epoch
- * @property {string | null} private who alone sees the screen
+ * @property {string | null} private the person in private mode, who alone sees the screen
  * @property {{seconds: number, reason: "idle" | "cap" | "lost", soon: boolean} | null} returning
  * @property {{subject: string, person: boolean, ends_in: number}[]} requests
  * @property {{name: string, role: string, you: boolean}[]} viewers
@@ -18,8 +18,8 @@ import { call } from "/static/api.js";
 export class Lease {
   /** @type {Control | undefined} */
   now;
-  /** When `now` was told, in milliseconds of this page. */
-  told = 0;
+  /** When `now` arrived, by `performance.now()`. */
+  receivedAt = 0;
 
   /**
    * @param {(control: Control, kind: string, by: string) => void} changed
@@ -30,7 +30,7 @@ export class Lease {
     this.broken = broken;
   }
 
-  /** Follow it from now on; the connection comes back by itself. */
+  /** Follow the lease; reconnects by itself. */
   follow() {
     const events = new EventSource("/v1/control/events");
     events.addEventListener("control", (event) => {
@@ -56,6 +56,7 @@ export class Lease {
   }
 
   /**
+   * Answer a request for control.
    * @param {string} subject who asked
    * @param {boolean} yes
    */
@@ -64,9 +65,9 @@ export class Lease {
     this.#take(await call(yes ? "POST" : "DELETE", path, yes ? { body: { subject } } : {}), "answered", "");
   }
 
-  /** Seconds that are left of a time that was told with the state. @param {number} seconds */
-  left(seconds) {
-    return Math.max(0, Math.ceil(seconds - (performance.now() - this.told) / 1000));
+  /** What is left now of a time that came with the state. @param {number} seconds */
+  secondsLeft(seconds) {
+    return Math.max(0, Math.ceil(seconds - (performance.now() - this.receivedAt) / 1000));
   }
 
   /**
@@ -75,10 +76,10 @@ export class Lease {
    * @param {string} by
    */
   #take(control, kind, by) {
-    const late = this.now && control.epoch < this.now.epoch && kind !== "state"; // an answer that an event has overtaken
-    if (late) return;
+    const stale = this.now && control.epoch < this.now.epoch && kind !== "state"; // an event has overtaken this response
+    if (stale) return;
     this.now = control;
-    this.told = performance.now();
+    this.receivedAt = performance.now();
     this.changed(control, kind, by);
   }
 }

@@ -1,15 +1,15 @@
-// The computer as a person sees it: its screen, who drives it, and how to take it and give it back.
+// The takeover page at /view: the remote display, the control lease, handoffs and viewers.
 
-import { Clipboard } from "/static/vnc/clipboard.js";
+import { ClipboardPanel } from "/static/vnc/clipboard_panel.js";
 import { call } from "/static/api.js";
-import { Drop } from "./drop.js";
+import { FileDrop } from "./file_drop.js";
 import { Handoffs } from "./handoffs.js";
 import { Lease } from "./lease.js";
-import { Panel } from "./panel.js";
-import { Picture } from "./picture.js";
-import { Privacy } from "./private.js";
-import { Viewers } from "./viewers.js";
-import { language, person, say } from "./words.js";
+import { ControlBar } from "./control_bar.js";
+import { RemoteDisplay } from "./remote_display.js";
+import { PrivateMode } from "./private_mode.js";
+import { ViewerList } from "./viewer_list.js";
+import { language, person, translate } from "./strings.js";
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
@@ -20,9 +20,9 @@ const text = /** @type {HTMLTextAreaElement} */ (find("#text"));
 let drove = false;
 
 document.documentElement.lang = language;
-screen.setAttribute("aria-label", `${say("screen")}. ${say("shortcuts")}`);
-typed.setAttribute("aria-label", say("keyboard"));
-text.placeholder = say("clipEmpty");
+screen.setAttribute("aria-label", `${translate("screen")}. ${translate("shortcuts")}`);
+typed.setAttribute("aria-label", translate("keyboard"));
+text.placeholder = translate("clipEmpty");
 for (const [id, key] of /** @type {const} */ ([
   ["keyboard", "keyboard"],
   ["clip", "clipboard"],
@@ -38,38 +38,38 @@ for (const [id, key] of /** @type {const} */ ([
   ["microphone", "microphone"],
   ["fit", "fit"],
 ])) {
-  find(`#${id}`).textContent = say(key);
+  find(`#${id}`).textContent = translate(key);
 }
 
 for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-says]"))) {
-  element.textContent = say(/** @type {"invite"} */ (element.dataset.says));
+  element.textContent = translate(/** @type {"invite"} */ (element.dataset.says));
 }
-find("#link").setAttribute("aria-label", say("link"));
+find("#link").setAttribute("aria-label", translate("link"));
 
-const lease = new Lease(changed, (reason) => broken(reason === "lost" ? "disconnected" : "refused"));
-const panel = new Panel({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
-const privacy = new Privacy({ screen, cover: find("#private") }, lease, (text) => panel.say(text));
-/** @type {Picture} */
-const shown = new Picture(screen, {
-  state: pictured,
+const lease = new Lease(changed, (reason) => showConnection(reason === "lost" ? "disconnected" : "refused"));
+const bar = new ControlBar({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
+const privacy = new PrivateMode({ screen, cover: find("#private") }, lease, (text) => bar.notify(text));
+/** @type {RemoteDisplay} */
+const display = new RemoteDisplay(screen, {
+  state: showState,
   copied: (copied) => clipboard.take(copied),
-  rights: () => (find("#microphone").hidden = shown.microphone === undefined),
+  rights: () => (find("#microphone").hidden = display.microphone === undefined),
   unheard: (reason) => {
-    speak(false);
-    panel.say(say("unheard", { reason }));
+    toggleMicrophone(false);
+    bar.notify(translate("unheard", { reason }));
   },
 });
-const clipboard = new Clipboard({ text, hint: find("#hint"), join: find("#join") }, (content) => shown.paste(content));
-const viewers = new Viewers(
+const clipboard = new ClipboardPanel({ text, hint: find("#hint"), join: find("#join") }, (content) => display.paste(content));
+const viewers = new ViewerList(
   {
     list: find("#list"),
     form: /** @type {HTMLFormElement} */ (find("#invite")),
     link: /** @type {HTMLInputElement} */ (find("#link")),
     copy: /** @type {HTMLButtonElement} */ (find("#copy-link")),
   },
-  (error) => panel.say(say("failed", { reason: error.message })),
+  (error) => bar.notify(translate("failed", { reason: error.message })),
 );
-broken("connecting");
+showConnection("connecting");
 const handoffs = new Handoffs(find("#handoffs"), {
   you: () => (lease.now && lease.now.you.person && lease.now.you.role !== "view" ? lease.now.you.name : undefined),
   others: () => {
@@ -80,22 +80,22 @@ const handoffs = new Handoffs(find("#handoffs"), {
   take: async () => {
     if (!lease.now?.you.driving) await lease.do("take");
   },
-  back: async () => {
+  release: async () => {
     if (lease.now?.holder === lease.now?.you.name) await lease.do("release");
   },
-  failed: (error) => panel.say(say("failed", { reason: error.message })),
+  failed: (error) => bar.notify(translate("failed", { reason: error.message })),
   changed: () => {
     title();
-    requestAnimationFrame(point);
+    requestAnimationFrame(frameRegion);
   },
 });
 lease.follow();
 handoffs.follow();
-shown.show().then(async () => {
-  trackpad(matchMedia("(pointer: coarse) and (max-width: 48rem)").matches);
-  const why = await shown.lacks();
-  find("#lacks").hidden = !why;
-  if (why) find("#lacks").textContent = say(why);
+display.show().then(async () => {
+  toggleTrackpad(matchMedia("(pointer: coarse) and (max-width: 48rem)").matches);
+  const why = await display.missingCapability();
+  find("#missing").hidden = !why;
+  if (why) find("#missing").textContent = translate(why);
 });
 
 /**
@@ -104,7 +104,7 @@ shown.show().then(async () => {
  * @param {string} by
  */
 function changed(control, kind, by) {
-  panel.show(control);
+  bar.show(control);
   viewers.show(control);
   privacy.show(control, kind);
   find("#driver").title = "";
@@ -112,10 +112,10 @@ function changed(control, kind, by) {
   if (handoffs.open.length) handoffs.show();
   const drives = control.you.driving && control.you.role !== "view";
   find("#keyboard").hidden = !drives || !matchMedia("(pointer: coarse)").matches;
-  find("#trackpad").hidden = find("#keyboard").hidden || shown.trackpad === undefined;
+  find("#trackpad").hidden = find("#keyboard").hidden || display.trackpad === undefined;
   find("#clip").hidden = !drives;
-  find("#fit").hidden = !drives || shown.fits === undefined;
-  if (drives && !drove && kind === "taken" && by === control.you.name) panel.say(say("taken"));
+  find("#fit").hidden = !drives || display.fits === undefined;
+  if (drives && !drove && kind === "taken" && by === control.you.name) bar.notify(translate("taken"));
   drove = drives;
 }
 
@@ -124,10 +124,10 @@ function title() {
   document.title = `${count ? `(${count}) ` : ""}${find("#driver").textContent} · Tandem`;
 }
 
-/** Draw a frame around what the first request is about, where the screen is on the page by now. */
-function point() {
+/** Draw a frame around the region of the first request. */
+function frameRegion() {
   const region = handoffs.open.find((handoff) => handoff.region)?.region;
-  const place = shown.place();
+  const place = display.place();
   const frame = find("#region");
   frame.hidden = !region || !place;
   if (!region || !place) return;
@@ -141,82 +141,82 @@ function point() {
 }
 
 /** @param {"connecting" | "disconnected" | "refused"} reason */
-function broken(reason) {
-  find("#driver").textContent = say(reason);
+function showConnection(reason) {
+  find("#driver").textContent = translate(reason);
   find("#driver").className = `state ${reason === "refused" ? "bad" : "waiting"}`;
 }
 
 /** @param {"connecting" | "connected" | "lost" | "refused"} state */
-function pictured(state) {
+function showState(state) {
   const said = find("#picture");
   said.hidden = state === "connected";
   find("main").dataset.picture = state;
-  if (state === "connected") setTimeout(point, 500); // the picture is fitted by then
-  find("#sound").hidden = shown.sound === undefined;
-  said.textContent = say(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
+  if (state === "connected") setTimeout(frameRegion, 500); // the screen has its size by then
+  find("#sound").hidden = display.sound === undefined;
+  said.textContent = translate(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
 }
 
-/** The desktop's microphone hears the person while they drive, or does not. @param {boolean} on */
-function speak(on) {
-  shown.microphone = on;
+/** Turn the person's microphone on or off. @param {boolean} on */
+function toggleMicrophone(on) {
+  display.microphone = on;
   find("#microphone").setAttribute("aria-pressed", String(on));
 }
 
-/** Fingers move the pointer, or are it. @param {boolean} on */
-function trackpad(on) {
-  shown.trackpad = on;
+/** Turn the trackpad mode on or off. @param {boolean} on */
+function toggleTrackpad(on) {
+  display.trackpad = on;
   find("#trackpad").setAttribute("aria-pressed", String(on));
 }
 
-/** Somebody clicks the screen: say why it does nothing, if it does. */
-function clicked() {
+/** Explain a click on the screen that does nothing. */
+function explainClick() {
   const now = lease.now;
   if (!now || now.you.driving || now.you.role === "view") return;
-  const name = now.state === "human" ? person(now.holder ?? "") : say("agentName");
-  if (now.state === "human") panel.say(say("dropped", { name }));
-  else if (now.state === "frozen") panel.say(say("frozen"));
-  else if (now.take !== "implicit") panel.say(say("noControl"));
+  const name = now.state === "human" ? person(now.holder ?? "") : translate("agentName");
+  if (now.state === "human") bar.notify(translate("dropped", { name }));
+  else if (now.state === "frozen") bar.notify(translate("frozen"));
+  else if (now.take !== "implicit") bar.notify(translate("noControl"));
 }
 
-/** What the page keeps for itself of the keyboard, even while the desktop has the focus. @param {KeyboardEvent} event */
+/** Keyboard shortcuts of the page, which work while the desktop has the focus. @param {KeyboardEvent} event */
 function shortcut(event) {
   if (!event.ctrlKey || !event.altKey || !["Enter", "Backspace", "p"].includes(event.key)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  if (event.key === "p") return void privacy.toggle().catch((error) => panel.say(say("failed", { reason: error.message })));
-  const first = panel.first();
+  if (event.key === "p") return void privacy.toggle().catch((error) => bar.notify(translate("failed", { reason: error.message })));
+  const first = bar.primaryAction();
   /** @type {HTMLElement | null} */ (document.querySelector("#actions button"))?.focus();
-  if (event.key === "Enter" && first) panel.run(first);
+  if (event.key === "Enter" && first) bar.run(first);
 }
 
-new ResizeObserver(() => requestAnimationFrame(point)).observe(screen); // the picture is fitted by then
+new ResizeObserver(() => requestAnimationFrame(frameRegion)).observe(screen); // the screen has its size by then
 find("#notify").hidden = globalThis.Notification?.permission !== "default";
 find("#notify").onclick = async () => {
   find("#notify").hidden = (await Notification.requestPermission()) !== "default";
 };
-screen.addEventListener("pointerdown", clicked, { capture: true });
+screen.addEventListener("pointerdown", explainClick, { capture: true });
 addEventListener("keydown", shortcut, { capture: true });
-find("#keyboard").onclick = () => shown.keyboard() || typed.focus();
+find("#keyboard").onclick = () => display.keyboard() || typed.focus();
 find("#sound").onclick = () => {
-  shown.sound = !shown.sound;
-  find("#sound").setAttribute("aria-pressed", String(shown.sound));
+  display.sound = !display.sound;
+  find("#sound").setAttribute("aria-pressed", String(display.sound));
 };
-find("#microphone").onclick = () => speak(!shown.microphone);
+find("#microphone").onclick = () => toggleMicrophone(!display.microphone);
 find("#fit").onclick = () => {
-  shown.fits = !shown.fits;
-  find("#fit").setAttribute("aria-pressed", String(shown.fits));
+  display.fits = !display.fits;
+  find("#fit").setAttribute("aria-pressed", String(display.fits));
 };
-find("#trackpad").onclick = () => trackpad(!shown.trackpad);
+find("#trackpad").onclick = () => toggleTrackpad(!display.trackpad);
 typed.addEventListener("input", () => {
-  shown.type(typed.value);
+  display.type(typed.value);
   typed.value = "";
   typed.focus();
 });
 find("#type").onclick = () => {
   find("#clipboard").hidePopover();
-  shown.type(text.value);
+  display.type(text.value);
 };
-new Drop({
+new FileDrop({
   over: find("main"),
   notes: find("#drops"),
   choose: /** @type {HTMLButtonElement} */ (find("#send")),

@@ -1,11 +1,11 @@
-// Exact rects: one colour, a palette, or three planes less what foretells them. docs/stream-protocol.md, "Exact rects".
+// Decodes exact rects: one colour, a palette, or three predicted planes. docs/stream-protocol.md, "Exact rects".
 
 import { BadMessage } from "../wire.js";
 
 /**
  * @typedef {import("../wire.js").Area} Area
  * @typedef {{pixels: Uint32Array, width: number, height: number}} Target
- * @typedef {(packed: Uint8Array, at: number, area: Area, target: Target) => number} Draw draws one rect, and gives where the next one is
+ * @typedef {(packed: Uint8Array, at: number, area: Area, target: Target) => number} Draw draws one rect, and returns where the next one begins
  */
 
 const HEAD = 9;
@@ -21,8 +21,8 @@ export function drawExact(packed, target) {
   const areas = [];
   for (let at = 0; at < packed.length; ) {
     const area = head(packed, at, target);
-    const draw = FORMS[packed[at + 8]];
-    if (!draw) throw new BadMessage("there is no such form of a rect");
+    const draw = KINDS[packed[at + 8]];
+    if (!draw) throw new BadMessage("there is no such kind of rect");
     at = draw(packed, at + HEAD, area, target);
     areas.push(area);
   }
@@ -42,15 +42,15 @@ function head(packed, at, target) {
   return { x, y, width, height };
 }
 
-/** @type {Draw[]} by the form's number */
-const FORMS = [oneColour, indexed, planes];
+/** @type {Draw[]} by number */
+const KINDS = [oneColour, indexed, planes];
 
 /**
  * @param {Uint8Array} packed
  * @param {number} at
  * @param {number} end
  */
-function has(packed, at, end) {
+function bounded(packed, at, end) {
   if (end > packed.length) throw new BadMessage("a rect is cut off");
   return at;
 }
@@ -65,7 +65,7 @@ function colour(packed, at) {
 
 /** @type {Draw} */
 function oneColour(packed, at, area, target) {
-  has(packed, at, at + 3);
+  bounded(packed, at, at + 3);
   const value = colour(packed, at);
   for (let row = 0; row < area.height; row++) {
     const to = (area.y + row) * target.width + area.x;
@@ -76,21 +76,21 @@ function oneColour(packed, at, area, target) {
 
 /** @type {Draw} */
 function indexed(packed, at, area, target) {
-  has(packed, at, at + 1);
+  bounded(packed, at, at + 1);
   const most = packed[at];
   const bits = most < 2 ? 1 : most < 4 ? 2 : most < 16 ? 4 : 8;
   const rowBytes = Math.ceil((area.width * bits) / 8);
   let from = at + 1 + 3 * (most + 1);
-  has(packed, at, from + rowBytes * area.height);
+  bounded(packed, at, from + rowBytes * area.height);
   const colours = Uint32Array.from({ length: most + 1 }, (_, index) => colour(packed, at + 1 + 3 * index));
   for (let row = 0; row < area.height; row++, from += rowBytes) {
-    spread(packed, from, bits, colours, target.pixels, (area.y + row) * target.width + area.x, area.width);
+    expand(packed, from, bits, colours, target.pixels, (area.y + row) * target.width + area.x, area.width);
   }
   return from;
 }
 
 /**
- * One row of indices as colours.
+ * Expand one row of palette indices.
  * @param {Uint8Array} packed
  * @param {number} from
  * @param {number} bits
@@ -99,14 +99,14 @@ function indexed(packed, at, area, target) {
  * @param {number} to
  * @param {number} width
  */
-function spread(packed, from, bits, colours, pixels, to, width) {
+function expand(packed, from, bits, colours, pixels, to, width) {
   if (bits === 8) {
-    for (let x = 0; x < width; x++) pixels[to + x] = known(colours, packed[from + x]);
+    for (let x = 0; x < width; x++) pixels[to + x] = lookUp(colours, packed[from + x]);
     return;
   }
   const mask = (1 << bits) - 1;
   for (let x = 0, bit = 0; x < width; x++, bit += bits) {
-    pixels[to + x] = known(colours, (packed[from + (bit >> 3)] >> (8 - bits - (bit & 7))) & mask);
+    pixels[to + x] = lookUp(colours, (packed[from + (bit >> 3)] >> (8 - bits - (bit & 7))) & mask);
   }
 }
 
@@ -114,7 +114,7 @@ function spread(packed, from, bits, colours, pixels, to, width) {
  * @param {Uint32Array} colours
  * @param {number} index
  */
-function known(colours, index) {
+function lookUp(colours, index) {
   if (index >= colours.length) throw new BadMessage("a colour is not in the palette");
   return colours[index];
 }
@@ -123,8 +123,8 @@ function known(colours, index) {
 function planes(packed, at, area, target) {
   const { width, height } = area;
   const count = width * height;
-  has(packed, at, at + 3 * count);
-  const [green, red, blue] = [0, 1, 2].map((plane) => foretold(packed, at + plane * count, width, height));
+  bounded(packed, at, at + 3 * count);
+  const [green, red, blue] = [0, 1, 2].map((plane) => predicted(packed, at + plane * count, width, height));
   for (let row = 0, from = 0; row < height; row++) {
     let to = (area.y + row) * target.width + area.x;
     for (let x = 0; x < width; x++, from++, to++) {
@@ -136,13 +136,13 @@ function planes(packed, at, area, target) {
 }
 
 /**
- * One plane: each value is what its neighbours foretell, the median of left, above and their gradient, and what is sent.
+ * Undo the prediction of one plane: a value is its residual and the median of left, above and their gradient (the MED predictor of LOCO-I).
  * @param {Uint8Array} packed
  * @param {number} from
  * @param {number} width
  * @param {number} height
  */
-function foretold(packed, from, width, height) {
+function predicted(packed, from, width, height) {
   const plane = new Uint8Array(width * height);
   for (let row = 0, at = 0; row < height; row++) {
     for (let x = 0; x < width; x++, at++) {

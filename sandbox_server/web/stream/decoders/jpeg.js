@@ -1,12 +1,12 @@
-// Pictures like photographs, at first sight: the browser decodes them, beside everything else.
+// Decodes JPEG, in which photographs are first sent. The browser does it off this thread.
 
 /** @typedef {import("../wire.js").Area} Area */
 
 /** @type {OffscreenCanvas | undefined} */
-let desk;
+let scratch;
 
 /**
- * Begin to decode.
+ * Start decoding.
  * @param {Uint8Array} body
  * @returns {Promise<ImageBitmap>}
  */
@@ -16,16 +16,16 @@ export function decodeJpeg(body) {
 }
 
 /**
- * The pixels of what was decoded.
+ * The pixels of a decoded image.
  * @param {ImageBitmap} bitmap
  * @param {Area} area
  * @returns {Uint32Array} without gaps between rows
  */
 export function pixelsOf(bitmap, { width, height }) {
-  desk ??= new OffscreenCanvas(width, height);
-  if (desk.width < width) desk.width = width;
-  if (desk.height < height) desk.height = height;
-  const context = /** @type {OffscreenCanvasRenderingContext2D} */ (desk.getContext("2d", { alpha: false, willReadFrequently: true }));
+  scratch ??= new OffscreenCanvas(width, height);
+  if (scratch.width < width) scratch.width = width;
+  if (scratch.height < height) scratch.height = height;
+  const context = /** @type {OffscreenCanvasRenderingContext2D} */ (scratch.getContext("2d", { alpha: false, willReadFrequently: true }));
   context.drawImage(bitmap, 0, 0);
   bitmap.close();
   return new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
