@@ -36,7 +36,7 @@ const ENGLISH = {
   checkpoint: "Checkpoints",
   call: "Other calls",
   read: "Reads",
-  video: "Recordings",
+  video: "Films",
   log: "The recorder",
   opened: "opened {url}",
   closed: "closed {url}",

@@ -89,7 +89,7 @@ const ENGLISH = {
   makeLink: "Make a link",
   copy: "Copy",
   link: "The link",
-  drop: "FileDrop files here: they go to the desktop's Downloads",
+  drop: "Drop files here: they go to the desktop's Downloads",
   send: "Send files",
   sending: "Sending {name}…",
   dropped_at: "It is on the desktop: {path}",

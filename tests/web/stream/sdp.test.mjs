@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { answerTo, videoFormat } from "/static/stream/sdp.js";
+import { answerTo, describeOffer, videoFormat } from "/static/stream/sdp.js";
 
 const OFFER = [
   "v=0", "a=group:BUNDLE 0 1", "m=video 9 UDP/TLS/RTP/SAVPF 96 97 102 103 106 107", "a=mid:0", "a=recvonly", "a=rtpmap:96 VP8/90000", "a=rtpmap:97 rtx/90000",
@@ -30,4 +30,17 @@ test("a browser without H.264 has its channels all the same", () => {
   const without = OFFER.replaceAll("H264", "AV1");
   assert.equal(videoFormat(without), undefined);
   assert.match(answerTo(without, ANSWER), /a=group:BUNDLE 1\r\nm=video 0 [^]*m=application 9 /);
+});
+
+test("an offer is told in five words, without video in three, and not at all where one is missing", () => {
+  const credentials = "a=ice-ufrag:user\r\na=ice-pwd:secret\r\na=fingerprint:sha-256 AB:CD\r\n";
+  assert.deepEqual(describeOffer(credentials + OFFER), ["user", "secret", "AB:CD", "106", "107"]);
+  assert.deepEqual(describeOffer(credentials), ["user", "secret", "AB:CD"]);
+  assert.deepEqual(describeOffer(OFFER), []);
+});
+
+test("the answer names the sources of the video and of its retransmissions", () => {
+  const answer = answerTo(OFFER, ANSWER);
+  assert.match(answer, /\r\na=ssrc-group:FID 1001 1002\r\n/);
+  assert.match(answer, /\r\na=ice-ufrag:name\r\na=ice-pwd:password\r\na=fingerprint:sha-256 FI:NG\r\na=setup:passive\r\n/);
 });
