@@ -107,6 +107,9 @@ export class El {
   get lastElementChild() {
     return this.children.at(-1) ?? null;
   }
+  get parentNode() {
+    return this.parentElement;
+  }
   get nextElementSibling() {
     return this.#sibling(1);
   }
@@ -137,6 +140,12 @@ export class El {
         this.childNodes.push(node instanceof El ? node : String(node));
       }
     }
+  }
+  appendChild(node) {
+    this.append(node);
+  }
+  removeChild(node) {
+    node.remove();
   }
   replaceChildren(...nodes) {
     for (const child of this.children) child.parentElement = null;
