@@ -102,8 +102,11 @@ test("the holder answers a request for control, others do not see it", () => {
   ]);
   shown.notices.children[0].querySelectorAll("button").forEach((button) => button.click());
   assert.deepEqual(done, [["answer", "bob#5678", true], ["answer", "bob#5678", false]]);
-  buttons({ ...OTHER, requests: [{ subject: "cat#1", person: true, ends_in: 30 }] });
+  const asked = { ...OTHER, requests: [{ subject: "cat#1", person: true, ends_in: 30 }] };
+  buttons(asked);
   assert.deepEqual(notices(), []);
+  buttons({ ...asked, you: { role: "admin" } });
+  assert.deepEqual(notices(), [["cat · 1 asks for control", ["Give it", "Not now"]]], "an admin answers for anybody");
 });
 
 test("the holder is warned before control returns, and can stay where it was idle", () => {

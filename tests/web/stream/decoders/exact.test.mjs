@@ -33,6 +33,10 @@ test("a palette has as many bits for an index as it needs, and each row begins w
   drawExact(packed(rect([0, 0, 5, 1], PALETTE, 3, ...colours, 0b00011011, 0b10000000)), four);
   assert.deepEqual(hex(four).map((pixel) => pixel.slice(-1)), ["0", "1", "2", "3", "2"]);
 
+  const five = target(3, 1);
+  drawExact(packed(rect([0, 0, 3, 1], PALETTE, 4, ...[0, 1, 2, 3, 4].flatMap((value) => [value, value, value]), 0x43, 0x10)), five);
+  assert.deepEqual(hex(five).map((pixel) => pixel.slice(-1)), ["4", "3", "1"]);
+
   const many = target(3, 1);
   drawExact(packed(rect([0, 0, 3, 1], PALETTE, 16, ...Array.from({ length: 17 }, (_, value) => [value, value, value]).flat(), 16, 0, 7)), many);
   assert.deepEqual(hex(many).map((pixel) => pixel.slice(-2)), ["10", "00", "07"]);
@@ -40,12 +44,12 @@ test("a palette has as many bits for an index as it needs, and each row begins w
 
 test("three planes are predicted by their neighbours, red and blue by green", () => {
   const drawn = target(2, 2);
-  // Green 10 20 / 10 30: residuals 10, +10, 0 (above is 10), and the median of 10, 20, 20 is 20: +10.
-  const green = [10, 10, 0, 10];
+  // Green is 20 30 / 10 25: the last is foretold by the gradient of its neighbours, 10 + 30 - 20, and is 5 more.
+  const green = [20, 10, 246, 5];
   const red = [1, 0, 0, 0];
   const blue = [255, 0, 0, 0];
   drawExact(packed(rect([0, 0, 2, 2], PLANES, ...green, ...red, ...blue)), drawn);
-  assert.deepEqual(hex(drawn), ["ff090a0b", "ff131415", "ff090a0b", "ff1d1e1f"]);
+  assert.deepEqual(hex(drawn), ["ff131415", "ff1d1e1f", "ff090a0b", "ff18191a"]);
 });
 
 test("several rects are drawn in their order", () => {
