@@ -1,7 +1,7 @@
 """Frames in their order, each once, whichever way their parts come.
 
 A frame is sent over one way, from its first part to its last; if that way fails, it is sent again over the other from its first part on. So
-the number of a part within its frame is how many came before it the same way. Sans-io; `web/view/order.js` does the same.
+the number of a part within its frame is how many came before it the same way. Sans-io; `web/stream/reorder_buffer.js` does the same.
 """
 
 import struct

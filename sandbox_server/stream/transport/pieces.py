@@ -1,4 +1,4 @@
-"""Messages longer than a channel takes, in pieces. Sans-io; `web/view/order.js` joins them, too."""
+"""Messages longer than a channel takes, in pieces. Sans-io; `web/stream/fragments.js` joins them, too."""
 
 from collections.abc import Iterator
 
