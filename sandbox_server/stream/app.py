@@ -26,14 +26,14 @@ from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings, Stream
-from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands
-from sandbox_server.stream.screen import Screen
-from sandbox_server.stream.sessions import Sessions
-from sandbox_server.stream.sound import Broadcast
-from sandbox_server.stream.transport.transport import MakeDatagrams, Transport
-from sandbox_server.stream.viewer import Viewer
-from sandbox_server.stream.wire import MAX_UP, BadMessage
+from sandbox_server.stream.capture.x11 import ScreenCapture
+from sandbox_server.stream.codecs.frame_encoder import FrameEncoder
+from sandbox_server.stream.input.injector import InputInjector
+from sandbox_server.stream.resume import StreamSessions
+from sandbox_server.stream.sound.broadcast import SoundBroadcast
+from sandbox_server.stream.transport.viewer_transport import ChannelFactory, ViewerTransport
+from sandbox_server.stream.viewer import StreamViewer
+from sandbox_server.stream.wire import MAX_UP, MalformedMessage
 
 MAX_VIEWERS = 16
 """Each keeps a copy of the screen: 33 MB of the largest."""
@@ -55,7 +55,7 @@ _LOOPBACK = {"localhost": "127.0.0.1"}
 _log = logging.getLogger(__name__)
 
 
-class _Carried:
+class _StarletteSocket:
     """A WebSocket as what carries messages."""
 
     def __init__(self, websocket: WebSocket) -> None:
@@ -70,28 +70,28 @@ class _Carried:
             return None
         found: bytes | None = received.get("bytes")
         if found is None:
-            raise BadMessage("messages are binary")
+            raise MalformedMessage("messages are binary")
         return found
 
 
-class Viewers:
+class StreamViewers:
     """Lets viewers in."""
 
     def __init__(self, desktop: Desktop, name: str, api: str, sound: Sound, browser: str | None, *, microphone: bool) -> None:
         self.desktop = desktop
-        self.sound = Broadcast(sound)
+        self.sound = SoundBroadcast(sound)
         self._microphone = sound if microphone else None
         self._api = api
-        self.screen = Screen(name)
-        self.encoders = Encoders()
+        self.screen = ScreenCapture(name)
+        self.encoders = FrameEncoder()
         self.hands = Connection(name)
-        self.channels: Callable[[str], MakeDatagrams] | None = None
+        self.channels: Callable[[str], ChannelFactory] | None = None
         """Given the host at which a viewer reached the server, makes what opens channels to it; None where there is no port for them."""
         self._browser = browser
         self.tasks = Tasks()
         self._following: asyncio.Task[None] | None = None
         self._places = Quota("places of viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
-        self._sessions = Sessions()
+        self._sessions = StreamSessions()
 
     async def serve(self, websocket: WebSocket) -> None:
         """One viewer, from its first message to its last."""
@@ -123,16 +123,18 @@ class Viewers:
             await self.screen.note_on_page(told)
 
     async def _show(self, websocket: WebSocket, caller: Caller, evicted: asyncio.Event) -> None:
-        hands = Hands(self.desktop, self.hands)
+        hands = InputInjector(self.desktop, self.hands)
 
-        async def let_go() -> None:
+        async def release_all() -> None:
             with suppress(Unavailable):
-                await hands.let_go()
+                await hands.release_all()
 
-        lease, session = Hand(self._api, asking_for(websocket), let_go), secrets.randbits(32)
+        lease, session = Hand(self._api, asking_for(websocket), release_all), secrets.randbits(32)
         channels = self.channels(websocket.url.hostname or "") if self.channels else None
-        transport = Transport(_Carried(websocket), channels)
-        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, self._sessions, session, self.sound, self._microphone)
+        transport = ViewerTransport(_StarletteSocket(websocket), channels)
+        viewer = StreamViewer(
+            transport, self.screen, hands, self.encoders, caller, lease, self._sessions, session, self.sound, self._microphone
+        )
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
                 async with lease, transport:
@@ -141,11 +143,11 @@ class Viewers:
             await websocket.close(SIGNED_OUT, ended.message)
         except ResourceExhausted as taken:
             await websocket.close(PLACE_TAKEN, taken.message)
-        except BadMessage as bad:
+        except MalformedMessage as bad:
             await websocket.close(UNSUPPORTED, str(bad))
 
 
-async def _while_admitted(viewer: Viewer, lease: Hand, evicted: asyncio.Event) -> None:
+async def _while_admitted(viewer: StreamViewer, lease: Hand, evicted: asyncio.Event) -> None:
     """Serve a viewer; raises Unauthenticated once it was signed out, and ResourceExhausted once a person has its place."""
     running = asyncio.ensure_future(viewer.run())
     ends = asyncio.ensure_future(lease.ended.wait()), asyncio.ensure_future(evicted.wait())
@@ -183,7 +185,7 @@ def create(name: str, api: str, sound: str, stream: Stream | None = None, browse
     `api` is the socket at which the API keeps the lease, `sound` that of the sound server, `browser` that of the
     process that owns the browser, where there is one.
     """
-    viewers = Viewers(Desktop(name), name, api, Sound(sound), browser, microphone=bool(stream and stream.microphone))
+    viewers = StreamViewers(Desktop(name), name, api, Sound(sound), browser, microphone=bool(stream and stream.microphone))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -203,18 +205,18 @@ def create(name: str, api: str, sound: str, stream: Stream | None = None, browse
     return Starlette(routes=[WebSocketRoute("/stream/socket", viewers.serve), Route("/healthz", healthy)], lifespan=lifespan)
 
 
-async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], MakeDatagrams] | None:
+async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], ChannelFactory] | None:
     """Open the port for datagrams, for as long as the stack; None where it cannot be had, which is logged."""
-    from sandbox_server.stream.transport.channel import through  # heavy, and only needed where the port is set
-    from sandbox_server.stream.transport.door import Door
+    from sandbox_server.stream.transport.channel import channel_factory  # heavy, and only needed where the port is set
+    from sandbox_server.stream.transport.udp_mux import UdpMux
 
     try:
-        door = await stack.enter_async_context(Door("::", stream.udp_port))
+        door = await stack.enter_async_context(UdpMux("::", stream.udp_port))
     except OSError as error:
         _log.error("UDP port %d cannot be had: %s", stream.udp_port, error)
         return None
     host, port = stream.udp_address or ("", 0)
-    return lambda reached: through(door, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
+    return lambda reached: channel_factory(door, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
 
 
 async def healthy(_: Request) -> Response:

@@ -17,9 +17,9 @@ from websockets.asyncio.client import connect as connect_socket
 
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream import wire
-from sandbox_server.stream.picture import ViewerPicture
-from sandbox_server.stream.transport.client import BESIDE, SOCKET, Beside
-from sandbox_server.stream.transport.order import Order
+from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
+from sandbox_server.stream.transport.client_channel import CHANNEL, SOCKET, ClientChannel
+from sandbox_server.stream.transport.reorder_buffer import ReorderBuffer
 
 STILL_SECONDS = 1.0
 
@@ -28,14 +28,14 @@ class StreamClient:
     """One connection. What it shows is kept up to date by itself, and every frame is acknowledged."""
 
     def __init__(
-        self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None, picture: ViewerPicture
+        self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None, picture: ReferenceDecoder
     ) -> None:
         self._connection = connection
         self._arrived = arrived
         self._changed = asyncio.Condition()
-        self._order = Order()
+        self._order = ReorderBuffer()
         self._came: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
-        self._beside = Beside(connection.send, lambda message: self._came.put_nowait((BESIDE, message)), beside) if beside else None
+        self._beside = ClientChannel(connection.send, lambda message: self._came.put_nowait((CHANNEL, message)), beside) if beside else None
         self._begun: float | None = None
         self._latest: wire.Ack | None = None
         self.picture = picture
@@ -50,17 +50,17 @@ class StreamClient:
 
     async def send(self, message: wire.FromViewer) -> None:
         """Say something to the server."""
-        said = wire.said(message)
+        serialized = wire.serialize(message)
         if self._beside:
-            await self._beside.say(said, quick=isinstance(message, wire.Ack | wire.Ping))
+            await self._beside.say(serialized, quick=isinstance(message, wire.Ack | wire.Ping))
         else:
-            await self._connection.send(said)
+            await self._connection.send(serialized)
 
     def image(self) -> Image.Image:
         """What is seen now, without the pointer."""
         return self.picture.image()
 
-    async def until(self, true: Callable[[ViewerPicture], object], timeout: float = 30.0) -> None:
+    async def until(self, true: Callable[[ReferenceDecoder], object], timeout: float = 30.0) -> None:
         """Wait until what is seen is as wanted. Raises TimeoutError."""
         async with asyncio.timeout(timeout), self._changed:
             await self._changed.wait_for(lambda: true(self.picture))
@@ -86,7 +86,7 @@ class StreamClient:
             self._came.put_nowait((SOCKET, message if isinstance(message, bytes) else message.encode()))
 
     async def follow(self) -> None:
-        """Do what has arrived, in its order. Raises BadMessage."""
+        """Do what has arrived, in its order. Raises MalformedMessage."""
         while True:
             way, message = await self._came.get()
             if message[:1] == bytes([wire.SIGNAL]):
@@ -100,7 +100,7 @@ class StreamClient:
 
     async def _signalled(self, message: bytes) -> None:
         if self._beside and self._beside.signalled(message):
-            self._order.forget(BESIDE)
+            self._order.forget(CHANNEL)
             if self._latest:  # it may have been lost
                 await self.send(self._latest)
 
@@ -122,10 +122,10 @@ async def connect(
     address: str,
     headers: Mapping[str, str] | None = None,
     *,
-    films: bool = True,
+    videos: bool = True,
     arrived: Callable[[int], None] | None = None,
     datagrams: bool = False,
-    before: ViewerPicture | None = None,
+    before: ReferenceDecoder | None = None,
 ) -> AsyncIterator[StreamClient]:
     """Connect to a stream's socket; the connection ends with the context. `datagrams`: use them, too, where the server takes them.
 
@@ -135,10 +135,10 @@ async def connect(
         connect_socket(address, additional_headers=headers, max_size=None, compression=None, proxy=None) as connection,
         Tasks() as tasks,
     ):
-        client = StreamClient(connection, arrived, tasks if datagrams else None, before or ViewerPicture())
+        client = StreamClient(connection, arrived, tasks if datagrams else None, before or ReferenceDecoder())
         if before:
             await client.send(wire.Resume(before.session, before.done))
-        await client.send(wire.Hello(wire.VERSION, films=films))
+        await client.send(wire.Hello(wire.VERSION, videos=videos))
         tasks.start(client.listen(), name="listen to the stream")
         tasks.start(client.follow(), name="follow the stream")
         yield client

@@ -12,20 +12,22 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.sound import Sound
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
-from sandbox_server.stream.acting import Acting
-from sandbox_server.stream.clippings import Clippings
-from sandbox_server.stream.cursor import Cursor
-from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands, Input, means_to_act
-from sandbox_server.stream.microphone import Voice
-from sandbox_server.stream.motion import MAX_FILMS
-from sandbox_server.stream.pixels import Frame
-from sandbox_server.stream.screen import Screen
-from sandbox_server.stream.sessions import Sessions
-from sandbox_server.stream.sound import Broadcast, Hearing
-from sandbox_server.stream.view import Plan, View
-from sandbox_server.stream.window import FilmRate, Window
-from sandbox_server.stream.zstd import compress
+from sandbox_server.stream.capture.cursor import CursorImage
+from sandbox_server.stream.capture.frame import CapturedFrame
+from sandbox_server.stream.capture.x11 import ScreenCapture
+from sandbox_server.stream.classify.video_regions import MAX_VIDEOS
+from sandbox_server.stream.codecs.frame_encoder import FrameEncoder
+from sandbox_server.stream.codecs.zstd import compress
+from sandbox_server.stream.congestion.bitrate import BitrateController
+from sandbox_server.stream.congestion.window import CongestionWindow
+from sandbox_server.stream.input.clipboard_sync import ClipboardSync
+from sandbox_server.stream.input.echo_cursor import EchoCursor
+from sandbox_server.stream.input.injector import Input, InputInjector, is_active_input
+from sandbox_server.stream.plan.update_plan import UpdatePlan
+from sandbox_server.stream.plan.update_planner import UpdatePlanner
+from sandbox_server.stream.resume import StreamSessions
+from sandbox_server.stream.sound.broadcast import SoundBroadcast, SoundSubscription
+from sandbox_server.stream.sound.microphone import MicrophoneInput
 
 FRAME_SECONDS = 1 / 60
 """Between the beginnings of two frames, at least, for who drives: screens show no more."""
@@ -33,21 +35,21 @@ WATCH_SECONDS = 1 / 15
 """For a person who only watches: the processor is the agent's then."""
 
 
-class Socket(Protocol):
+class ViewerSocket(Protocol):
     """What carries messages to and from a viewer."""
 
     async def send(self, message: bytes) -> None:
         """Send one, as soon as there is room for it and nothing more urgent waits."""
 
-    def heed(self, window: Window) -> None:
+    def heed(self, window: CongestionWindow) -> None:
         """Space what is sent by what is known of the way."""
 
     def signalled(self, text: str) -> None:
-        """Take what a viewer says about another way. Raises BadMessage."""
+        """Take what a viewer says about another way. Raises MalformedMessage."""
 
     @property
     def has_track(self) -> bool:
-        """Whether a film may go by a track now."""
+        """Whether a video may go by a track now."""
 
     def take_lost(self) -> bool:
         """Whether the viewer has asked for a picture of it that needs none before it, since the last time."""
@@ -59,7 +61,7 @@ class Socket(Protocol):
         """The next of the viewer's; None when it has gone."""
 
 
-class Lease(Protocol):
+class ViewerLease(Protocol):
     """Whether one viewer's input counts."""
 
     drives: bool
@@ -75,20 +77,20 @@ class Lease(Protocol):
         """Take an input that means to act: whether it counts. A person's first one takes control, where the settings let it."""
 
 
-class Viewer:
+class StreamViewer:
     """One viewer of the screen, whose input counts if `caller` may act and the lease lets it; `microphone` hears it then."""
 
     def __init__(
         self,
-        socket: Socket,
-        screen: Screen,
-        hands: Hands,
-        encoders: Encoders,
+        socket: ViewerSocket,
+        screen: ScreenCapture,
+        hands: InputInjector,
+        encoders: FrameEncoder,
         caller: Caller,
-        lease: Lease,
-        sessions: Sessions,
+        lease: ViewerLease,
+        sessions: StreamSessions,
         session: int,
-        sound: Broadcast,
+        sound: SoundBroadcast,
         microphone: Sound | None = None,
     ) -> None:
         self._socket = socket
@@ -101,26 +103,26 @@ class Viewer:
         self._sessions = sessions
         self._session = session
         self._left = asyncio.Event()
-        self._view = View()
-        self._films = False
-        self._window = Window()
-        self._rate = FilmRate()
+        self._view = UpdatePlanner()
+        self._videos = False
+        self._window = CongestionWindow()
+        self._rate = BitrateController()
         self._news = asyncio.Event()
         self._turned = asyncio.Event()
         self._visible = True
         self._greeted = False
         self._told = False
-        self._cursor: Cursor | None = None
+        self._cursor: CursorImage | None = None
         self._running = True
         self._rights = 0
         self._pointer = (-1, -1)
         self._copies = screen.copies
-        self._acting = Acting(screen)
-        self._clippings = Clippings()
+        self._acting = EchoCursor(screen)
+        self._clippings = ClipboardSync()
         self._tasks = Tasks()
-        self._hearing = Hearing(sound, self._tell_heard, self._tasks)
+        self._hearing = SoundSubscription(sound, self._tell_heard, self._tasks)
         self._speaks = wire.MAY_SPEAK if microphone else 0
-        self._voice = Voice(microphone, self._may_speak, self._tasks)
+        self._voice = MicrophoneInput(microphone, self._may_speak, self._tasks)
 
     def drawn(self, areas: list[Area]) -> None:
         """Note that the screen was drawn on there."""
@@ -137,7 +139,7 @@ class Viewer:
         self.wake()
 
     async def run(self) -> None:
-        """Serve the viewer until it leaves. Raises BadMessage if it sends what is no message."""
+        """Serve the viewer until it leaves. Raises MalformedMessage if it sends what is no message."""
         self._sessions.begin(self._session, self._caller.name, self._left.set)
         try:
             await self._screen.join(self)
@@ -149,7 +151,7 @@ class Viewer:
                     end.result()
         finally:
             with suppress(Unavailable):
-                await self._hands.let_go()
+                await self._hands.release_all()
             await self._screen.leave(self)
             self._sessions.end(self._session, self._view if self._told else None)
 
@@ -164,8 +166,8 @@ class Viewer:
         match message:
             case wire.Hello():
                 if message.version != wire.VERSION:
-                    raise wire.BadMessage(f"this server speaks version {wire.VERSION}")
-                self._greeted, self._films = True, message.films
+                    raise wire.MalformedMessage(f"this server speaks version {wire.VERSION}")
+                self._greeted, self._videos = True, message.videos
             case wire.Ack():
                 self._acked(message, time.monotonic())
             case wire.Ping():
@@ -197,13 +199,13 @@ class Viewer:
     async def _act(self, what: Input) -> None:
         if not self._caller.may("control"):
             return
-        counts = await self._lease.act() if means_to_act(what) else self._lease.drives
+        counts = await self._lease.act() if is_active_input(what) else self._lease.drives
         with suppress(Unavailable):  # there is no desktop to do it to
             if counts:
                 self._clippings.learn(what)
                 await self._hands.do(what)
             elif self._hands.holds:
-                await self._hands.let_go()
+                await self._hands.release_all()
 
     def _may_speak(self) -> bool:
         return self._caller.may("control") and self._lease.drives and bool(self._lease.sees)
@@ -218,7 +220,7 @@ class Viewer:
         if view is None:
             return
 
-        def take_over(_: Frame) -> None:
+        def take_over(_: CapturedFrame) -> None:
             view.resume(before.frame)
             self._view = view
 
@@ -256,11 +258,11 @@ class Viewer:
             await self._start_over()
 
     def _look_for_track(self) -> None:
-        """Who shows no films otherwise is shown one by a track, while there is one."""
-        tracked = not self._films and self._socket.has_track
-        self._view.films = MAX_FILMS if self._films else int(tracked)
+        """Who shows no videos otherwise is shown one by a track, while there is one."""
+        tracked = not self._videos and self._socket.has_track
+        self._view.max_videos = MAX_VIDEOS if self._videos else int(tracked)
         if tracked and self._socket.take_lost():
-            self._view.refresh()
+            self._view.request_keyframes()
 
     @property
     def _may_look(self) -> bool:
@@ -336,19 +338,19 @@ class Viewer:
     async def _keep_to_lease(self) -> None:
         if not self._lease.drives and self._hands.holds:
             with suppress(Unavailable):
-                await self._hands.let_go()
+                await self._hands.release_all()
         if (self._told or self._lease.sees is False) and self._rights != self._held_rights:
             self._rights = self._held_rights
             await self._socket.send(wire.rights(self._rights))
 
-    async def _send(self, plan: Plan) -> None:
+    async def _send(self, plan: UpdatePlan) -> None:
         if plan.size or not self._told:
             await self._greet(*(plan.size or self._view.size))
         if not plan:
             return
         self._view.sent(plan.frame)
         started, size = 0.0, 0
-        async for message in self._encoders.messages(plan, self._rate.bits, tracked=not self._films):
+        async for message in self._encoders.encode(plan, self._rate.bits, tracked=not self._videos):
             started = started or time.monotonic()
             size += len(message)
             await self._socket.send(message)

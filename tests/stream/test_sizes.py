@@ -11,15 +11,15 @@ from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.screen import MAX_SIZE
 from sandbox_server.stream import wire
-from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands
-from sandbox_server.stream.screen import Screen
-from sandbox_server.stream.sessions import Sessions
-from sandbox_server.stream.viewer import Viewer
+from sandbox_server.stream.capture.x11 import ScreenCapture
+from sandbox_server.stream.codecs.frame_encoder import FrameEncoder
+from sandbox_server.stream.input.injector import InputInjector
+from sandbox_server.stream.resume import StreamSessions
+from sandbox_server.stream.viewer import StreamViewer
 from tests.drivers.x11.conftest import XServer
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
-from tests.stream.test_viewer import GUEST, PERSON, QUIET, Place, Seat
+from tests.stream.viewers import GUEST, PERSON, QUIET, FakeClient, FakeLease
 
 pytestmark = [
     pytest.mark.anyio,
@@ -29,26 +29,26 @@ pytestmark = [
 
 
 @asynccontextmanager
-async def two(desktop: Desktop, name: str) -> AsyncIterator[tuple[Seat, Seat]]:
+async def two(desktop: Desktop, name: str) -> AsyncIterator[tuple[FakeClient, FakeClient]]:
     """Who drives, and who watches the same screen."""
-    seats = Seat(), Seat()
-    async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
-        sessions = Sessions()
-        for number, (seat, caller) in enumerate(zip(seats, (PERSON, GUEST), strict=True)):
-            lease, hands = Place(drives=caller is PERSON), Hands(desktop, connection)
-            tasks.start(Viewer(seat, screen, hands, encoders, caller, lease, sessions, number, QUIET).run())
-            seat.say(wire.Hello(wire.VERSION, films=False))
-            await seat.begins()
+    seats = FakeClient(), FakeClient()
+    async with ScreenCapture(name) as screen, Connection(name) as connection, FrameEncoder() as encoders, Tasks() as tasks:
+        sessions = StreamSessions()
+        for number, (client, caller) in enumerate(zip(seats, (PERSON, GUEST), strict=True)):
+            lease, hands = FakeLease(drives=caller is PERSON), InputInjector(desktop, connection)
+            tasks.start(StreamViewer(client, screen, hands, encoders, caller, lease, sessions, number, QUIET).run())
+            client.say(wire.Hello(wire.VERSION, videos=False))
+            await client.begins()
         yield seats
 
 
-def size_of(seat: Seat) -> tuple[int, int]:
-    return seat.picture.canvas.width, seat.picture.canvas.height
+def size_of(client: FakeClient) -> tuple[int, int]:
+    return client.picture.canvas.width, client.picture.canvas.height
 
 
-async def both_show(seats: tuple[Seat, Seat], pixels: bytes) -> None:
-    for seat in seats:
-        await seat.shows(pixels)
+async def both_show(seats: tuple[FakeClient, FakeClient], pixels: bytes) -> None:
+    for client in seats:
+        await client.shows(pixels)
 
 
 async def test_the_largest_screen_is_shown_bit_for_bit_up_to_its_last_corner(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
@@ -69,7 +69,7 @@ async def test_a_screen_that_changes_its_size_again_and_again_is_followed_by_all
             await desktop.screen.resize(size)
             painter.paint(page((400, 300), seed=number), (20, 10))
             await both_show(seats, await shot(desktop.screen))
-            assert [size_of(seat) for seat in seats] == [size, size]
+            assert [size_of(client) for client in seats] == [size, size]
 
 
 async def test_who_drives_fits_the_screen_to_a_window_and_who_watches_does_not(
@@ -80,8 +80,8 @@ async def test_who_drives_fits_the_screen_to_a_window_and_who_watches_does_not(
         watcher.say(wire.Ping(1))
         await watcher.until(lambda: watcher.pongs)
         driver.say(wire.Fit(1001, 701))
-        for seat in (driver, watcher):
-            await seat.until(lambda seat=seat: size_of(seat) == (1000, 700))  # type: ignore[misc] # one for each
+        for client in (driver, watcher):
+            await client.until(lambda client=client: size_of(client) == (1000, 700))  # type: ignore[misc] # one for each
         await both_show((driver, watcher), await shot(desktop.screen))
 
 
@@ -89,13 +89,13 @@ async def test_an_x_server_that_dies_under_two_viewers_comes_back_to_both(deskto
     await desktop.screen.resize((801, 603))
     async with two(desktop, xserver.name) as seats:
         xserver.kill()
-        for seat in seats:
-            await seat.until(lambda seat=seat: not seat.picture.running)  # type: ignore[misc] # one for each
+        for client in seats:
+            await client.until(lambda client=client: not client.picture.running)  # type: ignore[misc] # one for each
         xserver.start(xserver.name)
-        for seat in seats:
-            await seat.until(lambda seat=seat: seat.picture.running)  # type: ignore[misc] # one for each
+        for client in seats:
+            await client.until(lambda client=client: client.picture.running)  # type: ignore[misc] # one for each
         other = Painter(xserver.name)
         other.paint(Image.new("RGB", (90, 60), (7, 8, 9)), (100, 100))
         await both_show(seats, await shot(desktop.screen))
-        assert [size_of(seat) for seat in seats] == [(801, 603)] * 2
+        assert [size_of(client) for client in seats] == [(801, 603)] * 2
         other.close()

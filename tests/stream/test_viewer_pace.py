@@ -10,7 +10,7 @@ from sandbox_server.stream import wire
 from tests.drivers.x11.conftest import XServer
 from tests.stream.conftest import SIZE, Painter
 from tests.stream.screens import page
-from tests.stream.test_viewer import Seat, told, watching
+from tests.stream.viewers import FakeClient, has_number, watching
 
 pytestmark = [
     pytest.mark.anyio,
@@ -22,25 +22,25 @@ pytestmark = [
 async def test_frames_are_spaced_and_what_wakes_a_viewer_without_a_frame_delays_none(
     desktop: Desktop, painter: Painter, xserver: XServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seat, clock = Seat(), [1000.0]
+    client, clock = FakeClient(), [1000.0]
     monkeypatch.setattr("sandbox_server.stream.viewer.time", SimpleNamespace(monotonic=lambda: clock[0]))
 
     async def ping(number: int) -> None:
-        seat.say(wire.Ping(number))
-        await seat.until(partial(told, seat.pongs, number))
+        client.say(wire.Ping(number))
+        await client.until(partial(has_number, client.pongs, number))
 
-    async with watching(desktop, xserver.name, seat):
-        await seat.begins()
-        frames = seat.frames
+    async with watching(desktop, xserver.name, client):
+        await client.begins()
+        frames = client.frames
         clock[0] += 1
         for number in range(1, 4):  # each wakes what shows the screen, as a click does
             await ping(number)
         painter.paint(page(SIZE))
-        await seat.until(lambda: seat.frames > frames)
-        frames = seat.frames
+        await client.until(lambda: client.frames > frames)
+        frames = client.frames
         painter.paint(page(SIZE, seed=9))
         for number in range(4, 7):
             await ping(number)
-        assert seat.frames == frames, "right after the one before"
+        assert client.frames == frames, "right after the one before"
         clock[0] += 1
-        await seat.until(lambda: seat.frames > frames)
+        await client.until(lambda: client.frames > frames)

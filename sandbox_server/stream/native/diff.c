@@ -6,7 +6,7 @@
 
 /* Thresholds of what is a picture rather than text or a drawing, by tile:
  * letters, lines and areas repeat the pixel beside them (a quarter of pixels at least, measured on pages and terminals: 0.5 to 0.99), photos and
- * films do not (0.01 to 0.15); few colours are cheap to send exactly, whatever they are of. */
+ * videos do not (0.01 to 0.15); few colours are cheap to send exactly, whatever they are of. */
 #define REPEATS_OF_TEXT 4
 #define COLOURS_OF_TEXT 64
 /* Below so many pixels exact is as cheap as lossy. */
@@ -182,7 +182,7 @@ int find_changes(const Pictures *p, int x, int y, int width, int height, uint32_
 }
 
 /* What the viewer has after a rect was sent: the screen's pixels, as true as `truth` says. */
-void take(const Pictures *p, const Rect *rects, int count, uint32_t truth) {
+void mark_sent(const Pictures *p, const Rect *rects, int count, uint32_t truth) {
   for (int i = 0; i < count; i++)
     for (int y = rects[i].y; y < rects[i].y + rects[i].height; y++) {
       size_t at = (size_t)y * p->stride + rects[i].x;
@@ -191,7 +191,7 @@ void take(const Pictures *p, const Rect *rects, int count, uint32_t truth) {
 }
 
 /* Forget what the viewer has there. */
-void forget(const Pictures *p, int x, int y, int width, int height) {
+void invalidate(const Pictures *p, int x, int y, int width, int height) {
   for (int row = y; row < y + height; row++)
     for (int column = x; column < x + width; column++) p->shadow[(size_t)row * p->stride + column] = UNKNOWN;
 }

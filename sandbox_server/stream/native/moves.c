@@ -144,7 +144,7 @@ int find_moves(const Pictures *p, int left, int top, int width, int height, Move
 }
 
 /* Do to the shadow what the viewer does with a move. */
-void move(const Pictures *p, const Move *moves, int count) {
+void apply_moves(const Pictures *p, const Move *moves, int count) {
   for (int i = 0; i < count; i++) {
     const Move *m = &moves[i];
     for (int row = 0; row < m->height; row++) {

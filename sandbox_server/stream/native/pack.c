@@ -1,4 +1,4 @@
-/* Rects as bytes that compress well, and as films want them. The layout is in docs/stream-protocol.md, "Exact rects". */
+/* Rects as bytes that compress well, and as videos want them. The layout is in docs/stream-protocol.md, "Exact rects". */
 #include "pixels.h"
 
 #include <string.h>
@@ -139,13 +139,13 @@ int pack(const uint32_t *screen, int stride, const Rect *rects, int count, uint8
 }
 
 /* Copy a rect out, row by row without gaps. */
-void cut(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
+void crop(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
   for (int y = 0; y < rect->height; y++)
     memcpy(out + (size_t)y * rect->width, screen + (size_t)(rect->y + y) * stride + rect->x, (size_t)rect->width * 4);
 }
 
 /* A rect at half its size: each pixel is the mean of four. What is odd at its right and lower edge is left out. */
-void halve(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
+void downscale(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
   int width = rect->width / 2, odd = 0x00FF00FF;
   for (int y = 0; y < rect->height / 2; y++)
     for (int x = 0; x < width; x++) {
@@ -159,7 +159,7 @@ void halve(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) 
 
 static int luma(int r, int g, int b) { return (47 * r + 157 * g + 16 * b + 128) >> 8; }
 
-/* A rect of even size as planes Y, U, V with a quarter of the colour: BT.709 in the range of films, in 8 bits of fraction. */
+/* A rect of even size as planes Y, U, V with a quarter of the colour: BT.709 in the range of videos, in 8 bits of fraction. */
 void to_yuv(const uint32_t *screen, int stride, const Rect *rect, uint8_t *const planes[3], const int strides[3]) {
   for (int y = 0; y < rect->height; y += 2) {
     const uint32_t *rows[2] = {screen + (size_t)(rect->y + y) * stride + rect->x, screen + (size_t)(rect->y + y + 1) * stride + rect->x};

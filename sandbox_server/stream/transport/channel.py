@@ -19,11 +19,11 @@ from aiortc.rtcdtlstransport import RTCCertificate, RTCDtlsFingerprint, RTCDtlsP
 from aiortc.rtcicetransport import RTCIceGatherer, RTCIceParameters, RTCIceTransport
 from aiortc.rtcsctptransport import RTCSctpCapabilities
 
-from sandbox_server.stream.transport.door import Door, Guest, address_of
-from sandbox_server.stream.transport.sctp import Association
-from sandbox_server.stream.transport.signals import Answer, Offer, Peer
-from sandbox_server.stream.transport.track import Dtls, Track
-from sandbox_server.stream.transport.transport import FRAMES
+from sandbox_server.stream.transport.rtp_track import MediaDtlsTransport, RtpTrack
+from sandbox_server.stream.transport.sctp import SctpAssociation
+from sandbox_server.stream.transport.signaling import ChannelAnswer, ChannelOffer, PeerIdentity
+from sandbox_server.stream.transport.udp_mux import IceServer, UdpMux, address_of
+from sandbox_server.stream.transport.viewer_transport import FRAMES
 
 CONNECT_SECONDS = 15.0
 SILENT_SECONDS = 0.6
@@ -37,7 +37,7 @@ MAX_MESSAGE = 256 * 1024
 """Longest message, which every browser takes."""
 _FINGERPRINT = "sha-256"
 
-type Taken = Callable[[int, bytes], None]
+type OnMessage = Callable[[int, bytes], None]
 
 
 @functools.cache
@@ -46,13 +46,13 @@ def certificate() -> RTCCertificate:
     return RTCCertificate.generateCertificate()
 
 
-class Channel:
+class WebRtcChannel:
     """A channel over `connection`, which ends with the context.
 
     `taken` is given what arrives, with its lane; `server` is where a server is reached.
     """
 
-    def __init__(self, connection: Connection, taken: Taken, *, server: tuple[str, int] | None = None) -> None:
+    def __init__(self, connection: Connection, taken: OnMessage, *, server: tuple[str, int] | None = None) -> None:
         self._place = server
         self._address = ""
         gatherer = RTCIceGatherer(iceServers=[])
@@ -60,10 +60,10 @@ class Channel:
         self._gatherer = gatherer
         self._connection = connection
         self._ice = RTCIceTransport(gatherer)
-        self._dtls = Dtls(self._ice, [certificate()])
+        self._dtls = MediaDtlsTransport(self._ice, [certificate()])
         self._dtls._set_role("server" if server else "client")
-        self._sctp = Association(self._dtls, taken, room=SERVER_ROOM if server else CLIENT_ROOM, skips=server is None)
-        self._track: Track | None = None
+        self._sctp = SctpAssociation(self._dtls, taken, room=SERVER_ROOM if server else CLIENT_ROOM, allows_forward_tsn=server is None)
+        self._track: RtpTrack | None = None
 
     async def __aenter__(self) -> Self:
         await self._gatherer.gather()
@@ -77,12 +77,12 @@ class Channel:
 
     @property
     def introduction(self) -> str:
-        """What the other side has to know of this one: an `Answer` of the server's, a `Peer` of the client's."""
+        """What the other side has to know of this one: an `ChannelAnswer` of the server's, a `PeerIdentity` of the client's."""
         prints = {one.algorithm: one.value for one in self._dtls.getLocalParameters().fingerprints}
-        peer = Peer(self._connection.local_username, self._connection.local_password, prints[_FINGERPRINT])
-        return str(Answer(peer, *self._place, self._address) if self._place else peer)
+        peer = PeerIdentity(self._connection.local_username, self._connection.local_password, prints[_FINGERPRINT])
+        return str(ChannelAnswer(peer, *self._place, self._address) if self._place else peer)
 
-    async def open(self, other: Offer) -> None:
+    async def open(self, other: ChannelOffer) -> None:
         """Wait until the other side is there. Raises TimeoutError, and ConnectionError where it cannot be trusted."""
         peer = other.peer
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -93,7 +93,7 @@ class Channel:
                 raise ConnectionError("the other side is not who it said it is")
             await self._sctp.start(RTCSctpCapabilities(MAX_MESSAGE), SCTP_PORT)
             await self._sctp.established.wait()
-        self._track = Track(self._dtls, other.video) if other.video else None
+        self._track = RtpTrack(self._dtls, other.video) if other.video else None
 
     @property
     def usable(self) -> bool:
@@ -126,11 +126,11 @@ class Channel:
 
     @property
     def has_track(self) -> bool:
-        """Whether the other side takes a film as a track, and may be sent one now."""
+        """Whether the other side takes a video as a track, and may be sent one now."""
         return self._track is not None and self.usable
 
     async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
-        """Send the next picture of a film, at most `rate` bytes a second. Raises ConnectionError if the channel fails meanwhile."""
+        """Send the next picture of a video, at most `rate` bytes a second. Raises ConnectionError if the channel fails meanwhile."""
         if self._track:
             await self._track.send(timestamp, picture, rate)
 
@@ -139,10 +139,10 @@ class Channel:
         return self._track is not None and self._track.take_lost()
 
 
-def through(door: Door, host: str, port: int) -> Callable[[Taken], Channel]:
+def channel_factory(mux: UdpMux, host: str, port: int) -> Callable[[OnMessage], WebRtcChannel]:
     """What makes a server's channels: each through the door, with a name and a password of its own, and where it is reached."""
 
-    def make(taken: Taken) -> Channel:
-        return Channel(Guest(door, secrets.token_hex(8), secrets.token_hex(16)), taken, server=(host, port))
+    def make(taken: OnMessage) -> WebRtcChannel:
+        return WebRtcChannel(IceServer(mux, secrets.token_hex(8), secrets.token_hex(16)), taken, server=(host, port))
 
     return make

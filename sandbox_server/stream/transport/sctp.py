@@ -1,19 +1,18 @@
-"""SCTP for a viewer's channel: aiortc's, tuned for links that lose packets, and guarded against a peer that means harm.
+"""SCTP over DTLS: aiortc's association, tuned for links that lose packets and hardened against a hostile peer.
 
-As it comes, it waits a second at least before it sends anew, and takes each lost packet for a queue: at 10 % loss and 30 ms there and back
-a frame of a 3 Mbit/s film takes seconds. Here it sends anew after a tenth of a second, and keeps a window that holds what the link takes;
-how much is sent is bounded by the acks of frames (`stream.window`) and spaced by the pacer, which tell a queue from a loss. What is lost
-while packets queue was too much for the link: then the window is narrowed as aiortc would have it. Where little is on its way, a packet is
-sent anew as soon as no more acks can tell of it, and small messages are sent twice while packets are lost by accident. What was sent anew
-counts as lost once more when others come three times, as aiortc has it; but after that only when something came that was sent after it (as
-in RFC 8985): acks of what was on its way before say nothing of it.
+aiortc waits at least a second before it retransmits, and takes every loss for congestion: at 10 % loss and a round trip of 30 ms, a frame
+of a video at 3 Mbit/s takes seconds. This association differs in these points:
 
-What came is acknowledged with the next packet that is sent, with the second that came, or after a while (RFC 9260, section 6.2), but at
-once where the peer asks for that, or something is missing: a viewer's acks of frames would cost a packet each otherwise, as many as a
-typed character does.
-
-Packets are looked at before aiortc's parser gets them (`guard`), and what it keeps is counted after: parts of messages that never become
-whole would fill the memory.
+- The retransmission timeout has a floor of a tenth of a second. Where little is in flight, a packet is retransmitted as soon as no more
+  acknowledgements can tell of it (early retransmit, RFC 5827).
+- The window holds what the link takes. `congestion/window.py` bounds what is sent by the acks of frames, and the pacer spaces it; together
+  they tell a queue from a loss. A loss while packets queue narrows the window as aiortc has it.
+- Small messages are sent twice while packets are lost at random (`proactive_resend.py`).
+- A retransmitted packet counts as lost again after three acks of others, as in aiortc. After that it does only when something arrived that
+  was sent later (as in RFC 8985): acks of what was in flight before tell nothing of it.
+- An ack waits for a packet to go with, for the second packet to arrive, or 0.2 s (RFC 9260, section 6.2), unless the peer asks for one at
+  once or something is missing. A viewer's acks of frames would cost a packet each otherwise, as many as typed characters do.
+- Packets are validated before aiortc's parser sees them (`sctp_validation.py`), and what it holds of incomplete messages is bounded.
 """
 
 import asyncio
@@ -40,8 +39,8 @@ from aiortc.utils import uint32_add, uint32_gt, uint32_gte
 from OpenSSL.SSL import Error as TlsError
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.stream.transport.guard import STREAMS, is_sound
-from sandbox_server.stream.transport.repeats import Repeats
+from sandbox_server.stream.transport.proactive_resend import ProactiveResend
+from sandbox_server.stream.transport.sctp_validation import STREAMS, is_valid
 
 FIRST_RTO = 0.3
 LEAST_RTO = 0.1
@@ -67,14 +66,14 @@ FIRST_WINDOW, LEAST_WINDOW, MOST_WINDOW = 64 * 1024, 24 * 1024, 512 * 1024
 """In bytes; each packet on its way is looked at for each ack, so there is a bound."""
 ACK_SECONDS = 0.2
 """So long an ack waits for a packet to go with; peers wait 0.4 s at least before they send anew."""
-MAX_PIECES = 1024
+MAX_HELD_CHUNKS = 1024
 """Chunks that may be kept because something before them, or of the same message, is missing."""
 _AT_ONCE = 8
 """Flag of a chunk that is to be acknowledged at once (RFC 7053): browsers wait for another one."""
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError, struct.error)
 
 
-class _Acknowledged(Chunk):
+class _BundledChunk(Chunk):
     """What is sent, and an ack before it in the same packet."""
 
     def __init__(self, ack: SackChunk, chunk: DataChunk) -> None:
@@ -85,14 +84,16 @@ class _Acknowledged(Chunk):
         return self._bytes
 
 
-class Association(RTCSctpTransport):
-    """Messages over DTLS, to and from one peer.
+class SctpAssociation(RTCSctpTransport):
+    """An SCTP association over DTLS with one peer.
 
-    `taken` is given what arrives, with the number of its stream; `room` is how many bytes are kept of messages that are not whole; `skips`:
-    whether the peer may say that what is missing will not come.
+    `on_message` is given each message with the number of its stream. `room` bounds the bytes of messages that are not complete.
+    `allows_forward_tsn`: whether the peer may skip what is missing (FORWARD-TSN, RFC 3758).
     """
 
-    def __init__(self, transport: RTCDtlsTransport, taken: Callable[[int, bytes], None], *, room: int, skips: bool = False) -> None:
+    def __init__(
+        self, transport: RTCDtlsTransport, on_message: Callable[[int, bytes], None], *, room: int, allows_forward_tsn: bool = False
+    ) -> None:
         self._window = FIRST_WINDOW
         self._narrow = MOST_WINDOW
         self._late = FIRST_RTO
@@ -100,11 +101,11 @@ class Association(RTCSctpTransport):
         self._srtt: float | None = None
         self._shortest_trip = math.inf
         super().__init__(transport)
-        self._taken = taken
-        self._skips = skips
+        self._on_message = on_message
+        self._allows_forward_tsn = allows_forward_tsn
         self._inbound_streams_max = self._outbound_streams_count = STREAMS
         self._advertised_rwnd = room
-        self._repeats = Repeats()
+        self._resends = ProactiveResend()
         self._unsaid = 0
         self._at_once = False
         self._ack_waits: asyncio.TimerHandle | None = None
@@ -153,7 +154,7 @@ class Association(RTCSctpTransport):
     def widen(self, window: int, rate: float | None) -> None:
         """Let so many bytes be on their way; `rate` is what the link takes, in bytes a second, None if nobody knows."""
         self._window = max(LEAST_WINDOW, min(MOST_WINDOW, window))
-        self._repeats.rate = rate
+        self._resends.rate = rate
 
     @property
     def answered(self) -> bool:
@@ -175,7 +176,7 @@ class Association(RTCSctpTransport):
             await self._moved.wait()
         if self.ended.is_set():
             raise ConnectionError("the channel has ended")
-        if tries is None and not self.queues and self._repeats.take(len(message), time.monotonic()):
+        if tries is None and not self.queues and self._resends.take(len(message), time.monotonic()):
             self._repeat([chunk for chunk in self._sent_queue if uint32_gte(chunk.tsn, first)])
 
     async def stop(self) -> None:
@@ -236,7 +237,7 @@ class Association(RTCSctpTransport):
         if self.ended.is_set():
             return
         try:
-            sound = is_sound(data, skips=self._skips)
+            sound = is_valid(data, allows_forward_tsn=self._allows_forward_tsn)
             if sound:
                 await super()._handle_data(data)
                 await self._send_anew()
@@ -250,8 +251,8 @@ class Association(RTCSctpTransport):
 
     @property
     def _keeps_too_much(self) -> bool:
-        pieces = sum(len(stream.reassembly) for stream in self._inbound_streams.values())
-        return self._advertised_rwnd < 0 or pieces > MAX_PIECES or len(self._sack_misordered) > MAX_PIECES
+        fragments = sum(len(stream.reassembly) for stream in self._inbound_streams.values())
+        return self._advertised_rwnd < 0 or fragments > MAX_HELD_CHUNKS or len(self._sack_misordered) > MAX_HELD_CHUNKS
 
     async def _receive_sack_chunk(self, chunk: SackChunk) -> None:
         """Take an ack: of what was sent anew, it tells something only if what it tells of was sent later."""
@@ -298,20 +299,20 @@ class Association(RTCSctpTransport):
         self._wait_no_more()
         self._sack_needed = False
         ack.cumulative_tsn, ack.advertised_rwnd = self._last_received_tsn, max(0, self._advertised_rwnd)
-        return _Acknowledged(ack, chunk)
+        return _BundledChunk(ack, chunk)
 
     async def _receive(self, stream_id: int, pp_id: int, data: bytes) -> None:
         if pp_id == WEBRTC_BINARY:
-            self._taken(stream_id, data)
+            self._on_message(stream_id, data)
 
     async def _send_chunk(self, chunk: Chunk) -> None:
         if isinstance(chunk, DataChunk) and chunk.flags & SCTP_DATA_LAST_FRAG:
             chunk.flags |= _AT_ONCE
         if isinstance(chunk, DataChunk):
             chunk._sent_time = time.time()
-            self._repeats.sent()
+            self._resends.sent()
             if chunk._sent_count > 1 and not self.queues:
-                self._repeats.lost(time.monotonic())
+                self._resends.lost(time.monotonic())
         await self._put(chunk)
 
     async def _put(self, chunk: Chunk) -> None:

@@ -3,9 +3,9 @@
 import struct
 from collections.abc import Sequence
 
-EXACT, MOVES, JPEG, FILM, FILM_ENDS, KEEP, KEPT, OVER = range(1, 9)
+EXACT, MOVES, JPEG, VIDEO, VIDEO_ENDS, KEEP, KEPT, OVER = range(1, 9)
 KEY_FRAME = 1
-"""Flag of a film's picture that needs none before it."""
+"""Flag of a video's picture that needs none before it."""
 TRACKED = 2
 """Another: the picture comes by the track, and this holds its timestamp."""
 
@@ -16,7 +16,7 @@ def exact(packed: bytes, length: int) -> bytes:
 
 
 def moves(body: bytes) -> bytes:
-    """Operation: pixels that are elsewhere now; `body` holds `pixels.Move`s."""
+    """Operation: pixels that are elsewhere now; `body` holds `pixels.MovedRect`s."""
     return struct.pack("<BH", MOVES, len(body) // 12) + body
 
 
@@ -25,19 +25,19 @@ def jpeg(area: tuple[int, int, int, int], body: bytes) -> bytes:
     return struct.pack("<BHHHHI", JPEG, *area, len(body)) + body
 
 
-def film(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
-    """Operation: the next picture of a film."""
-    return struct.pack("<BBBHHHHI", FILM, number, KEY_FRAME if key else 0, *area, len(body)) + body
+def video(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
+    """Operation: the next picture of a video."""
+    return struct.pack("<BBBHHHHI", VIDEO, number, KEY_FRAME if key else 0, *area, len(body)) + body
 
 
 def tracked(number: int, area: tuple[int, int, int, int], timestamp: int) -> bytes:
-    """Operation: the picture of a film that the track carries with this timestamp of RTP belongs there."""
-    return struct.pack("<BBBHHHHII", FILM, number, TRACKED, *area, 4, timestamp)
+    """Operation: the picture of a video that the track carries with this timestamp of RTP belongs there."""
+    return struct.pack("<BBBHHHHII", VIDEO, number, TRACKED, *area, 4, timestamp)
 
 
-def film_ends(number: int) -> bytes:
-    """Operation: a film has no more pictures; what was under it follows exactly."""
-    return struct.pack("<BB", FILM_ENDS, number)
+def video_ends(number: int) -> bytes:
+    """Operation: a video has no more pictures; what was under it follows exactly."""
+    return struct.pack("<BB", VIDEO_ENDS, number)
 
 
 def keep(body: bytes) -> bytes:
@@ -51,5 +51,5 @@ def kept(body: bytes) -> bytes:
 
 
 def over(number: int, areas: Sequence[tuple[int, int, int, int]]) -> bytes:
-    """Operation: where the picture lies over a film from now on, and nowhere else."""
+    """Operation: where the picture lies over a video from now on, and nowhere else."""
     return struct.pack("<BBH", OVER, number, len(areas)) + b"".join(struct.pack("<HHHH", *area) for area in areas)

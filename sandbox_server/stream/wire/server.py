@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Mapping, Sequence
 
-from sandbox_server.stream.wire.clips import packed
+from sandbox_server.stream.wire.clipboard_formats import packed
 
 VERSION = 1
 MAY_ACT = 1
@@ -82,7 +82,7 @@ def acted(what: int, times: int, at: tuple[int, int], more: bytes) -> bytes:
 
 
 def picture(timestamp: int, packed: bytes) -> bytes:
-    """The next picture of a film that goes by a track: no WebSocket carries it, it leaves as RTP."""
+    """The next picture of a video that goes by a track: no WebSocket carries it, it leaves as RTP."""
     return struct.pack("<BI", PICTURE, timestamp) + packed
 
 

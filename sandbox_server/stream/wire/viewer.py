@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sandbox_server.stream.wire.clips import BadMessage, packed, unpacked
+from sandbox_server.stream.wire.clipboard_formats import MalformedMessage, packed, unpacked
 
 MAX_CLIP = 1 << 22
 """Most that is carried of a clipboard in all its forms, in bytes."""
@@ -25,7 +25,7 @@ class Hello:
     """The viewer's first message: what it can show."""
 
     version: int
-    films: bool
+    videos: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Ack:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PointerInput:
     """Where the pointer is, and its buttons: 1 left, 2 middle, 4 right, 8 back, 16 forward."""
 
     x: int
@@ -63,7 +63,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextInput:
     """Text that an input method composed."""
 
     text: str
@@ -148,13 +148,29 @@ class Fit:
 
 
 type FromViewer = (
-    Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume | Missed | Spoken | Fit
+    Hello
+    | Ack
+    | PointerInput
+    | Wheel
+    | Key
+    | TextInput
+    | Copied
+    | Clip
+    | Listens
+    | Ping
+    | Visible
+    | Whole
+    | Signal
+    | Resume
+    | Missed
+    | Spoken
+    | Fit
 )
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
-    1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
+    1: (struct.Struct("<BB"), lambda version, can: Hello(version, videos=bool(can & 1))),
     2: (struct.Struct("<IHH"), Ack),
-    3: (struct.Struct("<HHB"), Point),
+    3: (struct.Struct("<HHB"), PointerInput),
     4: (struct.Struct("<hh"), Wheel),
     5: (struct.Struct("<IB"), lambda keysym, down: Key(keysym, down=bool(down))),
     8: (struct.Struct("<I"), Ping),
@@ -167,13 +183,13 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
 }
 _CLIP, _SPOKEN = 13, 17
 _SPOKEN_HEAD = struct.Struct("<I")
-_TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
+_TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, TextInput), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
 
 
 def parse(message: bytes) -> FromViewer:
-    """Read a message of a viewer. Raises BadMessage."""
+    """Read a message of a viewer. Raises MalformedMessage."""
     if not message or len(message) > MAX_UP:
-        raise BadMessage(f"a message has 1 to {MAX_UP} bytes")
+        raise MalformedMessage(f"a message has 1 to {MAX_UP} bytes")
     number, body = message[0], message[1:]
     if number in _TEXTS:
         most, made_of = _TEXTS[number]
@@ -183,44 +199,44 @@ def parse(message: bytes) -> FromViewer:
     if number == _SPOKEN:
         return _spoken(body)
     if number not in _UP:
-        raise BadMessage(f"there is no message {number}")
+        raise MalformedMessage(f"there is no message {number}")
     form, made = _UP[number]
     if len(body) != form.size:
-        raise BadMessage(f"message {number} has {form.size} bytes after its number, not {len(body)}")
+        raise MalformedMessage(f"message {number} has {form.size} bytes after its number, not {len(body)}")
     return made(*form.unpack(body))
 
 
 def _spoken(body: bytes) -> Spoken:
     if not _SPOKEN_HEAD.size < len(body) <= _SPOKEN_HEAD.size + MAX_SPOKEN:
-        raise BadMessage(f"speech comes in packets of 1 to {MAX_SPOKEN} bytes")
+        raise MalformedMessage(f"speech comes in packets of 1 to {MAX_SPOKEN} bytes")
     [number] = _SPOKEN_HEAD.unpack_from(body)
     return Spoken(number, body[_SPOKEN_HEAD.size :])
 
 
 def _text(body: bytes, most: int) -> str:
     if len(body) > most:
-        raise BadMessage(f"a text has at most {most} bytes")
+        raise MalformedMessage(f"a text has at most {most} bytes")
     try:
         return body.decode()
     except UnicodeDecodeError:
-        raise BadMessage("a text is UTF-8") from None
+        raise MalformedMessage("a text is UTF-8") from None
 
 
-def said(message: FromViewer) -> bytes:
+def serialize(message: FromViewer) -> bytes:
     """What a viewer sends to say this."""
     match message:
         case Hello():
-            return struct.pack("<BBB", 1, message.version, message.films)
+            return struct.pack("<BBB", 1, message.version, message.videos)
         case Ack():
             return struct.pack("<BIHH", 2, message.frame, message.milliseconds, message.receiving)
-        case Point():
+        case PointerInput():
             return struct.pack("<BHHB", 3, message.x, message.y, message.buttons)
         case Wheel():
             return struct.pack("<Bhh", 4, message.dx, message.dy)
         case Key():
             return struct.pack("<BIB", 5, message.keysym, message.down)
-        case Text() | Copied():
-            return bytes([6 if isinstance(message, Text) else 7]) + message.text.encode()
+        case TextInput() | Copied():
+            return bytes([6 if isinstance(message, TextInput) else 7]) + message.text.encode()
         case Clip():
             return bytes([_CLIP]) + packed(message.forms)
         case Ping():

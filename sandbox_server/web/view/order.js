@@ -1,4 +1,4 @@
-// Frames in their order, each once, whichever way their parts come: as sandbox_server/stream/transport/order.py has it.
+// Frames in their order, each once, whichever way their parts come: as sandbox_server/stream/transport/reorder_buffer.py has it.
 
 import { BadMessage } from "./wire.js";
 
