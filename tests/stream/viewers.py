@@ -17,7 +17,7 @@ from sandbox_server.stream.congestion.window import CongestionWindow
 from sandbox_server.stream.input.injector import InputInjector
 from sandbox_server.stream.resume import StreamSessions
 from sandbox_server.stream.sound.broadcast import SoundBroadcast
-from sandbox_server.stream.viewer import StreamViewer
+from sandbox_server.stream.viewer.stream_viewer import StreamSources, StreamViewer
 
 PERSON = Caller("person", frozenset({"view", "control"}), person=True)
 QUIET = SoundBroadcast(Sound("/nonexistent"))
@@ -52,7 +52,7 @@ class FakeClient:
 
     def __init__(self, *, acks: bool = True) -> None:
         self.picture = ReferenceDecoder()
-        self.serialize: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.frames = 0
         self.bytes = 0
         self.deaf = False
@@ -85,23 +85,23 @@ class FakeClient:
             self._changed.notify_all()
 
     async def receive(self) -> bytes | None:
-        return await self.serialize.get()
+        return await self.outgoing.get()
 
-    def heed(self, window: CongestionWindow) -> None:
+    def pace(self, window: CongestionWindow) -> None:
         self.heeded = window
 
-    def signalled(self, text: str) -> None:
+    def negotiate(self, text: str) -> None:
         self.signals.append(text)
 
-    def take_lost(self) -> bool:
+    def take_keyframe_request(self) -> bool:
         lost, self.lost_track = self.lost_track, 0
         return bool(lost)
 
-    def missed(self, share: int) -> None:
+    def report_sound_loss(self, share: int) -> None:
         self.missing.append(share)
 
     def say(self, message: wire.FromViewer) -> None:
-        self.serialize.put_nowait(wire.serialize(message))
+        self.outgoing.put_nowait(wire.serialize(message))
 
     async def begins(self) -> None:
         await self.until(lambda: self.frames)
@@ -112,6 +112,15 @@ class FakeClient:
     async def until(self, true: Callable[[], object]) -> None:
         async with asyncio.timeout(30), self._changed:
             await self._changed.wait_for(true)
+
+
+@asynccontextmanager
+async def sharing(
+    name: str, *, sessions: StreamSessions | None = None, sound: SoundBroadcast = QUIET, microphone: Sound | None = None
+) -> AsyncIterator[StreamSources]:
+    """What viewers of the display `name` share."""
+    async with ScreenCapture(name) as screen, FrameEncoder() as encoder:
+        yield StreamSources(screen, encoder, sessions or StreamSessions(), sound, microphone)
 
 
 @asynccontextmanager
@@ -128,9 +137,13 @@ async def watching(
     microphone: Sound | None = None,
     before: wire.Resume | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    async with ScreenCapture(name) as screen, Connection(name) as connection, FrameEncoder() as encoders, Tasks() as tasks:
-        hands, kept = InputInjector(desktop, connection), sessions or StreamSessions()
-        viewer = StreamViewer(client, screen, hands, encoders, caller, lease or FakeLease(drives=True), kept, session, sound, microphone)
+    async with (
+        sharing(name, sessions=sessions, sound=sound, microphone=microphone) as sources,
+        Connection(name) as connection,
+        Tasks() as tasks,
+    ):
+        injector = InputInjector(desktop, connection)
+        viewer = StreamViewer(client, sources, injector, caller, lease or FakeLease(drives=True), session)
         running = tasks.start(viewer.run())
         if before:
             client.say(before)

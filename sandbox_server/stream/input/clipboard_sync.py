@@ -21,7 +21,7 @@ class ClipboardSync:
             case wire.Clip():
                 self._known = what.forms
 
-    def news(self, forms: Mapping[str, bytes]) -> bytes:
+    def message_for(self, forms: Mapping[str, bytes]) -> bytes:
         """The message that tells what is on the clipboard; empty if the viewer knows it or it is too large."""
         fits = _fitting(forms)
         if not fits or fits == self._known:

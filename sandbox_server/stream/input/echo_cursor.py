@@ -27,7 +27,7 @@ class EchoCursor:
         self._leases += 1
         self._number = None
 
-    async def news(self) -> tuple[EchoedInput, ...]:
+    async def new_events(self) -> tuple[EchoedInput, ...]:
         """What was done since it was asked for last."""
         leases = self._leases
         if self._number is None:

@@ -59,7 +59,7 @@ class InputInjector:
         """Whether a key or a button is down."""
         return bool(self._keys or self._buttons)
 
-    async def do(self, what: Input) -> None:
+    async def inject(self, what: Input) -> None:
         """Do what the viewer did. Raises Unavailable while there is no desktop."""
         if not self._ready:  # the keyboard's connection releases what it finds pressed when it opens: not later, in the middle of a drag
             await self._desktop.keyboard.stroke(SHIFT)
@@ -80,7 +80,7 @@ class InputInjector:
             case Fit():
                 await self._fit(what)
 
-    async def copied(self) -> dict[str, bytes]:
+    async def read_clipboard(self) -> dict[str, bytes]:
         """What is on the desktop's clipboard, by form. Raises Unavailable while there is no desktop."""
         return await self._desktop.clipboard.forms()
 

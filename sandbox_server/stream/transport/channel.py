@@ -134,9 +134,9 @@ class WebRtcChannel:
         if self._track:
             await self._track.send(timestamp, picture, rate)
 
-    def take_lost(self) -> bool:
+    def take_keyframe_request(self) -> bool:
         """Whether the other side has asked for a picture that needs none before it, since the last time."""
-        return self._track is not None and self._track.take_lost()
+        return self._track is not None and self._track.take_keyframe_request()
 
 
 def channel_factory(mux: UdpMux, host: str, port: int) -> Callable[[OnMessage], WebRtcChannel]:

@@ -89,7 +89,7 @@ class RtpTrack:
         self._reported = 0.0
         dtls._register_rtp_sender(self, RTCRtpSendParameters())
 
-    def take_lost(self) -> bool:
+    def take_keyframe_request(self) -> bool:
         """Whether the viewer has asked, since the last time, for a picture that needs none before it."""
         now = time.monotonic()
         if not self._lost or now - self._whole_at < WHOLE_SECONDS:

@@ -69,7 +69,7 @@ class DatagramChannel(Protocol):
     async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
         """Send a picture by the track, at most `rate` bytes a second. Raises ConnectionError."""
 
-    def take_lost(self) -> bool:
+    def take_keyframe_request(self) -> bool:
         """Whether the viewer has asked for a picture that needs none before it, since the last time."""
 
     async def ends(self) -> None:
@@ -130,7 +130,7 @@ class ViewerTransport:
         """The next of the viewer's; None when it has gone. Raises MalformedMessage."""
         return await self._inbound.next()
 
-    def heed(self, window: CongestionWindow) -> None:
+    def pace(self, window: CongestionWindow) -> None:
         """Space what is sent by what is known of the way."""
         self._pacer.rate = window.pace
         if self._channel:
@@ -141,11 +141,11 @@ class ViewerTransport:
         """Whether a video may go by a track now: as `wire.picture`, which is dropped where there is none."""
         return self._channel is not None and self._channel.has_track
 
-    def take_lost(self) -> bool:
+    def take_keyframe_request(self) -> bool:
         """Whether the viewer has asked for a picture that needs none before it, since the last time."""
-        return self._channel is not None and self._channel.take_lost()
+        return self._channel is not None and self._channel.take_keyframe_request()
 
-    def missed(self, share: int) -> None:
+    def report_sound_loss(self, share: int) -> None:
         """Take that the viewer missed this share of the sound, in 255ths."""
         self._redundancy.missed(share, time.monotonic())
 
@@ -237,7 +237,7 @@ class ViewerTransport:
         elif message[:1] == _SPOKEN:
             self._inbound.hint(message)  # or nobody hears it
 
-    def signalled(self, text: str) -> None:
+    def negotiate(self, text: str) -> None:
         """Take a viewer's offer, or that its channel has ended. Raises MalformedMessage."""
         offer = read_offer(text)
         if self._negotiation:
@@ -246,10 +246,10 @@ class ViewerTransport:
         if offer and self._datagrams and now - self._offered_at >= OFFER_SECONDS:
             self._offered_at = now
             self._negotiation = self._tasks.start(
-                self._negotiate(offer, self._datagrams(self._take), self._negotiation), name="channel to a viewer"
+                self._run_channel(offer, self._datagrams(self._take), self._negotiation), name="channel to a viewer"
             )
 
-    async def _negotiate(self, offer: ChannelOffer, channel: DatagramChannel, before: asyncio.Task[None] | None) -> None:
+    async def _run_channel(self, offer: ChannelOffer, channel: DatagramChannel, before: asyncio.Task[None] | None) -> None:
         """Open a channel, and watch it until it is no good."""
         if before:
             await asyncio.wait([before])

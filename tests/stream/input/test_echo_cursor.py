@@ -37,29 +37,29 @@ class Clicks:
 async def test_what_was_done_before_it_began_is_not_told() -> None:
     place = Clicks()
     place.click()
-    acting = EchoCursor(place)
-    assert await acting.news() == ()
+    echo = EchoCursor(place)
+    assert await echo.new_events() == ()
     place.click()
-    assert len(await acting.news()) == 1
-    assert await acting.news() == ()
+    assert len(await echo.new_events()) == 1
+    assert await echo.new_events() == ()
 
 
 async def test_what_was_done_under_another_lease_is_not_told_even_if_it_changes_meanwhile() -> None:
     place = Clicks()
-    acting = EchoCursor(place)
-    await acting.news()
+    echo = EchoCursor(place)
+    await echo.new_events()
     place.click()
-    acting.forget()
+    echo.forget()
     place.held.clear()
-    asking = asyncio.create_task(acting.news())
+    asking = asyncio.create_task(echo.new_events())
     await place.asked.wait()
     place.click()
-    acting.forget()
+    echo.forget()
     place.held.set()
     assert await asking == ()
-    assert await acting.news() == ()
+    assert await echo.new_events() == ()
     place.click()
-    assert len(await acting.news()) == 1
+    assert len(await echo.new_events()) == 1
 
 
 async def test_who_watches_is_told_what_the_agent_does_and_not_what_it_types(desktop: Desktop, painter: Painter, xserver: XServer) -> None:

@@ -126,8 +126,8 @@ async def test_a_video_goes_beside_the_messages_to_who_takes_it(monkeypatch: pyt
         await there._dtls._send_rtp(bytes(RtcpPsfbPacket(RTCP_PSFB_PLI, 1, SSRC)))
         await there.send(QUICK, b"after it")
         await server.hears(1)
-        assert here.take_lost()
-        assert not there.take_lost()
+        assert here.take_keyframe_request()
+        assert not there.take_keyframe_request()
 
 
 async def test_who_has_another_certificate_than_was_said_is_not_let_in() -> None:

@@ -58,7 +58,7 @@ class Server:
     async def _take(self, transport: ViewerTransport, message: wire.FromViewer) -> None:
         match message:
             case wire.Signal():
-                transport.signalled(message.text)
+                transport.negotiate(message.text)
             case wire.Ack():
                 self.latest = max(self.latest, message.frame)
                 async with self.acked:
@@ -104,12 +104,12 @@ async def test_frames_come_by_datagrams_and_over_the_socket_again_when_those_are
 async def test_what_is_said_is_heard_once_and_in_order() -> None:
     async with watching() as (client, server, _):
         await client.until(lambda _: client.by_datagrams)
-        serialize: list[wire.FromViewer] = [wire.PointerInput(number, number, 0) for number in range(50)]
-        serialize[25] = wire.Copied("x" * (MAX_TWICE + 1))  # too long for the channel
-        for message in serialize:
+        messages: list[wire.FromViewer] = [wire.PointerInput(number, number, 0) for number in range(50)]
+        messages[25] = wire.Copied("x" * (MAX_TWICE + 1))  # too long for the channel
+        for message in messages:
             await client.send(message)
-        await asyncio.to_thread(until, lambda: len(server.heard) > len(serialize))
-        assert server.heard[1:] == serialize
+        await asyncio.to_thread(until, lambda: len(server.heard) > len(messages))
+        assert server.heard[1:] == messages
 
 
 async def test_a_server_that_does_not_invite_is_not_offered_anything() -> None:

@@ -116,14 +116,14 @@ async def test_who_cannot_go_on_is_made_a_whole_picture_now_and_then(kind: int, 
     clock = [100.0]
     monkeypatch.setattr("sandbox_server.stream.transport.rtp_track.time.monotonic", lambda: clock[0])
     track = RtpTrack(Wire(), VIDEO)
-    assert not track.take_lost()
+    assert not track.take_keyframe_request()
     await track._handle_rtcp_packet(RtcpPsfbPacket(kind, 1, SSRC))
-    assert track.take_lost()
-    assert not track.take_lost()
+    assert track.take_keyframe_request()
+    assert not track.take_keyframe_request()
     await track._handle_rtcp_packet(RtcpPsfbPacket(kind, 1, SSRC))
-    assert not track.take_lost()
+    assert not track.take_keyframe_request()
     clock[0] += WHOLE_SECONDS
-    assert track.take_lost()
+    assert track.take_keyframe_request()
 
 
 @settings(deadline=None, database=None)

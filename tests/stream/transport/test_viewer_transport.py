@@ -23,7 +23,7 @@ class ViewerSocket:
     """A WebSocket: what the viewer says goes in, what it is sent is noted."""
 
     def __init__(self) -> None:
-        self.serialize: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.sent: list[bytes] = []
         self.changed = asyncio.Condition()
         self.broken = False
@@ -36,7 +36,7 @@ class ViewerSocket:
             self.changed.notify_all()
 
     async def receive(self) -> bytes | None:
-        return await self.serialize.get()
+        return await self.outgoing.get()
 
     async def until_sent(self, message: bytes) -> None:
         async with asyncio.timeout(30), self.changed:
@@ -81,7 +81,7 @@ class ClientChannel:
     async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
         self.shown.append((timestamp, picture, rate))
 
-    def take_lost(self) -> bool:
+    def take_keyframe_request(self) -> bool:
         return True
 
     async def ends(self) -> None:
@@ -118,7 +118,7 @@ class Both:
 
     async def open(self) -> ClientChannel:
         await self.transport.send(wire.hello(1, 0, 8, 8))
-        self.transport.signalled(OFFER)
+        self.transport.negotiate(OFFER)
         await self.socket.until_sent(wire.signal(ANSWERED, "here"))
         async with asyncio.timeout(30):
             await self.channels[-1].opened.wait()
@@ -142,7 +142,7 @@ async def test_without_a_door_everything_goes_over_the_socket() -> None:
         messages = [wire.hello(1, 0, 8, 8), wire.size(4, 4), *frames(2), wire.pong(1), wire.clipboard("text")]
         for message in messages:
             await transport.send(message)
-        transport.signalled(OFFER)
+        transport.negotiate(OFFER)
     assert socket.sent == messages
 
 
@@ -157,7 +157,7 @@ async def test_frames_and_pongs_go_over_the_channel_and_all_else_over_the_socket
         assert [message for lane, message in channel.sent if lane == QUICK] == [wire.pong(1)]
         assert both.socket.sent[-1] == wire.rights(0)
         assert both.socket.signals() == [INVITED, ANSWERED]
-        both.transport.heed(CongestionWindow())
+        both.transport.pace(CongestionWindow())
         assert channel.window > 0
 
 
@@ -168,7 +168,7 @@ async def test_a_channel_that_fails_at_any_moment_loses_nothing(good: int) -> No
         channel = await both.open()
         sending = asyncio.create_task(send_all(both.transport, frames(5)))
         await asyncio.wait([sending], timeout=0)
-        both.socket.serialize.put_nowait(wire.serialize(wire.Ack(good // 3, 0)))  # what was sent of frames is theirs
+        both.socket.outgoing.put_nowait(wire.serialize(wire.Ack(good // 3, 0)))  # what was sent of frames is theirs
         assert await both.transport.receive() == wire.serialize(wire.Ack(good // 3, 0))
         channel.ended.set()
         await asyncio.wait_for(sending, 30)
@@ -189,13 +189,13 @@ async def test_pictures_of_a_video_go_by_the_track_and_nowhere_without_it() -> N
         await both.transport.send(wire.picture(5, b"early"))
         channel = await both.open()
         assert both.transport.has_track
-        assert both.transport.take_lost()
+        assert both.transport.take_keyframe_request()
         await both.transport.send(wire.picture(6, b"shown"))
         channel.ended.set()
         await both.transport.send(wire.picture(7, b"late"))
         await both.socket.until_sent(wire.signal(ENDED))
         assert channel.shown == [(6, b"shown", None)]
-        assert not both.transport.take_lost()
+        assert not both.transport.take_keyframe_request()
         assert [message for message in both.socket.sent if message[0] == wire.PICTURE] == []
 
 
@@ -215,14 +215,14 @@ async def test_what_is_said_over_both_ways_is_heard_once() -> None:
     both = Both()
     async with both.transport:
         channel = await both.open()
-        serialize = [wire.serialize(wire.Key(65 + number, down=True)) for number in range(3)]
-        channel.taken(FRAMES, bytes(4) + serialize[0])
-        channel.taken(FRAMES, (2).to_bytes(4, "little") + serialize[2])
-        channel.taken(QUICK, serialize[1])  # not a message for that lane
-        for message in serialize:
-            both.socket.serialize.put_nowait(message)
-        assert [await both.transport.receive() for _ in serialize] == serialize
-        both.socket.serialize.put_nowait(None)
+        messages = [wire.serialize(wire.Key(65 + number, down=True)) for number in range(3)]
+        channel.taken(FRAMES, bytes(4) + messages[0])
+        channel.taken(FRAMES, (2).to_bytes(4, "little") + messages[2])
+        channel.taken(QUICK, messages[1])  # not a message for that lane
+        for message in messages:
+            both.socket.outgoing.put_nowait(message)
+        assert [await both.transport.receive() for _ in messages] == messages
+        both.socket.outgoing.put_nowait(None)
         assert await both.transport.receive() is None
 
 
@@ -240,7 +240,7 @@ async def test_sound_is_sent_again_over_the_channel_where_some_was_lost_and_not_
     both = Both()
     async with both.transport:
         await both.transport.send(wire.sound(1, b"one"))
-        both.transport.missed(255)
+        both.transport.report_sound_loss(255)
         channel = await both.open()
         for number, packet in ((2, b"two"), (3, b"three")):
             await both.transport.send(wire.sound(number, packet))
@@ -258,12 +258,12 @@ async def test_offers_are_taken_now_and_then_and_the_latest_counts() -> None:
     both = Both()
     async with both.transport:
         first = await both.open()
-        both.transport.signalled(OFFER)  # too soon: it ends the first, and opens none
+        both.transport.negotiate(OFFER)  # too soon: it ends the first, and opens none
         async with asyncio.timeout(30):
             await first.ended.wait()
         assert both.channels == [first]
         with pytest.raises(wire.MalformedMessage):
-            both.transport.signalled("offer")
+            both.transport.negotiate("offer")
 
 
 async def test_what_breaks_the_socket_is_raised() -> None:

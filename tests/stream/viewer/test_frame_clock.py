@@ -23,7 +23,8 @@ async def test_frames_are_spaced_and_what_wakes_a_viewer_without_a_frame_delays_
     desktop: Desktop, painter: Painter, xserver: XServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, clock = FakeClient(), [1000.0]
-    monkeypatch.setattr("sandbox_server.stream.viewer.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    for module in ("frame_clock", "frame_sender"):
+        monkeypatch.setattr(f"sandbox_server.stream.viewer.{module}.time", SimpleNamespace(monotonic=lambda: clock[0]))
 
     async def ping(number: int) -> None:
         client.say(wire.Ping(number))
