@@ -8,7 +8,7 @@ from sandbox_server import __version__, settings
 from sandbox_server.app import compose
 from sandbox_server.core.openapi import document
 from sandbox_server.features.description import TITLE
-from sandbox_server.variables import Variable
+from sandbox_server.settings.kinds import Variable
 
 SETTINGS = """# Settings
 

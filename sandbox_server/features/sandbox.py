@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox_server.core import Blob, Failure, Model, Reply, operation
-from sandbox_server.drivers import system
-from sandbox_server.drivers.toolbox import Interpreter, Toolbox
+from sandbox_server.drivers.stats import system
+from sandbox_server.drivers.stats.toolbox import Interpreter, Toolbox
 from sandbox_server.settings import Agent
 
 MENDED = (

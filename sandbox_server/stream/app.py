@@ -23,8 +23,8 @@ from sandbox_server.core.quota import NEEDED, Quota
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.focus import news
-from sandbox_server.drivers.hand import Hand
-from sandbox_server.drivers.sound import Sound
+from sandbox_server.drivers.clients.lease import Hand
+from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings, Stream

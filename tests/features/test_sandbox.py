@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from sandbox_server.core import NotFound
-from sandbox_server.drivers.toolbox import Interpreter
+from sandbox_server.drivers.stats.toolbox import Interpreter
 from sandbox_server.features.sandbox import PackagesRequest, Sandbox
 from sandbox_server.settings import Agent
 

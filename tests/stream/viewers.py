@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound import Sound
+from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.drivers.x11.connection import Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire

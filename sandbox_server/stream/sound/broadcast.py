@@ -11,7 +11,7 @@ from typing import Self
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
-from sandbox_server.drivers.sound import Sound
+from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.stream import wire
 from sandbox_server.stream.sound.opus import OpusEncoder
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
-from sandbox_server.drivers.sound import Sound
+from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.stream.sound.opus import OpusDecoder
 
 MAX_WAITING = 10

@@ -2,7 +2,7 @@
 
 import av
 
-from sandbox_server.drivers.sound import CHANNELS, RATE
+from sandbox_server.drivers.sound.pulseaudio import CHANNELS, RATE
 
 BITRATE = 96_000
 """Bits a second; Opus is transparent to most ears from here on."""

@@ -1,7 +1,7 @@
 """The sound of one viewer: the desktop's, while it listens and may see the screen, and its voice for the desktop's microphone."""
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound import Sound
+from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.stream import wire
 from sandbox_server.stream.sound.broadcast import SoundBroadcast, SoundSubscription
 from sandbox_server.stream.sound.microphone import MicrophoneInput

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound import CHUNK_SECONDS, RATE, Sound
+from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, Sound
 from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
 from sandbox_server.stream.sound.broadcast import MAX_WAITING, SILENT_PIECES, SoundBroadcast, SoundQueue, SoundSubscription
 from tests.waiting import eventually

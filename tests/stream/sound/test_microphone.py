@@ -11,7 +11,7 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound import RATE, Say, Sound
+from sandbox_server.drivers.sound.pulseaudio import RATE, Say, Sound
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
 from sandbox_server.stream.sound import microphone

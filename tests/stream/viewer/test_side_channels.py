@@ -1,6 +1,5 @@
 """What a viewer is sent beside frames, and who is not."""
 
-
 import pytest
 
 from sandbox_server.drivers.x11.desktop import Desktop

@@ -1,6 +1,5 @@
 """The sound of one viewer: heard by who asks for it and may see the screen."""
 
-
 import pytest
 
 from sandbox_server.drivers.x11.desktop import Desktop
