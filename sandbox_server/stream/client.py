@@ -35,7 +35,9 @@ class StreamClient:
         self._changed = asyncio.Condition()
         self._order = ReorderBuffer()
         self._came: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
-        self._beside = ClientChannel(connection.send, lambda message: self._came.put_nowait((CHANNEL, message)), beside) if beside else None
+        self._channel = (
+            ClientChannel(connection.send, lambda message: self._came.put_nowait((CHANNEL, message)), beside) if beside else None
+        )
         self._begun: float | None = None
         self._latest: wire.Ack | None = None
         self.picture = picture
@@ -46,13 +48,13 @@ class StreamClient:
     @property
     def by_datagrams(self) -> bool:
         """Whether a channel of datagrams is open now."""
-        return self._beside is not None and self._beside.usable
+        return self._channel is not None and self._channel.usable
 
     async def send(self, message: wire.FromViewer) -> None:
         """Say something to the server."""
         serialized = wire.serialize(message)
-        if self._beside:
-            await self._beside.say(serialized, quick=isinstance(message, wire.Ack | wire.Ping))
+        if self._channel:
+            await self._channel.send(serialized, unordered=isinstance(message, wire.Ack | wire.Ping))
         else:
             await self._connection.send(serialized)
 
@@ -90,7 +92,7 @@ class StreamClient:
         while True:
             way, message = await self._came.get()
             if message[:1] == bytes([wire.SIGNAL]):
-                await self._signalled(message)
+                await self._take_signal(message)
                 continue
             self.received += len(message)
             for ready in self._order.take(way, message) if message else ():
@@ -98,8 +100,8 @@ class StreamClient:
             async with self._changed:
                 self._changed.notify_all()
 
-    async def _signalled(self, message: bytes) -> None:
-        if self._beside and self._beside.signalled(message):
+    async def _take_signal(self, message: bytes) -> None:
+        if self._channel and self._channel.take_signal(message):
             self._order.forget(CHANNEL)
             if self._latest:  # it may have been lost
                 await self.send(self._latest)

@@ -1,4 +1,4 @@
-"""The viewer's side of a channel of datagrams, for clients in Python."""
+"""The client's side of a WebRTC data channel, for viewers in Python."""
 
 import asyncio
 import struct
@@ -10,53 +10,56 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream import wire
 from sandbox_server.stream.transport.fragments import Reassembler
 from sandbox_server.stream.transport.signaling import ANSWERED, ENDED, INVITED, ChannelOffer, read_answer
-from sandbox_server.stream.transport.viewer_transport import FRAMES, QUICK
+from sandbox_server.stream.transport.viewer_transport import FRAMES, UNORDERED
 
 if TYPE_CHECKING:
     from sandbox_server.stream.transport.channel import WebRtcChannel
 
 SOCKET, CHANNEL = range(2)
-"""The two ways, for `ReorderBuffer`."""
+"""The two paths, for `ReorderBuffer`."""
 MAX_TWICE = 8192
-"""What is longer is said over the WebSocket alone."""
+"""A longer message is sent over the WebSocket alone."""
 CHANGED = b""
-"""Taken in a message's place when a channel has opened or ended."""
+"""Delivered in place of a message when a channel has opened or ended."""
 ANSWER_SECONDS = 15.0
 _NUMBER = struct.Struct("<I")
 
 
 class ClientChannel:
-    """A channel beside a WebSocket, as soon as the server invites to it. `send` sends over the WebSocket; `take` is given what comes."""
+    """A data channel beside a WebSocket, opened when the server invites to it.
 
-    def __init__(self, send: Callable[[bytes], Awaitable[None]], take: Callable[[bytes], None], tasks: Tasks) -> None:
+    `send` sends over the WebSocket, `deliver` is given each message that arrives.
+    """
+
+    def __init__(self, send: Callable[[bytes], Awaitable[None]], deliver: Callable[[bytes], None], tasks: Tasks) -> None:
         self._send = send
-        self._take = take
+        self._deliver = deliver
         self._tasks = tasks
-        self._order = asyncio.Lock()
-        self._said = 0
+        self._sending = asyncio.Lock()
+        self._sent = 0
         self._channel: WebRtcChannel | None = None
         self._answer: asyncio.Future[str] | None = None
 
     @property
     def usable(self) -> bool:
-        """Whether a channel is open."""
+        """Whether the channel is open."""
         return self._channel is not None and self._channel.usable
 
-    async def say(self, message: bytes, *, quick: bool) -> None:
-        """Say something: an ack or a ping over the channel where there is one, everything else over both."""
-        if quick and self._channel and self._channel.usable:
+    async def send(self, message: bytes, *, unordered: bool) -> None:
+        """Send a message: an ack or a ping over the channel where there is one, everything else over both."""
+        if unordered and self._channel and self._channel.usable:
             with suppress(ConnectionError):
-                await self._channel.send(QUICK, message)
+                await self._channel.send(UNORDERED, message)
                 return
-        async with self._order:
+        async with self._sending:
             if self._channel and self._channel.usable and len(message) <= MAX_TWICE:
                 with suppress(ConnectionError):
-                    await self._channel.send(FRAMES, _NUMBER.pack(self._said) + message)
-            self._said += 1
+                    await self._channel.send(FRAMES, _NUMBER.pack(self._sent) + message)
+            self._sent += 1
             await self._send(message)
 
-    def signalled(self, message: bytes) -> bool:
-        """Take a signal of the server's; whether it says that the channel has ended."""
+    def take_signal(self, message: bytes) -> bool:
+        """Take a signal of the server's; True if it says that the channel has ended."""
         kind, text = message[1], message[2:].decode()
         if kind == INVITED:
             self._tasks.start(self._negotiate(), name="channel to the server")
@@ -73,22 +76,22 @@ class ClientChannel:
         reassembler, connection = Reassembler(), IceClient()
         self._answer = asyncio.get_running_loop().create_future()
 
-        def taken(lane: int, message: bytes) -> None:
+        def on_message(lane: int, message: bytes) -> None:
             whole = reassembler.take(message) if lane == FRAMES else message
             if whole is not None:
-                self._take(whole)
+                self._deliver(whole)
 
         with suppress(TimeoutError, ConnectionError):
-            async with WebRtcChannel(connection, taken) as channel:
-                await self.say(wire.serialize(wire.Signal(channel.introduction)), quick=False)
+            async with WebRtcChannel(connection, on_message) as channel:
+                await self.send(wire.serialize(wire.Signal(channel.introduction)), unordered=False)
                 async with asyncio.timeout(ANSWER_SECONDS):
                     answer = read_answer(await self._answer)
-                await connection.intersects(answer.host, answer.port)
+                await connection.connect_to(answer.host, answer.port)
                 await channel.open(ChannelOffer(answer.peer))
                 self._channel = channel
-                self._take(CHANGED)
+                self._deliver(CHANGED)
                 await channel.ends()
         if self._channel:
             self._channel = None
-            await self.say(wire.serialize(wire.Signal("")), quick=False)
-        self._take(CHANGED)
+            await self.send(wire.serialize(wire.Signal("")), unordered=False)
+        self._deliver(CHANGED)

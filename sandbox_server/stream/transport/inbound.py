@@ -1,7 +1,7 @@
-"""What a viewer says, each message once and in order, though some of it is said twice. Sans-io but for the queue.
+"""The inbound messages of one viewer, deduplicated and in order, though some arrive over both paths. Sans-io but for the queue.
 
-Everything comes over the WebSocket. What a viewer does comes over the channel, too, with the number of messages of the WebSocket before it:
-what comes first counts. A message of the channel that comes too early is left to the WebSocket.
+All messages arrive over the WebSocket. A viewer's input arrives over the data channel too, with the number of WebSocket messages before it,
+and whichever copy is first counts. A message of the channel that is ahead of its turn is dropped: the WebSocket brings it.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ _NUMBER = struct.Struct("<I")
 
 
 class InboundMessages:
-    """Messages as they are to be heard."""
+    """A queue of messages, each once and in the order in which the viewer sent them."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(MAX_WAITING)
@@ -21,7 +21,7 @@ class InboundMessages:
         self._waits = False
 
     async def from_socket(self, message: bytes) -> None:
-        """Take a message of the WebSocket, as soon as there is room for it."""
+        """Take a message of the WebSocket, once there is room for it."""
         index, self._counted = self._counted, self._counted + 1
         if index < self._done:
             return
@@ -30,7 +30,7 @@ class InboundMessages:
         self._waits = False
 
     def from_channel(self, numbered: bytes) -> None:
-        """Take a message of the channel, unless it is not its turn."""
+        """Take a numbered message of the channel, if it is its turn and there is room."""
         if len(numbered) <= _NUMBER.size or self._waits or self._queue.full():
             return
         if _NUMBER.unpack_from(numbered)[0] == self._done & 0xFFFFFFFF:
@@ -38,18 +38,18 @@ class InboundMessages:
             self._queue.put_nowait(numbered[_NUMBER.size :])
 
     def hint(self, message: bytes) -> bool:
-        """Take a message that has no number, as an ack; whether there was room for it."""
+        """Take a message without a number, such as an ack; False if there was no room for it."""
         if self._waits or self._queue.full():
             return False
         self._queue.put_nowait(message)
         return True
 
     async def end(self, error: Exception | None) -> None:
-        """Nothing more comes."""
+        """Note that no more messages come, and why if it was an error."""
         await self._queue.put(error)
 
     async def next(self) -> bytes | None:
-        """The next message; None after the last one. Raises what ended it."""
+        """The next message; None after the last one. Raises the error that ended them."""
         message_or_error = await self._queue.get()
         if isinstance(message_or_error, Exception):
             raise message_or_error

@@ -1,25 +1,24 @@
-"""Which messages to send twice: small ones, while packets are lost.
+"""Proactive retransmission: small messages are sent twice while packets are lost. Sans-io; times are seconds of one clock.
 
-To notice that a packet was lost takes the time there and back at least, and half as long again where nothing follows it. A frame of a
-page that scrolls, or what a click does, is a few packets: sent twice, one in a hundred is late where one in ten is lost, for bytes that the
-link has room for. Sans-io; times are seconds of one clock.
+To notice a loss takes a round trip at least, and half as long again where no packet follows. A frame of a page that scrolls, or the effect
+of a click, is a few packets. Sent twice, one in a hundred is late where one in ten is lost, for bytes that the link has room for.
 """
 
 from collections import deque
 
-REPEATED_BYTES = 8 * 1024
-"""A longer message is not repeated: it has packets enough behind each that tell soon that one was lost."""
+RESENT_BYTES = 8 * 1024
+"""A longer message is not sent twice: enough packets follow each of its own to show a loss soon."""
 LOST = 3
 LOSSY_PACKETS, LOSSY_SECONDS = 300, 60.0
-"""Where so many packets are lost among so many that were sent, and in so long, more will be."""
+"""So many packets lost, of so many sent and within so long, make a link lossy."""
 SHARE = 0.25
-"""Of the rate that the link is known to take, which may be spent."""
+"""Part of the link's known rate that may be spent."""
 MOST_RATE = 128 * 1024
-"""Bytes a second that may be spent at most, and where no rate is known."""
+"""Most bytes a second that may be spent, and the bytes while no rate is known."""
 
 
 class ProactiveResend:
-    """Decides for one viewer; `rate` is the bytes a second that the link takes, None where that is not known."""
+    """Decides for one viewer. `rate` is what the link takes, in bytes a second, None while that is unknown."""
 
     def __init__(self) -> None:
         self.rate: float | None = None
@@ -32,13 +31,13 @@ class ProactiveResend:
         self._sent += 1
 
     def lost(self, now: float) -> None:
-        """Note that a packet was lost by accident, and not because others fill the link."""
+        """Note that a packet was lost at random, and not to congestion."""
         self._lost.append((now, self._sent))
 
     def take(self, size: int, now: float) -> bool:
-        """Whether to repeat a message of that size, in bytes; it counts as spent then."""
+        """Whether to send a message of so many bytes twice; if so, they count as spent."""
         rate = MOST_RATE if self.rate is None else min(MOST_RATE, self.rate * SHARE)
-        if not self._is_lossy(now) or size > REPEATED_BYTES or self._spent_until - now > REPEATED_BYTES / rate:
+        if not self._is_lossy(now) or size > RESENT_BYTES or self._spent_until - now > RESENT_BYTES / rate:
             return False
         self._spent_until = max(self._spent_until, now) + size / rate
         return True

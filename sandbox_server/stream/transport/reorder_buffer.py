@@ -1,7 +1,7 @@
-"""Frames in their order, each once, whichever way their parts come.
+"""A reorder buffer: frames in their order, each once, whichever path their parts come by. Sans-io.
 
-A frame is sent over one way, from its first part to its last; if that way fails, it is sent again over the other from its first part on. So
-the number of a part within its frame is how many came before it the same way. Sans-io; `web/view/order.js` does the same.
+A frame is sent over one path, from its first part to its last. If that path fails, it is sent again over the other from its first part on.
+So the number of a part within its frame is how many parts came before it by the same path. `web/view/order.js` does the same.
 """
 
 import struct
@@ -11,13 +11,13 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.wire import MalformedMessage
 
 MAX_HELD_BYTES = 32 << 20
-"""More than a viewer is ever sent ahead."""
+"""More than a viewer is ever sent ahead of its turn."""
 _PART_HEAD = struct.Struct("<BBI")
 
 
 @dataclass(slots=True)
 class _Path:
-    """How far one way has got."""
+    """How far one path has got."""
 
     frame: int = 0
     parts: int = 0
@@ -26,7 +26,7 @@ class _Path:
 
 
 class ReorderBuffer:
-    """Puts what comes over two ways in order. The first frame of a session is 1."""
+    """Puts the messages of two paths in order. The first frame of a session is 1."""
 
     def __init__(self) -> None:
         self._paths: dict[int, _Path] = {}
@@ -36,11 +36,11 @@ class ReorderBuffer:
         self._held_bytes = 0
 
     def forget(self, path: int) -> None:
-        """A way has ended; another one may come in its place."""
+        """Note that a path has ended; another may take its place."""
         self._paths.pop(path, None)
 
     def take(self, path: int, message: bytes) -> list[bytes]:
-        """Take what came over a way, and give what is to be done now. Raises MalformedMessage."""
+        """Take a message of a path, and return the messages whose turn it is. Raises MalformedMessage."""
         if message[:1] == bytes([wire.SIZE]):
             self._paths.setdefault(path, _Path()).size.append(message)
             return []
@@ -65,10 +65,10 @@ class ReorderBuffer:
         self._held[at] = messages
         self._held_bytes += sum(map(len, messages))
         if self._held_bytes > MAX_HELD_BYTES:
-            raise MalformedMessage("too much is ahead of its time")
+            raise MalformedMessage("too much is ahead of its turn")
 
     def _next(self) -> list[bytes]:
-        """What is held and is next now."""
+        """The held messages whose turn it is."""
         done: list[bytes] = []
         while (messages := self._held.pop((self._frame, self._part), None)) is not None:
             self._held_bytes -= sum(map(len, messages))

@@ -1,7 +1,6 @@
-"""Packets of SCTP that aiortc can be given.
+"""Validation of SCTP packets before aiortc parses them.
 
-Its parser trusts the peer: a parameter of no length would hold it up forever, a few ranges in an ack for seconds. So packets are looked
-at before it gets them.
+aiortc's parser trusts the peer: a parameter without length would make it loop for ever, and a few ranges in an ack hold it up for seconds.
 """
 
 import struct
@@ -9,20 +8,20 @@ from collections.abc import Iterator
 
 STREAMS = 2
 MAX_MISSING = 4096
-"""Packets that one ack may tell apart."""
+"""Packets that the ranges of one ack may cover."""
 _HEAD, _PACKET_HEAD, _SACK_HEAD, _INIT_HEAD = 4, 12, 12, 16
 _DATA, _INIT, _INIT_ACK, _SACK, _HEARTBEAT, _HEARTBEAT_ACK, _ABORT, _ERROR, _COOKIE, _COOKIE_ACK = 0, 1, 2, 3, 4, 5, 6, 9, 10, 11
 _FORWARD = 192
-"""What was sent once and lost is not waited for (RFC 3758)."""
+"""FORWARD-TSN (RFC 3758)."""
 _PLAIN = frozenset({_COOKIE, _COOKIE_ACK})
 _WITH_PARAMETERS = {_INIT: _INIT_HEAD, _INIT_ACK: _INIT_HEAD, _HEARTBEAT: 0, _HEARTBEAT_ACK: 0, _ABORT: 0, _ERROR: 0}
-"""Kinds of chunks that have parameters, and where those begin."""
+"""Types of chunks that have parameters, with the offset of the first."""
 
 
 def is_valid(packet: bytes, *, allows_forward_tsn: bool = False) -> bool:
-    """Whether aiortc can be given a packet: chunks of kinds that are used here, with parameters and ranges that come to an end.
+    """Whether aiortc may parse a packet: its chunks are of types that are used here, and their parameters and ranges are bounded.
 
-    `allows_forward_tsn`: whether the peer may say that what is missing will not come.
+    `allows_forward_tsn`: whether the peer may skip what is missing.
     """
     at = _PACKET_HEAD
     while at + _HEAD <= len(packet):

@@ -1,4 +1,4 @@
-"""What waits to be sent, the most urgent first; what is large waits for a pacer."""
+"""A priority queue of outbound messages: the most urgent first, and large ones at the pacer's rate."""
 
 import asyncio
 import heapq
@@ -16,21 +16,21 @@ URGENCY = {wire.SOUND: 1, wire.CURSOR: 2, wire.POINTER: 2, wire.ACTED: 2, wire.S
     wire.CLIPBOARD: 4,
     wire.CLIP: 4,
 }
-"""Smaller goes first; what is not named is control, or answers an input, and goes before everything."""
+"""Smaller goes first. What is not named is control, or answers an input, and goes before everything."""
 PACED = 3
-"""From this urgency on, messages are spaced; the others are small, and do not wait for them."""
+"""From this urgency on, messages are paced. The others are small, and do not wait for them."""
 
 type Carry = Callable[[bytes], Awaitable[None]]
 type _Waiting = tuple[int, int, bytes, asyncio.Future[None]]
 
 
 def is_paced(message: bytes) -> bool:
-    """Whether a message is one of those that are spaced."""
+    """Whether a message is paced."""
     return URGENCY.get(message[0], 0) >= PACED
 
 
 class PrioritySendQueue:
-    """Sends by `carry`, one message after the other, spaced by `pacer` if there is one. Messages of one urgency keep their order."""
+    """Sends by `carry`, one message at a time, paced by `pacer` if there is one. Messages of one urgency keep their order."""
 
     def __init__(self, carry: Carry, pacer: Pacer | None = None) -> None:
         self._carry = carry
@@ -49,7 +49,7 @@ class PrioritySendQueue:
         await self._tasks.close()
 
     async def send(self, message: bytes) -> None:
-        """Send a message, and return when it is on its way. Raises what carrying any of them raised."""
+        """Send a message, and return when it has left. Raises what carrying any message has raised."""
         if self._failed:
             raise self._failed
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -1,7 +1,8 @@
-"""One UDP port for the channels of all viewers. aioice opens a port for each address and each connection, and cannot be told which.
+"""A UDP multiplexer: one port for the ICE connections of all viewers. aioice by itself opens a port for each address and connection.
 
-A datagram belongs to the connection whose ICE name and password a binding request from its address proved to know; everything else is
-dropped. The server sends to such addresses alone: it takes no candidates from a viewer, so nobody can point it at the network around it.
+A datagram belongs to the connection whose ICE user name and password a binding request from its address has proved to know. Everything
+else is dropped. The server sends to such addresses alone: it takes no candidates from a viewer, so nobody can point it at the network
+around it.
 """
 
 import asyncio
@@ -21,24 +22,24 @@ from sandbox_server.core.errors import ResourceExhausted
 
 MAX_CONNECTIONS = 16
 MAX_ADDRESSES = 8
-"""Of one viewer: its networks, and what a NAT made of them."""
+"""Addresses of one viewer: its networks, and what a NAT made of them."""
 MAX_WAITING = 512
-"""Datagrams of one viewer that may wait to be looked at."""
+"""Datagrams of one viewer that may wait to be read."""
 MAX_NAME_BYTES = 513
 _MAPPED = "::ffff:"
-"""How IPv6 writes addresses of IPv4 (RFC 4291, section 2.5.5.2)."""
+"""Prefix of IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2)."""
 LOOKUP_SECONDS = 2.0
 _STUN_BYTES = 20
 _COOKIE = b"\x21\x12\xa4\x42"
 _BROKEN = (ValueError, KeyError, IndexError, AssertionError, struct.error)
-"""What aioice raises for datagrams that are no sound STUN."""
+"""What aioice raises for malformed STUN."""
 _log = logging.getLogger(__name__)
 
 type Address = tuple[str, int]
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket there; at `::` it is IPv4's, too, and IPv4's alone where there is no IPv6. Raises OSError."""
+    """A UDP socket bound there. At `::` it takes IPv4 too, and IPv4 alone where there is no IPv6. Raises OSError."""
     if ":" not in host:
         return _bound(socket.AF_INET, (host, port))
     try:
@@ -62,13 +63,13 @@ def _bound(family: socket.AddressFamily, address: Address) -> socket.socket:
 
 
 class UdpMux(asyncio.DatagramProtocol):
-    """The port, open for as long as the context; at `::` by IPv4 and IPv6."""
+    """The multiplexer, open for as long as the context."""
 
     def __init__(self, host: str, port: int) -> None:
         self._at = (host, port)
         self._transport: asyncio.DatagramTransport | None = None
         self._mapped = ""
-        """What IPv4 addresses begin with for the socket."""
+        """The prefix that the socket needs before IPv4 addresses."""
         self._connections: dict[str, IceServer] = {}
         self._addresses: dict[Address, IceServer] = {}
 
@@ -85,18 +86,18 @@ class UdpMux(asyncio.DatagramProtocol):
 
     @property
     def port(self) -> int:
-        """The port that it has."""
+        """The port that the socket has."""
         port: int = self._transport.get_extra_info("sockname")[1] if self._transport else 0
         return port
 
     def register(self, connection: "IceServer") -> None:
-        """Let datagrams of a guest in. Raises ResourceExhausted."""
+        """Let datagrams of a connection in. Raises ResourceExhausted."""
         if len(self._connections) >= MAX_CONNECTIONS:
             raise ResourceExhausted(f"{MAX_CONNECTIONS} channels are open already", retry_after=1)
         self._connections[connection.local_username] = connection
 
     def unregister(self, connection: "IceServer") -> None:
-        """Let none in any more."""
+        """Drop the datagrams of a connection from now on."""
         self._connections.pop(connection.local_username, None)
         self._addresses = {address: one for address, one in self._addresses.items() if one is not connection}
 
@@ -106,20 +107,20 @@ class UdpMux(asyncio.DatagramProtocol):
             self._transport.sendto(data, address if ":" in address[0] else (self._mapped + address[0], address[1]))
 
     def datagram_received(self, data: bytes, address: tuple[Any, ...]) -> None:
-        """Give a datagram to whom it belongs."""
+        """Pass a datagram to the connection that it belongs to."""
         known: Address = (address[0].removeprefix(_MAPPED), address[1])
         try:
-            connection = self._whose(data, known)
+            connection = self._connection_of(data, known)
             if connection:
                 connection.receive(data, known)
         except _BROKEN as broken:
             _log.debug("a datagram from %s is broken: %s", address[0], broken)
 
     def error_received(self, error: Exception) -> None:
-        """An address does not answer; its connection finds out by itself."""
+        """Note that an address does not answer; its connection finds out by itself."""
         _log.debug("a datagram was refused: %s", error)
 
-    def _whose(self, data: bytes, address: Address) -> "IceServer | None":
+    def _connection_of(self, data: bytes, address: Address) -> "IceServer | None":
         if not _is_stun(data):
             return self._addresses.get(address)
         message = stun.parse_message(data)
@@ -129,11 +130,11 @@ class UdpMux(asyncio.DatagramProtocol):
         connection = self._connections.get(name.partition(":")[0])
         if connection is None or not message.check_message_integrity(connection.local_password.encode()):
             return None
-        if self._addresses.get(address) is not connection and not self._learn(connection, address):
+        if self._addresses.get(address) is not connection and not self._admit_address(connection, address):
             return None
         return connection
 
-    def _learn(self, connection: "IceServer", address: Address) -> bool:
+    def _admit_address(self, connection: "IceServer", address: Address) -> bool:
         if sum(one is connection for one in self._addresses.values()) >= MAX_ADDRESSES:
             return False
         self._addresses[address] = connection
@@ -145,7 +146,7 @@ def _is_stun(data: bytes) -> bool:
 
 
 class _MuxedSocket:
-    """What aioice takes for the socket of one connection."""
+    """The socket of one connection, as aioice sees it: its datagrams go through the multiplexer."""
 
     def __init__(self, mux: UdpMux, connection: "IceServer", protocol: StunProtocol) -> None:
         self._mux, self._connection, self._protocol = mux, connection, protocol
@@ -155,13 +156,13 @@ class _MuxedSocket:
         self._mux.send(data, address)
 
     def close(self) -> None:
-        """Nothing comes in or goes out any more."""
+        """Unregister the connection."""
         self._mux.unregister(self._connection)
         self._protocol.connection_lost(None)
 
 
 class IceServer(Connection):
-    """ICE with one viewer, through the door."""
+    """The server's ICE agent for one viewer, through the multiplexer. The viewer controls."""
 
     def __init__(self, mux: UdpMux, name: str, password: str) -> None:
         super().__init__(ice_controlling=False, local_username=name, local_password=password)
@@ -169,12 +170,12 @@ class IceServer(Connection):
         self._stun: StunProtocol | None = None
 
     def receive(self, data: bytes, address: Address) -> None:
-        """Take a datagram."""
+        """Take a datagram of the viewer's."""
         if self._stun:
             self._stun.datagram_received(data, address)
 
     async def get_component_candidates(self, component: int, addresses: list[str], timeout: int = 5) -> list[Candidate]:
-        """The door, as the one place where this side is."""
+        """The multiplexer's port, as the only candidate of this side."""
         self._stun = protocol = StunProtocol(self)
         protocol.connection_made(cast("asyncio.DatagramTransport", _MuxedSocket(self._mux, self, protocol)))
         protocol.local_candidate = Candidate(
@@ -185,19 +186,19 @@ class IceServer(Connection):
         return [protocol.local_candidate]
 
     def data_received(self, data: bytes, component: int) -> None:
-        """Take what is no STUN, unless too much waits."""
+        """Take a datagram that is no STUN, unless too many wait."""
         if self._queue.qsize() < MAX_WAITING:
             super().data_received(data, component)
 
 
 class IceClient(Connection):
-    """ICE with a server that says where it is, from a port of IPv4's and one of IPv6's: the system chooses the addresses that reach it."""
+    """A client's ICE agent for a server of a known address, from one IPv4 and one IPv6 port. The system chooses the source addresses."""
 
     def __init__(self) -> None:
         super().__init__(ice_controlling=True)
 
     async def get_component_candidates(self, component: int, addresses: list[str], timeout: int = 5) -> list[Candidate]:
-        """Any address of this machine's."""
+        """The wildcard addresses of this machine."""
         found = [await self._candidate(component, "0.0.0.0")]
         with suppress(OSError):  # there is no IPv6 on every machine
             found.append(await self._candidate(component, "::"))
@@ -211,8 +212,8 @@ class IceClient(Connection):
         self._protocols.append(protocol)
         return protocol.local_candidate
 
-    async def intersects(self, host: str, port: int) -> None:
-        """Say where the server is. Raises OSError where there is no such host."""
+    async def connect_to(self, host: str, port: int) -> None:
+        """Add the server's addresses as its candidates. Raises OSError where there is no such host."""
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_DGRAM)
         for number, (*_, address) in enumerate(found[:MAX_ADDRESSES], 1):
             await self.add_remote_candidate(Candidate(str(number), 1, "udp", 1, str(address[0]), int(address[1]), "host"))
@@ -220,7 +221,7 @@ class IceClient(Connection):
 
 
 async def address_of(host: str) -> str:
-    """The IPv4 address that a name stands for here; nothing for an address, or where there is none.
+    """The IPv4 address that a host name resolves to here; empty for an address, or where there is none.
 
     Firefox takes no candidate by its name.
     """

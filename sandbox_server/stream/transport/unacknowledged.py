@@ -1,4 +1,4 @@
-"""What was sent of frames over a way that may fail, until the viewer has it. Sans-io."""
+"""Frames that were sent over the data channel and not acknowledged: they are sent again over the WebSocket if it fails. Sans-io."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class _UnacknowledgedFrame:
 
 
 class UnacknowledgedFrames:
-    """Frames that are not acknowledged; how many they are is bounded by `stream.congestion.window`."""
+    """The messages of unacknowledged frames. `congestion/window.py` bounds how many they are."""
 
     def __init__(self) -> None:
         self._frames: deque[_UnacknowledgedFrame] = deque()
@@ -25,11 +25,11 @@ class UnacknowledgedFrames:
         return bool(self._frames)
 
     def begin(self) -> None:
-        """What is added from now on belongs to another frame."""
+        """Begin another frame: what is added from now on belongs to it."""
         self._frames.append(_UnacknowledgedFrame())
 
     def add(self, message: bytes) -> None:
-        """Keep a message of the latest frame: a part of it, or the size before it."""
+        """Add a message of the latest frame: a part of it, or the size before it."""
         sent = self._frames[-1]
         sent.messages.append(message)
         if message[0] == wire.PART:
@@ -37,12 +37,12 @@ class UnacknowledgedFrames:
             sent.whole = bool(message[1] & wire.LAST)
 
     def acked(self, frame: int) -> None:
-        """Forget a frame and all before it, but for one that is still being sent, whatever the viewer says."""
+        """Forget a frame and all before it, except one that is still being sent, whatever the viewer says."""
         while self._frames and self._frames[0].whole and self._frames[0].number <= frame:
             self._frames.popleft()
 
     def take(self) -> list[bytes]:
-        """Everything that is kept, in its order; nothing is kept any more."""
+        """Remove all messages, and return them in their order."""
         messages = [message for sent in self._frames for message in sent.messages]
         self._frames.clear()
         return messages

@@ -1,8 +1,8 @@
-"""One viewer's messages: over its WebSocket, and over a channel of datagrams beside it, where one opens.
+"""The transport of one viewer: its WebSocket, and a WebRTC data channel beside it where one opens.
 
-Frames, sound and answers to pings go over the channel while it is good, everything else over the WebSocket. What was sent of a frame over
-the channel is kept until it is acknowledged; if the channel fails, it is sent again over the WebSocket, and the viewer does each part once
-(`order`).
+Frames, sound and pongs go over the data channel while it works, everything else over the WebSocket. Frames that went over the channel are
+held until they are acknowledged. If the channel fails they are sent again over the WebSocket, and the viewer's reorder buffer does each
+part once.
 """
 
 import asyncio
@@ -26,78 +26,78 @@ from sandbox_server.stream.transport.signaling import ANSWERED, ENDED, INVITED, 
 from sandbox_server.stream.transport.unacknowledged import UnacknowledgedFrames
 
 OFFER_SECONDS = 1.0
-"""Between two offers that are taken, at least."""
-FRAMES, QUICK = range(2)
-"""The channel's lanes: messages of the first keep their order, those of the second do not wait for each other."""
+"""Least time between two offers that are taken."""
+FRAMES, UNORDERED = range(2)
+"""The lanes of the data channel: messages of the first are ordered, those of the second are not."""
 _FRAMES = frozenset({wire.SIZE, wire.PART})
-_QUICK = frozenset({wire.SOUND, wire.PONG})
+_UNORDERED = frozenset({wire.SOUND, wire.PONG})
 _ACK, _PING, _SPOKEN = b"\x02", b"\x08", b"\x11"
 _log = logging.getLogger(__name__)
 
 
 class MessageSocket(Protocol):
-    """What carries messages to and from a viewer, in order."""
+    """An ordered, reliable connection to a viewer, as its WebSocket is."""
 
     async def send(self, message: bytes) -> None:
-        """Send one, as soon as there is room for it."""
+        """Send a message, once there is room for it."""
 
     async def receive(self) -> bytes | None:
-        """The next of the viewer's; None when it has gone."""
+        """The viewer's next message; None when it has gone."""
 
 
 class DatagramChannel(Protocol):
-    """A channel of datagrams to a viewer."""
+    """A data channel to a viewer."""
 
     @property
     def usable(self) -> bool:
-        """Whether it is open, and what it sent of late got through."""
+        """Whether it is open, and what was sent of late has arrived."""
 
     @property
     def introduction(self) -> str:
         """What the viewer has to know of it."""
 
     async def open(self, other: ChannelOffer) -> None:
-        """Wait until the viewer is there. Raises TimeoutError or ConnectionError."""
+        """Connect to the viewer. Raises TimeoutError or ConnectionError."""
 
     async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:
-        """Send a message, and return when all of it is on its way; `once`: not anew if it is lost. Raises ConnectionError."""
+        """Send a message, and return when all of it has left. `once`: without retransmission. Raises ConnectionError."""
 
     @property
     def has_track(self) -> bool:
-        """Whether the viewer takes a video as a track now."""
+        """Whether the viewer takes video as a track now."""
 
-    async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
-        """Send a picture by the track, at most `rate` bytes a second. Raises ConnectionError."""
+    async def send_video(self, timestamp: int, picture: bytes, rate: float | None) -> None:
+        """Send an access unit by the track, at up to `rate` bytes a second. Raises ConnectionError."""
 
     def take_keyframe_request(self) -> bool:
-        """Whether the viewer has asked for a picture that needs none before it, since the last time."""
+        """Whether the viewer has asked for a keyframe of the track since the last call."""
 
     async def ends(self) -> None:
-        """Wait until it is no good any more."""
+        """Wait until it has failed or ended."""
 
     def give_up(self) -> None:
-        """Use it no more."""
+        """Mark it as failed: it is used no more."""
 
-    def widen(self, window: float, rate: float | None) -> None:
-        """Let so many bytes be on their way; `rate` is what the link takes, in bytes a second, None if nobody knows."""
+    def set_window(self, window: float, rate: float | None) -> None:
+        """Let so many bytes be in flight. `rate` is what the link takes, in bytes a second, None while that is unknown."""
 
     async def __aenter__(self) -> Self:
-        """Let the viewer in. Raises ResourceExhausted."""
+        """Open the server's side. Raises ResourceExhausted."""
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """End it."""
+        """Close it."""
 
 
 type ChannelFactory = Callable[[Callable[[int, bytes], None]], DatagramChannel]
-"""Given what takes each message with its lane, makes a channel."""
+"""Makes a channel, given what takes each message with its lane."""
 
 
 class ViewerTransport:
-    """Carries a viewer's messages for as long as the context. `datagrams` makes a channel to a viewer; without it there is none."""
+    """Carries a viewer's messages for as long as the context. `make_channel` makes a data channel; without it there is none."""
 
-    def __init__(self, carrier: MessageSocket, datagrams: ChannelFactory | None = None) -> None:
+    def __init__(self, carrier: MessageSocket, make_channel: ChannelFactory | None = None) -> None:
         self._carrier = carrier
-        self._datagrams = datagrams
+        self._make_channel = make_channel
         self._pacer = Pacer()
         self._urgent, self._paced = PrioritySendQueue(self._carry), PrioritySendQueue(self._carry_paced, self._pacer)
         self._inbound = InboundMessages()
@@ -114,7 +114,7 @@ class ViewerTransport:
     async def __aenter__(self) -> Self:
         for outbox in (self._urgent, self._paced):
             await outbox.__aenter__()
-        self._tasks.start(self._listen(), name="listen to a viewer")
+        self._tasks.start(self._listen(), name="receive from a viewer")
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -123,53 +123,53 @@ class ViewerTransport:
             await outbox.__aexit__(kind, error, trace)
 
     async def send(self, message: bytes) -> None:
-        """Send a message, the more urgent before what waits; return when it is on its way."""
+        """Send a message before all less urgent ones, and return when it has left."""
         await (self._paced if is_paced(message) else self._urgent).send(message)
 
     async def receive(self) -> bytes | None:
-        """The next of the viewer's; None when it has gone. Raises MalformedMessage."""
+        """The viewer's next message; None when it has gone. Raises MalformedMessage."""
         return await self._inbound.next()
 
     def pace(self, window: CongestionWindow) -> None:
-        """Space what is sent by what is known of the way."""
+        """Pace what is sent by what is known of the link."""
         self._pacer.rate = window.pace
         if self._channel:
-            self._channel.widen(window.in_flight, window.pace)
+            self._channel.set_window(window.in_flight, window.pace)
 
     @property
     def has_track(self) -> bool:
-        """Whether a video may go by a track now: as `wire.picture`, which is dropped where there is none."""
+        """Whether a video may go by a track now, as `wire.picture`. That is dropped where there is no track."""
         return self._channel is not None and self._channel.has_track
 
     def take_keyframe_request(self) -> bool:
-        """Whether the viewer has asked for a picture that needs none before it, since the last time."""
+        """Whether the viewer has asked for a keyframe of the track since the last call."""
         return self._channel is not None and self._channel.take_keyframe_request()
 
     def report_sound_loss(self, share: int) -> None:
-        """Take that the viewer missed this share of the sound, in 255ths."""
+        """Note that the viewer missed this share of the sound, in 255ths."""
         self._redundancy.missed(share, time.monotonic())
 
     async def _carry(self, message: bytes) -> None:
         channel = self._channel
-        if message[0] in _QUICK and channel and channel.usable:
-            with suppress(ConnectionError):  # what it carries is old by then
+        if message[0] in _UNORDERED and channel and channel.usable:
+            with suppress(ConnectionError):  # what it carries would be late
                 await self._carry_quick(channel, message)
             return
         await self._carrier.send(message)
-        if message[0] == wire.HELLO and self._datagrams:
+        if message[0] == wire.HELLO and self._make_channel:
             await self._carrier.send(wire.signal(INVITED))
 
     async def _show(self, timestamp: int, picture: bytes) -> None:
-        """What is not seen of a video is replaced by what follows it, whether it is the next picture or its end."""
+        """Send an access unit by the track. One that is lost is replaced by what follows it, the next one or the end of the video."""
         if self._channel and self._channel.has_track:
             with suppress(ConnectionError):
-                await self._channel.show(timestamp, picture, self._pacer.rate)
+                await self._channel.send_video(timestamp, picture, self._pacer.rate)
 
     async def _carry_quick(self, channel: DatagramChannel, message: bytes) -> None:
         if message[0] == wire.SOUND:
-            await channel.send(QUICK, self._redundancy.message(message, time.monotonic()), once=True)
+            await channel.send(UNORDERED, self._redundancy.message(message, time.monotonic()), once=True)
         else:
-            await channel.send(QUICK, message)
+            await channel.send(UNORDERED, message)
 
     async def _carry_paced(self, message: bytes) -> None:
         if message[0] == wire.PICTURE:
@@ -203,12 +203,12 @@ class ViewerTransport:
             await self._channel.send(FRAMES, piece)
 
     async def _fall_back(self) -> None:
-        """Send again, over the WebSocket, whatever may not have come over the channel; and what belongs to the same frame after it."""
+        """Send whatever may not have arrived over the channel again, over the WebSocket, and the rest of the frame that is being sent."""
         self._by_channel = False
         try:
             for message in self._unacknowledged.take():
                 await self._carrier.send(message)
-        except Exception as error:  # who receives learns of it, whatever it is
+        except Exception as error:  # raised to who receives, whatever it is
             await self._inbound.end(error)
 
     async def _listen(self) -> None:
@@ -216,47 +216,47 @@ class ViewerTransport:
             while (message := await self._carrier.receive()) is not None:
                 self._note(message)
                 await self._inbound.from_socket(message)
-        except Exception as error:  # who receives learns of it, whatever it is
+        except Exception as error:  # raised to who receives, whatever it is
             await self._inbound.end(error)
         else:
             await self._inbound.end(None)
 
     def _note(self, message: bytes) -> None:
-        """Look at what concerns the way itself."""
+        """Note an ack: the frame need not be sent again."""
         if message[:1] == _ACK:
             self._unacknowledged.acked(int.from_bytes(message[1:5], "little"))
 
     def _take(self, lane: int, message: bytes) -> None:
-        """Take what came over the channel."""
+        """Take a message of the data channel."""
         if lane == FRAMES:
             self._inbound.from_channel(message)
         elif message[:1] in (_ACK, _PING):
             self._note(message)
             if not self._inbound.hint(message) and self._channel:
-                self._channel.give_up()  # an ack that is not heard would hold up all frames; the viewer says it again when the channel ends
+                self._channel.give_up()  # a dropped ack would hold up all frames; the viewer repeats it when the channel ends
         elif message[:1] == _SPOKEN:
-            self._inbound.hint(message)  # or nobody hears it
+            self._inbound.hint(message)  # or it is dropped
 
     def negotiate(self, text: str) -> None:
-        """Take a viewer's offer, or that its channel has ended. Raises MalformedMessage."""
+        """Take the viewer's offer of a channel, or that its channel has ended. Raises MalformedMessage."""
         offer = read_offer(text)
         if self._negotiation:
             self._negotiation.cancel()
         now = time.monotonic()
-        if offer and self._datagrams and now - self._offered_at >= OFFER_SECONDS:
+        if offer and self._make_channel and now - self._offered_at >= OFFER_SECONDS:
             self._offered_at = now
             self._negotiation = self._tasks.start(
-                self._run_channel(offer, self._datagrams(self._take), self._negotiation), name="channel to a viewer"
+                self._run_channel(offer, self._make_channel(self._take), self._negotiation), name="channel to a viewer"
             )
 
     async def _run_channel(self, offer: ChannelOffer, channel: DatagramChannel, before: asyncio.Task[None] | None) -> None:
-        """Open a channel, and watch it until it is no good."""
+        """Open a channel, and fall back to the WebSocket once it has failed."""
         if before:
             await asyncio.wait([before])
         try:
             await self._use(offer, channel)
         except (TimeoutError, ConnectionError, ResourceExhausted) as reason:
-            _log.info("a viewer's channel did not open: %s", reason or "nobody came")
+            _log.info("a viewer's channel did not open: %s", reason or "the viewer did not connect")
         finally:
             self._channel = None
             async with self._writing:

@@ -2,7 +2,7 @@
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
-from sandbox_server.stream.transport.audio_redundancy import HOLD_SECONDS, MUCH, AudioRedundancy
+from sandbox_server.stream.transport.audio_redundancy import HEAVY_LOSS, HOLD_SECONDS, AudioRedundancy
 
 
 def sent(again: AudioRedundancy, number: int, now: float = 0.0) -> list[int]:
@@ -24,7 +24,7 @@ def test_more_is_sent_again_where_more_is_lost_until_nothing_was_for_long() -> N
     assert [sent(again, number) for number in (1, 2)] == [[1], [2]]
     again.missed(1, 0.0)
     assert sent(again, 3) == [2, 3]
-    again.missed(MUCH, 1.0)
+    again.missed(HEAVY_LOSS, 1.0)
     assert sent(again, 4, 1.0) == [2, 3, 4]
     again.missed(1, 2.0)
     assert sent(again, 5, 2.0 + HOLD_SECONDS - 0.1) == [3, 4, 5]

@@ -120,7 +120,7 @@ async def test_a_server_that_does_not_invite_is_not_offered_anything() -> None:
 
     async with Tasks() as tasks:
         beside = ClientChannel(send, sent.append, tasks)
-        await beside.say(b"one", quick=True)
+        await beside.send(b"one", unordered=True)
         assert not beside.usable
-        assert not beside.signalled(wire.signal(1, "an answer to nothing"))
+        assert not beside.take_signal(wire.signal(1, "an answer to nothing"))
     assert sent == [b"one"]

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox_server.stream.transport.fragments import MAX_BYTES, PIECE_BYTES, Reassembler, fragments
+from sandbox_server.stream.transport.fragments import FRAGMENT_BYTES, MAX_BYTES, Reassembler, fragments
 from sandbox_server.stream.wire import MalformedMessage
 
 
 @settings(deadline=None, database=None)
-@given(st.lists(st.integers(1, 3 * PIECE_BYTES + 2), min_size=1, max_size=4))
+@given(st.lists(st.integers(1, 3 * FRAGMENT_BYTES + 2), min_size=1, max_size=4))
 def test_messages_come_out_as_they_went_in(sizes: list[int]) -> None:
     messages = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
     joiner = Reassembler()
     sent = [piece for message in messages for piece in fragments(message)]
-    assert max(map(len, sent)) <= PIECE_BYTES + 1
+    assert max(map(len, sent)) <= FRAGMENT_BYTES + 1
     assert [whole for piece in sent if (whole := joiner.take(piece)) is not None] == messages
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from sandbox_server.stream.codecs.h264 import H264Encoder
 from sandbox_server.stream.transport.channel import certificate
-from sandbox_server.stream.transport.rtp_track import ANEW_SSRC, MOST_ANEW, SSRC, WHOLE_SECONDS, MediaDtlsTransport, RtpTrack
+from sandbox_server.stream.transport.rtp_track import KEYFRAME_SECONDS, MOST_RETRANSMISSIONS, RTX_SSRC, SSRC, MediaDtlsTransport, RtpTrack
 from sandbox_server.stream.transport.signaling import VideoPayloadTypes
 from tests.stream.screens import framed, photograph
 
@@ -104,11 +104,11 @@ async def test_what_is_lost_is_sent_anew_but_not_for_ever() -> None:
     await track.send(0, pictures(1)[0], None)
     lost = wire.packets()[1]
     asked = RtcpRtpfbPacket(RTCP_RTPFB_NACK, 1, SSRC, [lost.sequence_number, (lost.sequence_number - 100) & 0xFFFF])
-    for _ in range(MOST_ANEW + 2):
+    for _ in range(MOST_RETRANSMISSIONS + 2):
         await track._handle_rtcp_packet(asked)
-    anew = wire.packets(ANEW_SSRC)
-    assert [unwrap_rtx(packet, VIDEO.picture, SSRC).payload for packet in anew] == [lost.payload] * MOST_ANEW
-    assert {packet.payload_type for packet in anew} == {VIDEO.anew}
+    anew = wire.packets(RTX_SSRC)
+    assert [unwrap_rtx(packet, VIDEO.picture, SSRC).payload for packet in anew] == [lost.payload] * MOST_RETRANSMISSIONS
+    assert {packet.payload_type for packet in anew} == {VIDEO.retransmission}
 
 
 @pytest.mark.parametrize("kind", [RTCP_PSFB_PLI, RTCP_PSFB_FIR])
@@ -122,7 +122,7 @@ async def test_who_cannot_go_on_is_made_a_whole_picture_now_and_then(kind: int, 
     assert not track.take_keyframe_request()
     await track._handle_rtcp_packet(RtcpPsfbPacket(kind, 1, SSRC))
     assert not track.take_keyframe_request()
-    clock[0] += WHOLE_SECONDS
+    clock[0] += KEYFRAME_SECONDS
     assert track.take_keyframe_request()
 
 

@@ -161,17 +161,17 @@ def test_no_packet_raises_anything(rubbish: bytes, seed: int, allows_forward_tsn
 
 async def test_losses_do_not_narrow_the_window_and_what_is_known_of_the_link_does(heard: Heard) -> None:
     association = await established(heard)
-    association.widen(100_000, None)
+    association.set_window(100_000, None)
     association._t3_expired()
     assert association._cwnd == 100_000
-    association.widen(0, None)
+    association.set_window(0, None)
     assert 0 < association._cwnd < 100_000
     await association.stop()
 
 
 async def test_what_is_lost_in_a_queue_narrows_the_window_until_it_is_over(heard: Heard) -> None:
     association = await established(heard)
-    association.widen(100_000, None)
+    association.set_window(100_000, None)
     for trip in (0.02, *[0.12] * 20):
         association._update_rto(trip)
     assert association.queues

@@ -99,7 +99,7 @@ async def test_one_port_is_reached_by_ipv4_and_ipv6(host: str) -> None:
             await one.gather_candidates()
         connection.remote_username, connection.remote_password = caller.local_username, caller.local_password
         caller.remote_username, caller.remote_password = NAME, PASSWORD
-        await caller.intersects(host, mux.port)
+        await caller.connect_to(host, mux.port)
         async with asyncio.timeout(30), asyncio.TaskGroup() as both:
             both.create_task(connection.connect())
             both.create_task(caller.connect())

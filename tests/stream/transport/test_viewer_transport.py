@@ -11,7 +11,7 @@ from sandbox_server.stream.congestion.window import CongestionWindow
 from sandbox_server.stream.transport.fragments import Reassembler
 from sandbox_server.stream.transport.reorder_buffer import ReorderBuffer
 from sandbox_server.stream.transport.signaling import ANSWERED, ENDED, INVITED, ChannelOffer
-from sandbox_server.stream.transport.viewer_transport import FRAMES, QUICK, ViewerTransport
+from sandbox_server.stream.transport.viewer_transport import FRAMES, UNORDERED, ViewerTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +78,7 @@ class ClientChannel:
     def has_track(self) -> bool:
         return self.usable
 
-    async def show(self, timestamp: int, picture: bytes, rate: float | None) -> None:
+    async def send_video(self, timestamp: int, picture: bytes, rate: float | None) -> None:
         self.shown.append((timestamp, picture, rate))
 
     def take_keyframe_request(self) -> bool:
@@ -90,11 +90,11 @@ class ClientChannel:
     def give_up(self) -> None:
         self.ended.set()
 
-    def widen(self, window: float, rate: float | None) -> None:
+    def set_window(self, window: float, rate: float | None) -> None:
         self.window = window
 
     async def send(self, lane: int, message: bytes, *, once: bool = False) -> None:
-        assert once == (lane == QUICK and message[0] == wire.SOUNDS)
+        assert once == (lane == UNORDERED and message[0] == wire.SOUNDS)
         self.good -= 1
         if self.good < 0:
             await self.ended.wait()
@@ -154,7 +154,7 @@ async def test_frames_and_pongs_go_over_the_channel_and_all_else_over_the_socket
         for message in [*sent, wire.pong(1), wire.rights(0)]:
             await both.transport.send(message)
         assert both.seen() == sent
-        assert [message for lane, message in channel.sent if lane == QUICK] == [wire.pong(1)]
+        assert [message for lane, message in channel.sent if lane == UNORDERED] == [wire.pong(1)]
         assert both.socket.sent[-1] == wire.rights(0)
         assert both.socket.signals() == [INVITED, ANSWERED]
         both.transport.pace(CongestionWindow())
@@ -204,7 +204,7 @@ async def test_what_is_acknowledged_is_not_sent_again() -> None:
     async with both.transport:
         channel = await both.open()
         await send_all(both.transport, frames(3))
-        channel.taken(QUICK, wire.serialize(wire.Ack(2, 0)))
+        channel.taken(UNORDERED, wire.serialize(wire.Ack(2, 0)))
         assert await both.transport.receive() == wire.serialize(wire.Ack(2, 0))
         channel.ended.set()
         await both.socket.until_sent(wire.signal(ENDED))
@@ -218,7 +218,7 @@ async def test_what_is_said_over_both_ways_is_heard_once() -> None:
         messages = [wire.serialize(wire.Key(65 + number, down=True)) for number in range(3)]
         channel.taken(FRAMES, bytes(4) + messages[0])
         channel.taken(FRAMES, (2).to_bytes(4, "little") + messages[2])
-        channel.taken(QUICK, messages[1])  # not a message for that lane
+        channel.taken(UNORDERED, messages[1])  # not a message for that lane
         for message in messages:
             both.socket.outgoing.put_nowait(message)
         assert [await both.transport.receive() for _ in messages] == messages
@@ -231,7 +231,7 @@ async def test_acks_that_nobody_hears_end_the_channel() -> None:
     async with both.transport:
         channel = await both.open()
         for number in range(300):
-            channel.taken(QUICK, wire.serialize(wire.Ack(number, 0)))
+            channel.taken(UNORDERED, wire.serialize(wire.Ack(number, 0)))
         await both.socket.until_sent(wire.signal(ENDED))
         assert both.channels == [channel]
 
@@ -247,7 +247,7 @@ async def test_sound_is_sent_again_over_the_channel_where_some_was_lost_and_not_
         channel.ended.set()
         await both.socket.until_sent(wire.signal(ENDED))
         await both.transport.send(wire.sound(4, b"four"))
-    assert channel.sent == [(QUICK, wire.sounds(1, 2, [b"two"])), (QUICK, wire.sounds(2, 2, [b"two", b"three"]))]
+    assert channel.sent == [(UNORDERED, wire.sounds(1, 2, [b"two"])), (UNORDERED, wire.sounds(2, 2, [b"two", b"three"]))]
     assert [message for message in both.socket.sent if message[0] in (wire.SOUND, wire.SOUNDS)] == [
         wire.sound(1, b"one"),
         wire.sound(4, b"four"),
