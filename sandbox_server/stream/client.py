@@ -1,4 +1,4 @@
-"""A viewer without a page: sees the desktop and acts on it, over the same messages as a browser.
+"""A viewer in Python: sees the desktop and acts on it, by the same protocol as a browser.
 
 async with connect("ws://localhost:8080/stream/socket", {"Authorization": f"Bearer {key}"}) as desktop:
     await desktop.still()
@@ -25,7 +25,7 @@ STILL_SECONDS = 1.0
 
 
 class StreamClient:
-    """One connection. What it shows is kept up to date by itself, and every frame is acknowledged."""
+    """One connection to a stream. Its picture is kept up to date, and every frame is acknowledged."""
 
     def __init__(
         self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None, picture: ReferenceDecoder
@@ -42,16 +42,16 @@ class StreamClient:
         self._latest: wire.Ack | None = None
         self.picture = picture
         self.received = 0
-        """Bytes of all messages."""
+        """Bytes of all messages that arrived."""
         self.frames = 0
 
     @property
     def by_datagrams(self) -> bool:
-        """Whether a channel of datagrams is open now."""
+        """Whether a data channel is open now."""
         return self._channel is not None and self._channel.usable
 
     async def send(self, message: wire.FromViewer) -> None:
-        """Say something to the server."""
+        """Send a message to the server."""
         serialized = wire.serialize(message)
         if self._channel:
             await self._channel.send(serialized, unordered=isinstance(message, wire.Ack | wire.Ping))
@@ -59,16 +59,16 @@ class StreamClient:
             await self._connection.send(serialized)
 
     def image(self) -> Image.Image:
-        """What is seen now, without the pointer."""
+        """What is seen now, without the cursor."""
         return self.picture.image()
 
     async def until(self, true: Callable[[ReferenceDecoder], object], timeout: float = 30.0) -> None:
-        """Wait until what is seen is as wanted. Raises TimeoutError."""
+        """Wait until a condition on the picture is true. Raises TimeoutError."""
         async with asyncio.timeout(timeout), self._changed:
             await self._changed.wait_for(lambda: true(self.picture))
 
     async def still(self, seconds: float = STILL_SECONDS, timeout: float = 30.0) -> None:
-        """Wait until something was seen and nothing has changed for so long. Raises TimeoutError."""
+        """Wait until a frame has arrived, and then none for so long. Raises TimeoutError."""
         await self.until(lambda picture: picture.frame, timeout)
         async with asyncio.timeout(timeout):
             while await self._changes_within(seconds):
@@ -83,12 +83,12 @@ class StreamClient:
         return True
 
     async def listen(self) -> None:
-        """Take what arrives over the WebSocket until the connection ends."""
+        """Receive messages of the WebSocket until the connection ends."""
         async for message in self._connection:
             self._came.put_nowait((SOCKET, message if isinstance(message, bytes) else message.encode()))
 
     async def follow(self) -> None:
-        """Do what has arrived, in its order. Raises MalformedMessage."""
+        """Process messages in their order. Raises MalformedMessage."""
         while True:
             way, message = await self._came.get()
             if message[:1] == bytes([wire.SIGNAL]):
@@ -129,9 +129,10 @@ async def connect(
     datagrams: bool = False,
     before: ReferenceDecoder | None = None,
 ) -> AsyncIterator[StreamClient]:
-    """Connect to a stream's socket; the connection ends with the context. `datagrams`: use them, too, where the server takes them.
+    """Connect to a stream's socket; the connection ends with the context.
 
-    `before` is the picture of a connection that has ended: it goes on, and only what differs is sent.
+    `datagrams`: use a data channel too, where the server offers one. `before` is the picture of a connection that has ended: the session is
+    resumed, and only what differs is sent.
     """
     async with (
         connect_socket(address, additional_headers=headers, max_size=None, compression=None, proxy=None) as connection,

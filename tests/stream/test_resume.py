@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sandbox_server.stream.plan.update_planner import UpdatePlanner
-from sandbox_server.stream.resume import MAX_LEFT, StreamSessions
+from sandbox_server.stream.resume import MAX_HELD, StreamSessions
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ async def test_who_seems_to_be_there_still_has_to_go_first() -> None:
 
 async def test_only_the_latest_are_kept() -> None:
     sessions = StreamSessions()
-    for number in range(MAX_LEFT + 1):
+    for number in range(MAX_HELD + 1):
         left(sessions, number)
     assert await sessions.resume(0, "person") is None
     assert await sessions.resume(1, "person")

@@ -1,4 +1,4 @@
-"""The pointer's picture, which viewers draw themselves: it is not in the pixels, so that it follows the hand at once."""
+"""The cursor image. Viewers draw it themselves, so that it follows the mouse at once; it is not in the captured frames."""
 
 import struct
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from sandbox_server.drivers.x11.connection import Display
 
 MAX_PIXELS = 1 << 20
-"""Of a pointer's picture; one that is larger is not shown."""
+"""Largest cursor image; a larger one is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class CursorImage:
-    """What the pointer looks like: pixels of blue, green, red and alpha, which is multiplied in; and the one of them that points."""
+    """A cursor: pixels of blue, green, red and premultiplied alpha, and its hot spot."""
 
     width: int
     height: int
@@ -20,7 +20,7 @@ class CursorImage:
 
 
 def read_cursor(display: Display) -> CursorImage:
-    """Ask the X server for it."""
+    """Read the current cursor from the X server (XFixes)."""
     found = display.xfixes_get_cursor_image(display.screen().root)
     if found.width * found.height > MAX_PIXELS:
         return CursorImage(1, 1, (0, 0), bytes(4))

@@ -1,6 +1,6 @@
-"""The screen, in memory that the X server writes to: taken where it was drawn on, when a viewer has room for it.
+"""Screen capture from the X server: damage (XDamage) says where it was drawn, and shared memory (MIT-SHM) brings those rows.
 
-Everything here happens on the connection's one thread, so that no picture changes while it is looked at.
+All of it happens on the connection's one thread, so no frame changes while it is looked at. A frame is captured when a viewer has room.
 """
 
 import asyncio
@@ -24,26 +24,26 @@ from sandbox_server.stream.capture.frame import CapturedFrame
 from sandbox_server.stream.input.input_echo import InputEchoLog
 
 RETRY_SECONDS = 0.2
-"""Between two attempts to reach an X server that went away."""
+"""Time between two attempts to reconnect to the X server."""
 _BYTES_PER_PIXEL = 4
 
 
 class CaptureListener(Protocol):
-    """Who looks at the screen."""
+    """Learns of what is captured: a viewer."""
 
     def drawn(self, areas: list[Area]) -> None:
-        """Take note, on the connection's thread, of what the frame has that it did not have before."""
+        """Note damage, on the connection's thread: the frame has changed there."""
 
     def wake(self) -> None:
-        """Learn, on the loop, that something is new: pixels, the size, the cursor, or whether there is a desktop."""
+        """Learn, on the loop, that something has changed: pixels, the size, the cursor, or whether there is a desktop."""
 
 
 class ScreenCapture:
-    """The screen of the display `name`. While nobody watches, the X server is asked for nothing."""
+    """Captures the display `name`. Without listeners the X server is asked for nothing."""
 
     def __init__(self, name: str) -> None:
         self._connection = Connection(name, opened=self._opened, event=self._on_event, lost=self._lost)
-        self._watchers: set[CaptureListener] = set()
+        self._listeners: set[CaptureListener] = set()
         self._tasks = Tasks()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._retrying: asyncio.Task[None] | None = None
@@ -55,11 +55,11 @@ class ScreenCapture:
         self.frame = CapturedFrame(0, 0, 0)
         self.cursor: CursorImage | None = None
         self.pointer = (0, 0)
-        """Where it is, in pixels."""
+        """The pointer's position, in pixels."""
         self.echo_log = InputEchoLog()
-        """What was done while somebody watched."""
+        """The input of others, while there are listeners."""
         self.copies = 0
-        """How often something was put on the clipboard."""
+        """How often something was copied to the clipboard."""
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -71,21 +71,21 @@ class ScreenCapture:
         await self._tasks.close()
         await self._connection.__aexit__(kind, error, trace)
 
-    async def join(self, watcher: CaptureListener) -> None:
-        """Let a watcher know of everything from now on."""
-        self._watchers.add(watcher)
+    async def join(self, listener: CaptureListener) -> None:
+        """Add a listener."""
+        self._listeners.add(listener)
         await self._reach()
 
-    async def leave(self, watcher: CaptureListener) -> None:
-        """Forget a watcher; with the last one goes the damage that the X server keeps for them."""
-        self._watchers.discard(watcher)
-        if not self._watchers:
+    async def leave(self, listener: CaptureListener) -> None:
+        """Remove a listener. With the last one the X server's damage tracking ends."""
+        self._listeners.discard(listener)
+        if not self._listeners:
             with suppress(Unavailable):
                 await self._connection.call(self._rest)
 
     @property
     def is_ahead(self) -> bool:
-        """Whether the screen was drawn on since the frame was taken."""
+        """Whether the screen has changed since the frame was captured."""
         return self._drawn or self._stale
 
     async def look[T](self, work: Callable[[CapturedFrame], T]) -> T:
@@ -99,14 +99,14 @@ class ScreenCapture:
             self._lost()
 
     async def count_echoes(self) -> int:
-        """How many echo_log there were by now, those included that the X server has not told yet."""
+        """How many events the input echo has, after the X server has delivered all that are pending."""
         with suppress(Unavailable):
             await self._connection.call(lambda display: display.sync())
         return self.echo_log.after(0)[0]
 
     async def note_on_page(self, event: Mapping[str, Any]) -> None:
-        """Note what was done on a page, past the X server; while nobody watches, nothing is noted."""
-        if self._watchers and self.running:
+        """Note input that a page received past the X server. Without listeners nothing is noted."""
+        if self._listeners and self.running:
             with suppress(Unavailable):
                 await self._connection.call(lambda _: self.echo_log.on_page(event, int(time.monotonic() * 1000)))
             self._wake_all()
@@ -128,11 +128,11 @@ class ScreenCapture:
             self._loop.call_soon_threadsafe(self._come_back)
 
     def _come_back(self) -> None:
-        if self._watchers and not self.running and not (self._retrying and not self._retrying.done()):
+        if self._listeners and not self.running and not (self._retrying and not self._retrying.done()):
             self._retrying = self._tasks.start(self._retry(), name="reach the X server")
 
     async def _retry(self) -> None:
-        while self._watchers and not self.running:
+        while self._listeners and not self.running:
             await asyncio.sleep(RETRY_SECONDS)
             await self._reach()
 
@@ -142,8 +142,8 @@ class ScreenCapture:
             self._wake()
 
     def _rest(self, display: Display) -> None:
-        """Somebody may have come meanwhile, who needs the damage."""
-        if self._damage and not self._watchers:
+        """End damage tracking, unless a listener was added meanwhile."""
+        if self._damage and not self._listeners:
             self._damage.close()
             self._damage = None
             self._stale = True
@@ -168,7 +168,7 @@ class ScreenCapture:
         self._wake()
 
     def _note(self, display: Display, what: raw.Raw) -> None:
-        """Follow the pointer, and what it and the keyboard do."""
+        """Follow the pointer, and add raw input to the echo."""
         match what.kind:
             case raw.MOVED:
                 self.pointer = _pointer(display)
@@ -187,11 +187,11 @@ class ScreenCapture:
             self._loop.call_soon_threadsafe(self._wake_all)
 
     def _wake_all(self) -> None:
-        for watcher in self._watchers:
-            watcher.wake()
+        for listener in self._listeners:
+            listener.wake()
 
     def _updated(self, display: Display) -> CapturedFrame:
-        """The frame as the screen is now. Its size may change at any moment; the X server then refuses to give pixels of the old one."""
+        """The frame, brought up to date. If the screen is resized meanwhile, the X server refuses to give pixels of the old size."""
         try:
             return self._taken(display)
         except XError:
@@ -199,7 +199,7 @@ class ScreenCapture:
             return self._taken(display)
 
     def _taken(self, display: Display) -> CapturedFrame:
-        """It is ahead until every watcher was told: one that looks for news meanwhile would find none, and be woken no more."""
+        """Capture what has changed. `is_ahead` stays true until every listener has the damage, or one that asks meanwhile would miss it."""
         if self._stale or self._segment is None:
             self._start_over(display)
             self._drawn = self._stale = False
@@ -226,13 +226,13 @@ class ScreenCapture:
         self._take([(0, 0, found.width, found.height)])
 
     def _take(self, areas: list[Area]) -> None:
-        """Whole rows, so that they come to lie where they belong."""
+        """Capture the damaged rows as a whole, so that they lie in memory where they belong."""
         width = self.frame.width
         for top, bottom in _bands(areas, self.frame.height):
             if self._segment:
                 self._segment.take(0, top, width, bottom - top, offset=top * width * _BYTES_PER_PIXEL)
-        for watcher in list(self._watchers):
-            watcher.drawn(areas)
+        for listener in list(self._listeners):
+            listener.drawn(areas)
 
 
 def _pointer(display: Display) -> tuple[int, int]:
@@ -241,7 +241,7 @@ def _pointer(display: Display) -> tuple[int, int]:
 
 
 def _bands(areas: list[Area], height: int) -> list[tuple[int, int]]:
-    """The rows that the areas have, as bands that neither touch nor overlap."""
+    """The rows of the areas, as bands that neither touch nor overlap."""
     bands: list[tuple[int, int]] = []
     for top, bottom in sorted((max(0, y), min(height, y + tall)) for _, y, _, tall in areas):
         if bands and top <= bands[-1][1]:

@@ -1,4 +1,4 @@
-"""Activity maps: how often each tile of the screen has changed of late."""
+"""Activity maps: how often each tile of the screen has changed recently."""
 
 import ctypes
 

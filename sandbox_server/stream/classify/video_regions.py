@@ -3,7 +3,7 @@
 Each change raises the activity of its tiles, and activity decays with time. At 30 changes a second a tile reaches the threshold within a
 third of a second, at 10 within one and a half; a caret that blinks or a person who types never reaches it.
 
-Text has a stricter rule: it has to change more often than anybody reads, and must not have scrolled of late. Over a slow link a page can
+Text has a stricter rule: it has to change more often than anybody reads, and must not have scrolled recently. Over a slow link a page can
 scroll further between two looks than motion search finds, and would look like video otherwise. For the same reason the activity of text
 decays while nothing can be sent, and that of photographs does not.
 """
@@ -52,7 +52,7 @@ KNOWN_CHANGES = 6
 
 @dataclass(slots=True, eq=False)
 class VideoRegion:
-    """A rect that is shown as video, and when it changed of late."""
+    """A rect that is shown as video, and when it changed recently."""
 
     number: int
     area: Area

@@ -42,11 +42,11 @@ class _MessageReader:
         return len(self._message) - self._at
 
     def fields(self, form: str) -> tuple[int, ...]:
-        """Numbers, as `struct` describes them."""
+        """Read numbers, as `struct` describes them."""
         return struct.unpack(form, self.take(struct.calcsize(form)))
 
     def take(self, count: int) -> bytes:
-        """So many bytes. Raises MalformedMessage where there are fewer."""
+        """Read so many bytes. Raises MalformedMessage where there are fewer."""
         if count > len(self):
             raise MalformedMessage("it is cut off")
         self._at += count
@@ -116,7 +116,7 @@ class ReferenceDecoder:
         }
 
     def take(self, message: bytes) -> int | None:
-        """Take a message; the number of a frame that it ends, which is to be acknowledged. Raises MalformedMessage."""
+        """Decode a message; returns the number of the frame that it ends, which is to be acknowledged. Raises MalformedMessage."""
         body = _MessageReader(message)
         [number] = body.fields("<B")
         if number not in self._known:
@@ -127,7 +127,7 @@ class ReferenceDecoder:
         return ended
 
     def image(self) -> Image.Image:
-        """What is seen now, without the pointer."""
+        """What is seen now, without the cursor."""
         size = self.canvas.width, self.canvas.height
         picture = Image.frombytes("RGB", size, bytes(self.canvas.pixels), "raw", "BGRX", 0, 1)
         exact = picture.copy() if self._overlays else picture

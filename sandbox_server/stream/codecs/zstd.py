@@ -1,15 +1,15 @@
-"""Zstandard by the system's libzstd (zstd.h), which lets go of the interpreter's lock while it works."""
+"""Zstandard by the system's libzstd (zstd.h), called through ctypes, so the interpreter lock is released meanwhile."""
 
 import ctypes
 import functools
 from ctypes.util import find_library
 
 LEVEL = 3
-"""Text on a screen: level 9 saves a tenth more and takes six times as long."""
+"""Default level. On screen text, level 9 saves a tenth more and takes six times as long."""
 
 
 class BadCompression(ValueError):
-    """These bytes are not one whole frame of the size that they should have."""
+    """The bytes are not one complete zstd frame of the expected size."""
 
 
 @functools.cache
@@ -24,7 +24,7 @@ def _library() -> ctypes.CDLL:
 
 
 def compress(plain: bytes, level: int = LEVEL) -> bytes:
-    """Compress into one frame."""
+    """Compress into one zstd frame."""
     library = _library()
     room = library.ZSTD_compressBound(len(plain))
     out = ctypes.create_string_buffer(room)
@@ -33,7 +33,7 @@ def compress(plain: bytes, level: int = LEVEL) -> bytes:
 
 
 def decompress(packed: bytes, length: int) -> bytes:
-    """What was compressed, which has `length` bytes. Raises BadCompression."""
+    """Decompress a frame that has `length` bytes uncompressed. Raises BadCompression."""
     library = _library()
     out = ctypes.create_string_buffer(max(1, length))
     made = library.ZSTD_decompress(out, length, packed, len(packed))

@@ -1,7 +1,7 @@
-"""How a video is shown where the link takes less than it needs: first in worse quality, then smaller, then with fewer pictures a second.
+"""The quality ladder of a video on a slow link: coarser first, then at half the size, then at fewer pictures a second.
 
-Sans-io; times are seconds of one clock. The encoder keeps to a rate by coarser quantisers; how coarse they are says when to step
-down, and how much of the rate it takes when to step up.
+Sans-io; times are seconds of one clock. The encoder keeps to its bitrate by coarser quantisers. How coarse they are says when to
+step down, and how much of the bitrate it uses says when to step up.
 """
 
 import math
@@ -11,32 +11,32 @@ WORST = 32.0
 """The coarsest of x264's quantisers (to 51), on average. Structural similarity of the benchmark's video, whole and at half its size: 0.955
 and 0.951 at 25, 0.82 and 0.95 at 49; with more grain 0.865 and 0.842 at 29, 0.822 and 0.840 at 33."""
 TWICE_THE_SIZE, TWICE_THE_PICTURES = 2.0, 1.8
-"""By about so much more bits that takes, as measured there: 2.0 to 2.5, and 1.6 to 1.9. There has to be room for them to step up."""
+"""Factors by which a step up raises the bits, as measured there: 2.0 to 2.5, and 1.6 to 1.9. A step up needs room for them."""
 LEARNED_PICTURES = 12
-"""The average is of about so many pictures, and so many at least come before the next step."""
+"""Averages are over about so many pictures, and at least as many come before the next step."""
 UP_SECONDS = 2.0
-"""There has to be room for so long to step up;"""
+"""How long there has to be room before a step up."""
 MOST_UP_SECONDS = 64.0
-"""for twice as long each time that the step was one too many, up to this;"""
+"""Bound of that time, which doubles each time that a step up is taken back soon."""
 REGRET_SECONDS = 10.0
-"""which it was if it is taken back so soon."""
+"""A step up that is taken back within this time was one too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class QualityStep:
-    """One way to show a video."""
+    """One step of the ladder."""
 
     scale: int = 1
-    """It has so many times fewer pixels a side."""
+    """Divisor of the width and the height."""
     seconds: float = 0.0
-    """Between two pictures, at least."""
+    """Least time between two pictures."""
 
 
 STEPS = (QualityStep(), QualityStep(2), QualityStep(2, 1 / 15), QualityStep(2, 1 / 7.5))
 
 
 class QualityLadder:
-    """Where one video is on the ladder."""
+    """The position of one video on the ladder."""
 
     def __init__(self) -> None:
         self._at = 0
@@ -49,11 +49,11 @@ class QualityLadder:
 
     @property
     def step(self) -> QualityStep:
-        """How to show the video now."""
+        """The step that the video is on."""
         return STEPS[self._at]
 
     def learn(self, quantiser: float, share: float, now: float) -> None:
-        """Learn how coarsely the latest picture was made, and what share of the rate it took."""
+        """Note the quantiser of the latest picture, and the share of the bitrate that it took."""
         self._pictures += 1
         weight = 1 / min(self._pictures, LEARNED_PICTURES)
         self._quantiser += (quantiser - self._quantiser) * weight
@@ -72,7 +72,7 @@ class QualityLadder:
 
     @property
     def _more(self) -> float:
-        """How many times more bits the step above takes."""
+        """The factor by which the step above raises the bits."""
         return TWICE_THE_SIZE if STEPS[self._at - 1].scale < self.step.scale else TWICE_THE_PICTURES
 
     def _down(self, now: float) -> None:

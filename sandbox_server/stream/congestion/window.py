@@ -95,7 +95,7 @@ class CongestionWindow:
 
     @property
     def queue(self) -> float:
-        """Seconds that each of the latest frames took beyond the shortest round trip of late."""
+        """Seconds that each of the latest frames took beyond the shortest recent round trip."""
         return min(self._latest, default=0.0) - self.shortest_trip
 
     @property
@@ -105,7 +105,7 @@ class CongestionWindow:
 
     @property
     def shortest_trip(self) -> float:
-        """The shortest round trip of late, in seconds."""
+        """The shortest recent round trip, in seconds."""
         return self._trips.value or 0.0
 
     @property

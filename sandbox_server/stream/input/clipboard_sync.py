@@ -1,4 +1,4 @@
-"""What one viewer knows of the desktop's clipboard, so that nothing comes back to who copied it."""
+"""Clipboard sync with one viewer, without an echo: what the viewer copied itself is not sent back."""
 
 from collections.abc import Mapping
 
@@ -8,13 +8,13 @@ from sandbox_server.stream.input.injector import Input
 
 
 class ClipboardSync:
-    """The clipboard as one viewer has it."""
+    """Knows what one viewer has on its clipboard."""
 
     def __init__(self) -> None:
         self._known: Mapping[str, bytes] = {}
 
     def learn(self, what: Input) -> None:
-        """Note what the viewer itself puts on the clipboard, if this does."""
+        """Note what the viewer puts on the clipboard, if this input does."""
         match what:
             case wire.Copied():
                 self._known = {TEXT: what.text.encode()}
@@ -22,7 +22,7 @@ class ClipboardSync:
                 self._known = what.forms
 
     def message_for(self, forms: Mapping[str, bytes]) -> bytes:
-        """The message that tells what is on the clipboard; empty if the viewer knows it or it is too large."""
+        """The message with what is on the desktop's clipboard; empty if the viewer has it, or it is too large."""
         fits = _fitting(forms)
         if not fits or fits == self._known:
             return b""
@@ -31,7 +31,7 @@ class ClipboardSync:
 
 
 def _fitting(forms: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The forms that fit in a message; the text above all, then a picture."""
+    """The formats that fit in a message: text first, then a picture."""
     found = {form: value for form, value in forms.items() if form == TEXT and len(value) <= wire.MAX_TEXT}
     for form in sorted(forms.keys() - {TEXT}, key=lambda form: form == HTML):
         if sum(map(len, found.values())) + len(forms[form]) <= wire.MAX_CLIP:

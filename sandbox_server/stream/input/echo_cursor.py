@@ -1,4 +1,4 @@
-"""What one viewer is told of what is done: what is done from now on, and nothing that was done under another lease."""
+"""One viewer's cursor in the input echo: it is sent what follows, and nothing from under another lease."""
 
 from typing import Protocol
 
@@ -6,16 +6,16 @@ from sandbox_server.stream.input.input_echo import EchoedInput, InputEchoLog
 
 
 class EchoSource(Protocol):
-    """Where something is done."""
+    """The screen whose input is echoed."""
 
     echo_log: InputEchoLog
 
     async def count_echoes(self) -> int:
-        """How many acts there were by now."""
+        """How many events there were by now."""
 
 
 class EchoCursor:
-    """The acts on a screen that one viewer is still to be told."""
+    """Where one viewer is in the log of echoed input."""
 
     def __init__(self, screen: EchoSource) -> None:
         self._screen = screen
@@ -23,16 +23,16 @@ class EchoCursor:
         self._number: int | None = None
 
     def forget(self) -> None:
-        """Tell nothing of what was done until now: the lease is another."""
+        """Skip all events until now: the lease has changed."""
         self._leases += 1
         self._number = None
 
     async def new_events(self) -> tuple[EchoedInput, ...]:
-        """What was done since it was asked for last."""
+        """The events since the last call."""
         leases = self._leases
         if self._number is None:
             number = await self._screen.count_echoes()
             self._number = number if leases == self._leases else None
             return ()
-        self._number, acts = self._screen.echo_log.after(self._number)
-        return acts
+        self._number, events = self._screen.echo_log.after(self._number)
+        return events

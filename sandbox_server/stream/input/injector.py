@@ -1,4 +1,4 @@
-"""What a viewer does to the desktop: pointer, wheel and keys by XTest; and nothing stays pressed after it."""
+"""The input injector: a viewer's pointer, wheel and keys go to the X server by XTest, and nothing stays pressed after it."""
 
 from collections.abc import Sequence
 
@@ -13,25 +13,25 @@ from sandbox_server.drivers.x11.screen import MAX_SIZE, fit
 from sandbox_server.stream.wire import Clip, Copied, Fit, Key, PointerInput, TextInput, Wheel
 
 WHEEL_PIXELS = 100
-"""What a browser calls one notch of the wheel."""
+"""What browsers report for one notch of the wheel."""
 MAX_NOTCHES = 32
-"""Most that one message turns the wheel."""
+"""Most notches that one message turns the wheel by."""
 MAX_HELD = 64
 """Keys that one viewer may hold at once."""
 LEAST_SIZE = (320, 240)
-"""Of a screen that is to fit a window: programs have little use for less."""
+"""Least size of a screen that fits a window: programs have little use for less."""
 _SHIFTS = frozenset({SHIFT, SHIFT + 1})
 _BUTTONS = (1, 2, 3, 8, 9)
-"""X's number of each bit in `PointerInput.buttons`."""
+"""X's button number for each bit of `PointerInput.buttons`."""
 _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 
 type Event = tuple[int, int, int, int]
-"""Kind, key or button, x, y: XTest's."""
+"""An XTest event: its kind, key or button, x and y."""
 type Input = PointerInput | Wheel | Key | TextInput | Copied | Clip | Fit
 
 
 def is_active_input(what: Input) -> bool:
-    """Whether an input does something, rather than passes by or lets go."""
+    """Whether an input acts: it presses, turns or types something, rather than moves the pointer or releases."""
     match what:
         case PointerInput():
             return what.buttons != 0
@@ -43,7 +43,7 @@ def is_active_input(what: Input) -> bool:
 
 
 class InputInjector:
-    """One viewer's hands on the desktop; `connection` is for what must not wait behind anything else."""
+    """Injects the input of one viewer. `connection` is for input events alone, so that they wait behind nothing else."""
 
     def __init__(self, desktop: Desktop, connection: Connection) -> None:
         self._desktop = desktop
@@ -56,11 +56,11 @@ class InputInjector:
 
     @property
     def holds(self) -> bool:
-        """Whether a key or a button is down."""
+        """Whether the viewer holds a key or a button."""
         return bool(self._keys or self._buttons)
 
     async def inject(self, what: Input) -> None:
-        """Do what the viewer did. Raises Unavailable while there is no desktop."""
+        """Inject an input. Raises Unavailable while there is no desktop."""
         if not self._ready:  # the keyboard's connection releases what it finds pressed when it opens: not later, in the middle of a drag
             await self._desktop.keyboard.stroke(SHIFT)
             self._ready = True
@@ -81,11 +81,11 @@ class InputInjector:
                 await self._fit(what)
 
     async def read_clipboard(self) -> dict[str, bytes]:
-        """What is on the desktop's clipboard, by form. Raises Unavailable while there is no desktop."""
+        """The desktop's clipboard, by format. Raises Unavailable while there is no desktop."""
         return await self._desktop.clipboard.forms()
 
     async def release_all(self) -> None:
-        """Release everything that this viewer holds."""
+        """Release every key and button that this viewer holds."""
         held = [(X.KeyRelease, code, 0, 0) for code in reversed(self._keys.values())]
         held += [(X.ButtonRelease, button, 0, 0) for bit, button in enumerate(_BUTTONS) if self._buttons >> bit & 1]
         self._keys.clear()
@@ -95,7 +95,7 @@ class InputInjector:
             await self._send(held)
 
     async def _fit(self, window: Fit) -> None:
-        """Give the screen the size of the viewer's window, as nearly as programs and videos can do with it."""
+        """Resize the screen to the viewer's window, within what programs and video encoders can use."""
         width, height = (
             max(least, min(most, side)) & ~1 for side, least, most in zip((window.width, window.height), LEAST_SIZE, MAX_SIZE, strict=True)
         )
@@ -121,7 +121,7 @@ class InputInjector:
         return events
 
     async def _press(self, keysym: int) -> None:
-        """A keysym that its key types only with shift, or only without, is given that for a moment."""
+        """Press a key. Shift is pressed or lifted for a moment where the key has the keysym only with it, or only without."""
         if keysym in self._keys or len(self._keys) >= MAX_HELD:
             return
         stroke = await self._desktop.keyboard.stroke(keysym)
@@ -150,7 +150,7 @@ class InputInjector:
 
 
 def _is_printed(keysym: int) -> bool:
-    """Whether shift changes which character it is; with other keys it is part of what they do."""
+    """Whether the keysym is a character, which shift changes. With other keys shift is part of what they do."""
     return 0x20 < keysym <= 0xFF or keysym >= UNICODE
 
 

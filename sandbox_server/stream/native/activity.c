@@ -1,12 +1,12 @@
-/* Where the screen keeps changing: each tile is warmed when it changes and cools with time. */
+/* Activity maps: a level for each tile that changes raise and time lowers. Adjacent active tiles form a cluster. */
 #include "pixels.h"
 
-/* Tiles that are threshold and touch each other. */
+/* Active tiles that touch each other. */
 typedef struct {
   int left, top, right, bottom, count;
 } Cluster;
 
-/* Warm the tiles of some rects, but for those that are warmer than `most` in another map, if there is one. */
+/* Raise the tiles that some rects touch, except those whose level in another map, if there is one, is over `most`. */
 void raise_activity(uint8_t *activity, const uint8_t *other, int most, int columns, const Rect *rects, int count, int by) {
   for (int i = 0; i < count; i++)
     for (int row = rects[i].y / TILE; row <= (rects[i].y + rects[i].height - 1) / TILE; row++)
@@ -16,14 +16,14 @@ void raise_activity(uint8_t *activity, const uint8_t *other, int most, int colum
       }
 }
 
-/* Let all tiles cool. */
+/* Lower all tiles. */
 void decay_activity(uint8_t *activity, int tiles, int by) {
   for (int i = 0; i < tiles; i++) activity[i] = activity[i] > by ? activity[i] - by : 0;
 }
 
 static int is_active(const uint8_t *const maps[2], int at, int threshold) { return maps[0][at] >= threshold || maps[1][at] >= threshold; }
 
-/* Collect the threshold tiles that one touches, itself among them, and mark them as seen. `stack` has room for all tiles. */
+/* Flood fill: collect the active tiles that are connected with one, and mark them as seen. `stack` has room for all tiles. */
 static Cluster flood(const uint8_t *const maps[2], uint8_t *seen, int *stack, int columns, int rows, int start, int threshold) {
   Cluster found = {columns, rows, 0, 0, 0};
   int depth = 0;
@@ -46,9 +46,8 @@ static Cluster flood(const uint8_t *const maps[2], uint8_t *seen, int *stack, in
   return found;
 }
 
-/* Find where tiles are at least so threshold in one of two maps: at most `most` rects, in tiles, into `out`, with the number of threshold tiles as their
- * `colour`; how many is returned. `seen` and `stack` have room for all
- * tiles. */
+/* Find the clusters of tiles that reach the threshold in one of two maps: at most `most` rects, in tiles, into `out`, with the number of active
+ * tiles as their `colour`. Returns how many. `seen` and `stack` have room for all tiles. */
 int find_active(const uint8_t *activity, const uint8_t *other, uint8_t *seen, int *stack, int columns, int rows, int threshold, Rect *out, int most) {
   const uint8_t *const maps[2] = {activity, other};
   int made = 0;

@@ -1,32 +1,33 @@
-/* What stands still within a video, and so lies over it: a menu, a dialog, a caption. It is looked for in cells, and its edges to the pixel. */
+/* Overlay detection: what stands still within a video region, as a menu, a dialog or a caption does. Cells find it, pixels its edges. */
 #include "pixels.h"
 
 #include <string.h>
 
 #define CELL 8
-/* Pictures of the video for which a cell has to stand still. A video of 24 pictures a second on a screen of 60 has three alike in a row, so it is
- * more than that; what is like a photograph takes some 2 bytes a pixel, and videos have parts that stand still for a moment, so it has to wait. */
+/* Pictures for which a cell has to stand still. A video of 24 pictures a second on a screen of 60 has three alike in a row, so it is more than
+ * that. A cell like a photograph has to wait for longer: it takes some 2 bytes a pixel, and parts of videos stand still for a moment. */
 #define STILL_TEXT 4
 #define STILL_PICTURE 16
-/* Each time that a cell moved again this soon, it has to stand still for twice as long; so often at most. */
+/* A cell that moves again this soon has to stand still for twice as long the next time, with a bound on the doublings. */
 #define SOON 32
 #define MOST_DOUBLINGS 4
-/* What stood still for so long may change, as a menu does under the pointer, unless it looks like a video then. */
+/* An overlay that stood still for so long may change, as a menu does under the pointer, unless it looks like a photograph then. */
 #define CALM 8
-/* Fewer cells than this are no menu. */
+/* Least number of cells of an overlay. */
 #define MIN_CELLS 4
 #define MAX_PIXELS (256 * 256)
 
 typedef struct {
   uint32_t moved;  /* the picture in which it changed last */
-  uint32_t opened; /* the picture since which it lies over the video */
+  uint32_t opened; /* the picture since which it is overlay */
   uint8_t overlay, doublings, changed, calm;
 } Cell;
 
 typedef struct {
   const Pictures *p;
   Box area;
-  uint32_t *last, *since; /* of each pixel: its colour, and the picture in which it got it; earlier, for a line of a menu that changes now and then */
+  uint32_t *last;  /* of each pixel: its colour */
+  uint32_t *since; /* of each pixel: the picture in which it changed; an earlier one for a line of a menu that changes now and then */
   Cell *cells;
   uint8_t *mask;
   uint32_t picture;
@@ -37,7 +38,7 @@ static int least(int a, int b) { return a < b ? a : b; }
 
 static int width_of(const Region *f) { return f->area.right - f->area.left; }
 
-/* In pixels of the screen, of some cells. */
+/* The box of some cells, in pixels of the screen. */
 static Box box_of(const Region *f, int column, int row, int columns, int rows) {
   int left = f->area.left + column * CELL, top = f->area.top + row * CELL;
   return (Box){left, top, least(left + columns * CELL, f->area.right), least(top + rows * CELL, f->area.bottom)};
@@ -45,7 +46,7 @@ static Box box_of(const Region *f, int column, int row, int columns, int rows) {
 
 static int pixels_of(Box box) { return (box.right - box.left) * (box.bottom - box.top); }
 
-/* Note what of a cell has changed since the last look; whether anything did. */
+/* Note what of a cell has changed since the last update. Returns whether anything did. */
 static int note(const Region *f, Cell *cell, Box box) {
   int stride = width_of(f), width = box.right - box.left;
   size_t at = (size_t)(box.top - f->area.top) * stride + box.left - f->area.left;
@@ -80,7 +81,7 @@ static Box tile_around(const Region *f, int column, int row) {
   return box_of(f, column / cells * cells, row / cells * cells, cells, cells);
 }
 
-/* Let cells that changed be part of the video again, unless they may change; whether anything of the video has changed. */
+/* Make changed overlay cells part of the video again, unless they may change. Returns whether the video itself has changed. */
 static int close_cells(const Region *f) {
   int moved = 0;
   for (int i = 0; i < f->columns * f->rows; i++) {
@@ -94,7 +95,7 @@ static int close_cells(const Region *f) {
   return moved;
 }
 
-/* Take the next rect of cells that are marked, in cells, and unmark them: as wide as there, and then as high as that goes. */
+/* Take the next rect of marked cells, as wide and then as high as possible, and unmark them. */
 static int next_rect(const Region *f, int *at, Box *out) {
   while (*at < f->columns * f->rows && !f->mask[*at]) ++*at;
   if (*at == f->columns * f->rows) return 0;
@@ -116,7 +117,7 @@ static int have_stood(const Region *f, Box cells, uint32_t pictures) {
   return 1;
 }
 
-/* Find cells that lie over the video from now on, of at most so many pixels. */
+/* Make cells that stood still overlay, at most `budget` pixels of them. */
 static void open_cells(const Region *f, int budget) {
   for (int i = 0; i < f->columns * f->rows; i++)
     f->mask[i] = !f->cells[i].overlay && f->picture - f->cells[i].moved >= (uint32_t)STILL_TEXT << f->cells[i].doublings;
@@ -141,7 +142,7 @@ static int stands(const Region *f, Box line) {
   return 1;
 }
 
-/* Widen a box as far as what is beside it stands still, by less than a cell: what lies over a video keeps to no grid. */
+/* Extend a box to the pixels beside it that stand still, by less than a cell: an overlay is not aligned to the grid. */
 static Box widened(const Region *f, Box box) {
   for (int i = 1; i < CELL && box.left > f->area.left && stands(f, (Box){box.left - 1, box.top, box.left, box.bottom}); i++) box.left--;
   for (int i = 1; i < CELL && box.right < f->area.right && stands(f, (Box){box.right, box.top, box.right + 1, box.bottom}); i++) box.right++;
@@ -155,12 +156,12 @@ static void forget_cells(const Region *f, Box cells) {
     for (int column = cells.left; column < cells.right; column++) f->cells[row * f->columns + column].overlay = 0;
 }
 
-/* Look at the next picture of a video: what lies over it, at most `most` rects, into `out`; how many is returned, or -1 where nothing changed at all.
- * `last` and `since` have room for its pixels, `cells` and `mask` for its cells; all but `mask` is kept until the next look, and zero before the
- * first. `picture` counts the looks that found a change, from 1. At most `budget` pixels more than before lie over it then. `moved`: whether
- * anything of the video itself changed. */
-int find_overlay(const Pictures *p, const Rect *video, uint32_t *last, uint32_t *since, Cell *cells, uint8_t *mask, uint32_t picture, int budget, Rect *out, int most,
-              int *moved) {
+/* Update the overlay with the next picture of a video: at most `most` rects into `out`. Returns how many, or -1 where nothing changed at all.
+ * `last` and `since` have room for the region's pixels, `cells` and `mask` for its cells. All but `mask` is kept until the next update, and zero
+ * before the first. `picture` counts the updates that found a change, from 1. The overlay grows by at most `budget` pixels. `moved` is whether
+ * the video itself changed. */
+int find_overlay(const Pictures *p, const Rect *video, uint32_t *last, uint32_t *since, Cell *cells, uint8_t *mask, uint32_t picture,
+                 int budget, Rect *out, int most, int *moved) {
   Box area = {video->x, video->y, video->x + video->width, video->y + video->height}, found;
   Region f = {p, area, last, since, cells, mask, picture, (video->width + CELL - 1) / CELL, (video->height + CELL - 1) / CELL};
   int made = 0;

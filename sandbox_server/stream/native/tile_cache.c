@@ -1,6 +1,6 @@
-/* Tiles that a viewer was told to keep, so that what comes back (a menu that closes, another tab, a slide before) is not sent again.
+/* The tile cache: tiles that the viewer stores, so that what returns (a menu that closes, another tab, the slide before) is not sent again.
  *
- * The server alone decides what is kept where; it has a copy of each tile, and what it calls the same is compared to the bit. */
+ * The server alone decides which tile is in which slot. It has a copy of each, and compares every pixel of what it takes for the same. */
 #include "pixels.h"
 
 #include <string.h>
@@ -8,12 +8,12 @@
 #define CACHED_TILES 4096
 #define BUCKETS 4096
 #define PIXELS (TILE * TILE)
-/* Of a tile's pixels, so many have to be around what changed: a letter that is typed is cheaper to send than to keep. */
+/* Least size of the box around a tile's change, in pixels: a letter that is typed is cheaper to send than to cache. */
 #define MIN_CHANGED (PIXELS / 2)
 
 typedef struct {
   uint64_t hash;
-  uint32_t frame; /* in which it was last put somewhere or kept */
+  uint32_t frame; /* in which it was last drawn or stored */
   uint16_t next;  /* in its bucket, plus one; 0 is none */
   uint16_t used;
 } Entry;
@@ -78,7 +78,7 @@ static void leave_bucket(TileCache *cache, int slot) {
   if (*link) *link = cache->entries[slot].next;
 }
 
-/* A slot that may be written: not one of this frame's; one that was used since the clock_hand passed is passed once more. -1 if there is none. */
+/* A slot to overwrite, by the clock algorithm: not one of this frame, and not one that was used since the hand passed. -1 if there is none. */
 static int free_slot(TileCache *cache) {
   for (int tries = 0; tries < 2 * CACHED_TILES; tries++) {
     int slot = cache->clock_hand++ % CACHED_TILES;
@@ -101,7 +101,7 @@ static int keep_tile(TileCache *cache, uint64_t hash, const uint32_t *at, int st
   return slot;
 }
 
-/* How many pixels the box around what differs within a tile has. */
+/* The size of the box around what differs within a tile, in pixels. */
 static int around_changes(const uint32_t *screen, const uint32_t *shadow, int stride) {
   int left = TILE, right = -1, top = -1, bottom = -1;
   for (int y = 0; y < TILE; y++, screen += stride, shadow += stride)
@@ -115,10 +115,12 @@ static int around_changes(const uint32_t *screen, const uint32_t *shadow, int st
   return top < 0 ? 0 : (right - left + 1) * (bottom - top + 1);
 }
 
-/* Find, among the tiles that lie within the area, those that the viewer keeps: into `put`. What it has where it is to be drawn otherwise is to be
- * kept: into `keep`. All of `keep` is done before all of `put`; the shadow is as it will be then. Both have room for `most`. */
-void find_cached_tiles(const Pictures *p, TileCache *cache, int x, int y, int width, int height, const uint8_t *skip, CachedTile *keep, CachedTile *put, int most, int *counts) {
-  int columns = (p->width + TILE - 1) / TILE, right = x + width < p->width ? x + width : p->width, bottom = y + height < p->height ? y + height : p->height;
+/* Find the tiles within the area that the viewer has cached: into `draw`. What it shows where it is to be drawn over is to be cached: into
+ * `save`. All of `save` is done before all of `draw`, and the shadow buffer is left as it will be then. Both have room for `most`. */
+void find_cached_tiles(const Pictures *p, TileCache *cache, int x, int y, int width, int height, const uint8_t *skip,
+                       CachedTile *save, CachedTile *draw, int most, int *counts) {
+  int columns = (p->width + TILE - 1) / TILE;
+  int right = x + width < p->width ? x + width : p->width, bottom = y + height < p->height ? y + height : p->height;
   counts[0] = counts[1] = 0;
   cache->frame++;
   for (int pass = 0; pass < 2; pass++)
@@ -133,21 +135,21 @@ void find_cached_tiles(const Pictures *p, TileCache *cache, int x, int y, int wi
           uint64_t hash = hash_tile(shadow, p->stride);
           if (find_tile(cache, hash, shadow, p->stride) >= 0) continue;
           int slot = keep_tile(cache, hash, shadow, p->stride);
-          if (slot >= 0) keep[counts[1]++] = (CachedTile){slot, left, top};
+          if (slot >= 0) save[counts[1]++] = (CachedTile){slot, left, top};
         } else if (!is_one_colour(screen, p->stride)) {
           int slot = find_tile(cache, hash_tile(screen, p->stride), screen, p->stride);
           if (slot < 0) continue;
           cache->entries[slot].frame = cache->frame;
           cache->entries[slot].used = 1;
-          put[counts[0]++] = (CachedTile){slot, left, top};
+          draw[counts[0]++] = (CachedTile){slot, left, top};
         }
       }
   for (int i = 0; i < counts[0]; i++)
     for (int row = 0; row < TILE; row++)
-      memcpy(p->shadow + (size_t)(put[i].y + row) * p->stride + put[i].x, cache->pixels[put[i].slot] + row * TILE, TILE * 4);
+      memcpy(p->shadow + (size_t)(draw[i].y + row) * p->stride + draw[i].x, cache->pixels[draw[i].slot] + row * TILE, TILE * 4);
 }
 
-/* What a viewer does with `keep`; 0 where something is not within the picture, or there is no such slot. `known` marks slots. */
+/* Store tiles in a viewer's cache. Returns 0 if one is not within the picture, or its slot does not exist. `known` marks filled slots. */
 int store_tiles(const uint32_t *picture, int width, int height, const CachedTile *tiles, int count, uint32_t *kept, uint8_t *known) {
   for (int i = 0; i < count; i++) {
     if (tiles[i].slot >= CACHED_TILES || tiles[i].x + TILE > width || tiles[i].y + TILE > height) return 0;
@@ -158,7 +160,7 @@ int store_tiles(const uint32_t *picture, int width, int height, const CachedTile
   return 1;
 }
 
-/* What a viewer does with `put`; 0 where something is not within the picture, or nothing was kept there. */
+/* Draw tiles from a viewer's cache. Returns 0 if one is not within the picture, or its slot is empty. */
 int draw_tiles(uint32_t *picture, int width, int height, const CachedTile *tiles, int count, const uint32_t *kept, const uint8_t *known) {
   for (int i = 0; i < count; i++) {
     if (tiles[i].slot >= CACHED_TILES || !known[tiles[i].slot] || tiles[i].x + TILE > width || tiles[i].y + TILE > height) return 0;

@@ -1,4 +1,4 @@
-"""What a person says, as the desktop's microphone: only where the settings let it, and only from who drives."""
+"""Microphone input: a viewer's speech for the desktop's microphone, while the viewer may speak."""
 
 import asyncio
 from collections import deque
@@ -10,17 +10,20 @@ from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.stream.sound.opus import OpusDecoder
 
 MAX_WAITING = 10
-"""Packets, of 20 ms each, that wait to be heard; older ones are left out."""
+"""Packets, of 20 ms each, that wait to be played to the microphone; older ones are dropped."""
 RETRY_SECONDS = 1.0
-"""Until it is tried again where there was no sound server; what is said meanwhile is not heard."""
+"""Time between two attempts to reach the sound server; speech meanwhile is dropped."""
 QUIET_SECONDS = 2.0
-"""After so long without a packet the microphone is let go of."""
+"""The microphone is closed after so long without a packet."""
 MAX_LATE = 500
-"""Who is as far behind the packet before belongs to another beginning."""
+"""A packet number so far behind the latest begins a new sequence."""
 
 
 class MicrophoneInput:
-    """One viewer's; `sound` is None where there is no microphone, `may` says whether it may speak now, `tasks` are the viewer's."""
+    """Plays one viewer's speech to the microphone.
+
+    `sound` is None where there is no microphone, `may` says whether the viewer may speak now, `tasks` are the viewer's.
+    """
 
     def __init__(self, sound: Sound | None, may: Callable[[], bool], tasks: Tasks) -> None:
         self._sound = sound
@@ -37,7 +40,7 @@ class MicrophoneInput:
         return self._speaking is not None and not self._speaking.done()
 
     def say(self, number: int, packet: bytes) -> None:
-        """Take a packet: it is heard after those before it, unless it comes after one that follows it, or may not be heard."""
+        """Take a packet. It is dropped if a later one has arrived before it, or the viewer may not speak."""
         if not self._sound or not self._may() or self._number - MAX_LATE <= number <= self._number:
             return
         self._number = number
@@ -47,7 +50,7 @@ class MicrophoneInput:
             self._speaking = self._tasks.start(self._speak(self._sound), name="viewer to microphone")
 
     def keep_to_lease(self) -> None:
-        """Be silent at once, if this viewer may not speak any more."""
+        """Stop at once if the viewer may not speak any more."""
         if self._speaking and not self._may():
             self._speaking.cancel()
             self._speaking = None

@@ -9,7 +9,7 @@ BITRATE = 96_000
 
 
 class OpusEncoder:
-    """Opus, for one thread."""
+    """Encodes stereo sound. It is used by one thread."""
 
     def __init__(self) -> None:
         self._codec = av.AudioCodecContext.create("libopus", "w")
@@ -19,7 +19,7 @@ class OpusEncoder:
         self._samples = 0
 
     def encode(self, piece: bytes) -> bytes:
-        """One packet of one piece of 20 ms: 16 bits, left and right."""
+        """Encode 20 ms of sound (16 bits, left and right) into one packet."""
         frame = av.AudioFrame(format="s16", layout="stereo", samples=len(piece) // (2 * CHANNELS))
         frame.sample_rate, frame.pts = RATE, self._samples
         self._samples += frame.samples
@@ -28,14 +28,14 @@ class OpusEncoder:
 
 
 class OpusDecoder:
-    """Opus, one channel."""
+    """Decodes speech, one channel."""
 
     def __init__(self) -> None:
         self._codec = av.AudioCodecContext.create("libopus", "r")
         self._codec.sample_rate, self._codec.layout, self._codec.format = RATE, "mono", "s16"
 
     def decode(self, packet: bytes) -> bytes:
-        """The samples of one packet: 16 bits; none where it is no packet."""
+        """The samples of one packet, 16 bits; none where it is malformed."""
         try:
             frames = self._codec.decode(av.Packet(packet))
         except av.FFmpegError:

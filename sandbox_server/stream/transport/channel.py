@@ -97,7 +97,7 @@ class WebRtcChannel:
 
     @property
     def usable(self) -> bool:
-        """Whether it is open, and what was sent of late has arrived."""
+        """Whether it is open, and what was sent recently has arrived."""
         if self._sctp.ended.is_set() or self._dtls.state != "connected" or not self._sctp.established.is_set():
             return False
         return self._sctp.answered or time.monotonic() - max(self._sctp.heard_at, self._sctp.began_at) < SILENT_SECONDS

@@ -50,7 +50,7 @@ class DatagramChannel(Protocol):
 
     @property
     def usable(self) -> bool:
-        """Whether it is open, and what was sent of late has arrived."""
+        """Whether it is open, and what was sent recently has arrived."""
 
     @property
     def introduction(self) -> str:

@@ -1,4 +1,4 @@
-"""The messages of the stream, as docs/stream-protocol.md describes them: bytes in, values out, and the other way round.
+"""The wire protocol: messages parsed into values, and values serialized. docs/stream-protocol.md describes it.
 
 Sans-io. Numbers are little-endian. One WebSocket message holds one message.
 """

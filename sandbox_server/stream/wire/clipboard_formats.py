@@ -1,26 +1,26 @@
-"""A clipboard in its forms: text, HTML and a picture, each with its length, from either side."""
+"""The formats of a clipboard (text, HTML and PNG), each with its length, as both sides send them."""
 
 import struct
 from collections.abc import Mapping
 
 FORMS = ("text/plain", "text/html", "image/png")
-"""By number, from 1. The first two are UTF-8."""
+"""Formats by their number, from 1. The first two are UTF-8."""
 
 _HEAD = struct.Struct("<BI")
 _PICTURE = b"\x89PNG\r\n\x1a\n"
 
 
 class MalformedMessage(ValueError):
-    """The other side sent what is no message; the text says what."""
+    """The other side sent a malformed message; the text says what is wrong."""
 
 
 def packed(forms: Mapping[str, bytes]) -> bytes:
-    """The forms that this knows, one after the other."""
+    """Serialize the formats that the protocol has."""
     return b"".join(_HEAD.pack(number, len(forms[form])) + forms[form] for number, form in enumerate(FORMS, 1) if form in forms)
 
 
 def unpacked(body: bytes) -> dict[str, bytes]:
-    """Read what `packed` made. Raises MalformedMessage."""
+    """Parse what `packed` made. Raises MalformedMessage."""
     found: dict[str, bytes] = {}
     while body:
         if len(body) < _HEAD.size:

@@ -8,7 +8,7 @@ from sandbox_server.stream.input.input_echo import (
     DRAGGED,
     KEYS,
     LEFT,
-    MAX_ACTS,
+    MAX_ECHOES,
     MAX_PATH,
     RIGHT,
     TYPED,
@@ -125,9 +125,9 @@ def test_what_is_done_on_a_page_is_told_as_what_is_done_on_the_screen(told: dict
 
 def test_who_comes_late_is_told_the_latest() -> None:
     acts = InputEchoLog()
-    for when in range(MAX_ACTS * 2):
+    for when in range(MAX_ECHOES * 2):
         acts.pressed(LEFT, (when % 2 * 50, 0), when * 1000)
     number, latest = acts.after(0)
-    assert (number, len(latest)) == (MAX_ACTS * 2, MAX_ACTS)
+    assert (number, len(latest)) == (MAX_ECHOES * 2, MAX_ECHOES)
     assert acts.after(number) == (number, ())
     assert len(acts.after(number - 3)[1]) == 3
