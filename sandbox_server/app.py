@@ -22,7 +22,7 @@ from sandbox_server.composition.part import Part
 from sandbox_server.core import logs
 from sandbox_server.core.dispatch import Dispatcher, Guard
 from sandbox_server.core.http import create_app, create_routes
-from sandbox_server.core.http.growing import Growing
+from sandbox_server.core.http.late_routes import LateRoutes
 from sandbox_server.core.http.limits import Limits
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Operation, operations
@@ -92,13 +92,13 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
         async with AsyncExitStack() as stack:
             product = await asyncio.to_thread(build_whole, first)
             await _open(stack, product.parts[len(early.parts) :])
-            growing.complete(create_routes(product.operations, Dispatcher(product.guards), product.stamp, limits))
-            await growing.quiet(QUIET_SECONDS)
+            late_routes.complete(create_routes(product.operations, Dispatcher(product.guards), product.stamp, limits))
+            await late_routes.quiet(QUIET_SECONDS)
             whole()
             await stopped.wait()
 
-    growing = Growing(create_app(early.operations, Dispatcher(early.guards), lifespan, early.stamp, limits))
-    return growing
+    late_routes = LateRoutes(create_app(early.operations, Dispatcher(early.guards), lifespan, early.stamp, limits))
+    return late_routes
 
 
 async def _open(stack: AsyncExitStack, parts: Iterable[Part]) -> None:

@@ -1,4 +1,4 @@
-"""A program with a head start is what the supervisor would have started."""
+"""A program with an early start is what the supervisor would have started."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot import head_start
-from sandbox_server.boot.head_start import HeadStart
+from sandbox_server.boot import early_start
+from sandbox_server.boot.early_start import EarlyStart
 from sandbox_server.drivers.ipc import descriptor_passing
 
 PROGRAM = """
@@ -25,18 +25,18 @@ priority = 20
 CONTROL = 990
 
 
-type Begin = Callable[[str], HeadStart]
+type Begin = Callable[[str], EarlyStart]
 
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Begin]:
     """Starts a program from a configuration with the given command."""
-    begun: list[HeadStart] = []
+    begun: list[EarlyStart] = []
 
-    def begin(command: str) -> HeadStart:
+    def begin(command: str) -> EarlyStart:
         configuration = tmp_path / "early.conf"
         configuration.write_text(PROGRAM.format(command=command))
-        begun.append(head_start.start("early", str(configuration)))
+        begun.append(early_start.start("early", str(configuration)))
         return begun[-1]
 
     yield begin
@@ -45,7 +45,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         descriptor_passing.close_all([fd for fd in early.pipes.values() if fd is not None])
 
 
-def output(early: HeadStart) -> list[str]:
+def output(early: EarlyStart) -> list[str]:
     """What it wrote until it ended."""
     early.process.wait(30)
     return os.read(early.pipes["stdout"] or -1, 65536).decode().splitlines()
@@ -73,7 +73,7 @@ def test_no_signal_to_boots_own_group_reaches_it(begin: Begin) -> None:
     assert early.process.wait(30) == -signal.SIGKILL
 
 
-GATED = """%s -c 'import os, json; from sandbox_server.gate import Gate; Gate.inherited().wait(); print(json.dumps(dict(os.environ)))'"""
+GATED = """%s -c 'import os, json; from sandbox_server.boot import readiness_gate as g; g.ReadinessGate.inherited().wait(); print(json.dumps(dict(os.environ)))'"""
 
 
 def test_it_waits_until_it_may_go_and_has_the_environment_of_the_supervisors_programs_then(begin: Begin) -> None:
@@ -91,4 +91,4 @@ def test_to_let_one_go_that_has_ended_is_no_error(begin: Begin) -> None:
 
 
 def test_the_programs_of_the_image_are_found() -> None:
-    assert os.path.isfile(head_start.configuration("api"))
+    assert os.path.isfile(early_start.configuration("api"))

@@ -1,6 +1,6 @@
 """Each place is where its reader can reach it and others cannot."""
 
-from sandbox_server.paths import Paths
+from sandbox_server.settings.paths import Paths
 
 
 def test_sockets_and_the_keys_of_the_services_are_in_the_directory_of_the_control_user() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox_server.gate import VARIABLE, Gate
+from sandbox_server.boot.readiness_gate import VARIABLE, ReadinessGate
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def boot(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
 
 
 def test_a_program_waits_until_boot_lets_it_go(boot: socket.socket) -> None:
-    gate = Gate.inherited()
+    gate = ReadinessGate.inherited()
     waiting = threading.Thread(target=gate.wait)
     waiting.start()
     assert waiting.is_alive()
@@ -36,7 +36,7 @@ def test_a_program_waits_until_boot_lets_it_go(boot: socket.socket) -> None:
 
 
 def test_it_ends_where_boot_has_ended(boot: socket.socket) -> None:
-    gate = Gate.inherited()
+    gate = ReadinessGate.inherited()
     boot.send(b'{"GIVEN": "half')
     boot.close()
     with pytest.raises(SystemExit):
@@ -45,20 +45,20 @@ def test_it_ends_where_boot_has_ended(boot: socket.socket) -> None:
 
 
 def test_boot_learns_that_it_serves(boot: socket.socket) -> None:
-    Gate.inherited().close()
+    ReadinessGate.inherited().close()
     assert boot.recv(1) == b""
 
 
 def test_what_the_program_starts_does_not_inherit_the_gate(boot: socket.socket) -> None:
     inherited = int(os.environ[VARIABLE])
-    gate = Gate.inherited()
+    gate = ReadinessGate.inherited()
     assert (VARIABLE in os.environ, os.get_inheritable(inherited)) == (False, False)
     gate.close()
 
 
 def test_a_program_that_was_given_none_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    gate = Gate.inherited()
+    gate = ReadinessGate.inherited()
     gate.wait()
     assert not gate.given
     gate.close()

@@ -3,7 +3,7 @@
 import pytest
 from Xlib import display as xlib
 
-from sandbox_server.desktop import BACKGROUND, prepare
+from sandbox_server.boot.window_manager import BACKGROUND, prepare
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Display
 from tests.drivers.x11.conftest import XServer, xserver

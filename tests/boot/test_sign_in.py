@@ -6,10 +6,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from sandbox_server.boot.sign_in import announce, create
 from sandbox_server.core import ALL_SCOPES
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.settings import Auth, Gateway, Paths, Settings
-from sandbox_server.sign_in import announce, create
 
 
 @pytest.fixture

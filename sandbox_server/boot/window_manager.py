@@ -16,7 +16,7 @@ POLL_SECONDS = 0.02
 BACKGROUND = 0x2B303B
 MARK = "_TANDEM_PREPARED"
 """A property of the root window of a screen that has its size."""
-CONFIGURATION = "/opt/tandem/sandbox_server/openbox.xml"
+CONFIGURATION = "/opt/tandem/sandbox_server/boot/openbox.xml"
 
 
 def run(settings: Display) -> NoReturn:
