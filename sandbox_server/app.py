@@ -26,6 +26,7 @@ from sandbox_server.core.http.late_routes import LateRoutes
 from sandbox_server.core.http.limits import Limits
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Operation, operations
+from sandbox_server.core.tasks import start_task
 from sandbox_server.features.description import Description
 from sandbox_server.settings import Settings
 
@@ -83,7 +84,7 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await _open(stack, early.parts)
-            later = asyncio.create_task(_or_stop(grow()))
+            later = start_task(_or_stop(grow()))
             yield
             stopped.set()
             await later
@@ -111,7 +112,7 @@ async def _or_stop(work: Awaitable[None]) -> None:
     """Stop serving where `work` fails: what starts this process anew tries again, and the log says why."""
     try:
         await work
-    except Exception:
+    except Exception:  # noqa: BLE001 - the top of a task: whatever fails is logged, and serving stops
         _log.exception("the rest of the sandbox cannot be served")
         signal.raise_signal(signal.SIGTERM)
 

@@ -120,3 +120,18 @@ def test_child_processes_are_started_by_boot_and_the_spawner_alone() -> None:
     assert wrong == []
     called = [str(file.relative_to(ROOT)) for file in sources(OURS) if "create_subprocess_" in file.read_text("utf-8")]
     assert called == []
+
+
+TASKS = (f"{OURS}/core/tasks.py", f"{OURS}/drivers/kernels/relay.py")
+"""Where tasks are made: `start_task` and `Tasks`; and a program that runs in the box by itself, with nothing of `core`."""
+
+
+def test_background_work_has_an_owner() -> None:
+    made = {
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in sources(OURS)
+        if str(file.relative_to(ROOT)) not in TASKS
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in {"create_task", "ensure_future"}
+    }
+    assert made == set()

@@ -159,7 +159,7 @@ async def _outcome[R](work: Awaitable[R]) -> R | Exception:
     """The result, or what was raised, which is then its request's to tell and no defect of a background task."""
     try:
         return await work
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - given as a value: the request that waits raises it
         return error
 
 

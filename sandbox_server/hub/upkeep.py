@@ -126,7 +126,7 @@ class Upkeep:
                     reason = _with("it ended", said)
         except TimeoutError:
             reason = _with(f"it did not answer within {START_SECONDS:g} s", said)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the top of a task: a server of others may fail in any way, and its status says how
             reason = _with(in_short(_innermost(error)), said)
         finally:
             self._ended(opened, reason, time.monotonic() - started)

@@ -73,7 +73,10 @@ def test_no_signal_to_boots_own_group_reaches_it(begin: Begin) -> None:
     assert early.process.wait(30) == -signal.SIGKILL
 
 
-GATED = """%s -c 'import os, json; from sandbox_server.boot import readiness_gate as g; g.ReadinessGate.inherited().wait(); print(json.dumps(dict(os.environ)))'"""
+GATED = (
+    "%s -c 'import os, json; from sandbox_server.boot.readiness_gate import ReadinessGate; "
+    "ReadinessGate.inherited().wait(); print(json.dumps(dict(os.environ)))'"
+)
 
 
 def test_it_waits_until_it_may_go_and_has_the_environment_of_the_supervisors_programs_then(begin: Begin) -> None:

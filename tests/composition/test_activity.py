@@ -1,5 +1,7 @@
 """What goes on without a request."""
 
+from functools import partial
+
 import pytest
 
 from sandbox_server.composition.activity import Activity
@@ -11,8 +13,7 @@ from sandbox_server.composition.activity import Activity
 )
 def test_what_records_is_active_and_what_runs_is_busy_too(commands: list[bool], recordings: list[bool], busy: bool, active: bool) -> None:
     activity = Activity()
-    for fact in commands:
-        activity.follow_commands(lambda fact=fact: fact)
-    activity.follow_recordings(*(lambda fact=fact: fact for fact in recordings))  # type: ignore[misc]
+    activity.follow_commands(*(partial(bool, fact) for fact in commands))
+    activity.follow_recordings(*(partial(bool, fact) for fact in recordings))
 
     assert (activity.busy(), activity.active()) == (busy, active)

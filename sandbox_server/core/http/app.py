@@ -110,7 +110,7 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> E
             name, person = call.caller.name, call.caller.person
             with limits.calls.take(name, person=person), limits.body_bytes.take(name, person=person, size=0) as body:
                 return await answer(request, call, body)
-        except Exception as error:  # the top of a call: a defect is answered and logged under an id
+        except Exception as error:  # noqa: BLE001 - the top of a call: a defect is answered and logged under an id
             return error_response(error, spec)
 
     async def answer(request: Request, call: Call, body: Reservation | None) -> Response:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.recorder.log import Entry, Log, Match, Verdict
 
 BATCH_SECONDS = 0.1
@@ -82,7 +83,7 @@ class Journal:
         self._waiting.append((entry, later))
         self._taken += 1
         if self._writing is None or self._writing.done():
-            self._writing = asyncio.ensure_future(self._write())
+            self._writing = start_task(self._write())
 
     def listen(self, listener: Callable[[Entry], None]) -> None:
         """Have every entry told as it is taken, before it has a number, and where nothing is written, too."""
