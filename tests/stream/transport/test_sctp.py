@@ -1,4 +1,4 @@
-"""SCTP from a peer that means harm: no packet hangs, fills the memory, or does anything but end the association."""
+"""SCTP from a hostile peer: no packet hangs, fills the memory, or does anything but end the association."""
 
 import asyncio
 import random
