@@ -155,9 +155,9 @@ def test_a_click_in_the_stream_takes_control_too(sandbox: "Sandbox", person: Per
 def test_the_page_of_who_drives_needs_signing_in_and_loads_from_here_alone(sandbox: "Sandbox", person: Person) -> None:
     assert sandbox.http.get(f"{sandbox.base_url}/view", headers={"Accept": "*/*"}).status_code == 401
     page = person.ask("GET", "/view")
-    assert "/static/control/page.js" in page.text
+    assert "/static/view/view.js" in page.text
     assert "default-src 'self'" in page.headers["content-security-policy"]
-    assert person.ask("GET", "/static/control/page.js").status_code == 200
+    assert person.ask("GET", "/static/view/view.js").status_code == 200
 
 
 def test_an_agent_asks_a_person_and_gets_the_outcome(sandbox: "Sandbox", person: Person) -> None:

@@ -89,7 +89,7 @@ async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: 
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
     await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
     assert evaluated(sandbox, "isSecureContext + ' ' + typeof VideoDecoder") == "false undefined"
-    assert "not encrypted" in evaluated(sandbox, "document.querySelector('#lacks').textContent")
+    assert "not encrypted" in evaluated(sandbox, "document.querySelector('#missing').textContent")
     await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 100_000)
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?transport=websocket"})
     await asyncio.to_thread(until, lambda: "over a WebSocket" in evaluated(sandbox, STATISTICS))
@@ -104,7 +104,7 @@ setInterval(() => { for (let at = 0; at < 432; at++) {
   drawn.fillRect(at %25 24 * 16, Math.floor(at / 24) * 16, 16, 16); } }, 40);
 </script>"""
 SEEN = "(({ opacity, width }) => `${opacity} ${width}`)(document.querySelector('tandem-view').video.element.style)"
-FILMED = "document.querySelector('tandem-view').filmed"
+VIDEO_FRAMES = "document.querySelector('tandem-view').videoFrames"
 
 
 async def test_a_page_that_is_not_secure_is_shown_a_video_as_a_track_and_the_exact_picture_after_it(
@@ -114,7 +114,7 @@ async def test_a_page_that_is_not_secure_is_shown_a_video_as_a_track_and_the_exa
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
     await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
     await asyncio.to_thread(go, own, VIDEO)
-    await asyncio.to_thread(until, lambda: int(evaluated(sandbox, FILMED)) > 20, 60)
+    await asyncio.to_thread(until, lambda: int(evaluated(sandbox, VIDEO_FRAMES)) > 20, 60)
     await asyncio.to_thread(until, lambda: evaluated(sandbox, SEEN) == "1 30%", 60)
     await asyncio.to_thread(go, own, "<body style='background:rgb(123,17,201)'>")
     await asyncio.to_thread(until, lambda: evaluated(sandbox, SEEN).startswith("0 "))
@@ -149,7 +149,7 @@ def test_firefox_shows_the_desktop_bit_for_bit_and_a_video_by_datagrams_and_a_pe
         page.evaluate(LISTENS)
         page.until("globalThis.told?.datagrams")
         page.until(IS_VIDEO)
-        assert page.evaluate("[isSecureContext, document.querySelector('#lacks').hidden]") == [True, True]
+        assert page.evaluate("[isSecureContext, document.querySelector('#missing').hidden]") == [True, True]
         go(own, FIELD)
         until(lambda: Image.open(io.BytesIO(base64.b64decode(page.evaluate(PICTURE)))).convert("RGB").tobytes() == screenshot(own))
         page.click(*page.evaluate(PLACE))

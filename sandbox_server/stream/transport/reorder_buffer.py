@@ -1,7 +1,7 @@
 """A reorder buffer: frames in their order, each once, whichever path their parts come by. Sans-io.
 
 A frame is sent over one path, from its first part to its last. If that path fails, it is sent again over the other from its first part on.
-So the number of a part within its frame is how many parts came before it by the same path. `web/view/order.js` does the same.
+So the number of a part within its frame is how many parts came before it by the same path. `web/stream/reorder_buffer.js` does the same.
 """
 
 import struct
