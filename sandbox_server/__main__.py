@@ -54,7 +54,8 @@ def serve(_: argparse.Namespace) -> None:
 
 def spawn(_: argparse.Namespace) -> None:
     """Start the agent's processes for the others."""
-    from sandbox_server.drivers import isolation, spawning
+    from sandbox_server.drivers.box import isolation
+    from sandbox_server.drivers.spawn import main
     from sandbox_server.settings import Paths, load_written
 
     settings = load_written(Paths().public_environ)
@@ -63,13 +64,12 @@ def spawn(_: argparse.Namespace) -> None:
     arguments += ["--max-memory", str(settings.box.max_memory), "--spare"]
     found = isolation.read(settings.paths.isolation)
     arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
-    spawning.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
+    main.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
 
 
 def box(_: argparse.Namespace) -> None:
     """Keep the agent's box."""
-    from sandbox_server.drivers import isolation
-    from sandbox_server.drivers.box import keeper
+    from sandbox_server.drivers.box import daemon, isolation
     from sandbox_server.settings import Paths, load_written
 
     settings = load_written(Paths().public_environ)
@@ -80,7 +80,7 @@ def box(_: argparse.Namespace) -> None:
     arguments += ["--processes", str(settings.box.max_processes), "--max-memory", str(settings.box.max_memory)]
     arguments += ["--sudo-user", agent.user] if agent.sudo else []
     arguments += [] if settings.box.checkpoint_workspace else ["--shared", agent.workspace]
-    keeper.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
+    daemon.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
 
 
 def mcp(_: argparse.Namespace) -> None:

@@ -15,8 +15,8 @@ from contextlib import suppress
 from itertools import groupby
 
 from sandbox_server.core.errors import Failure
-from sandbox_server.drivers.hooks import HookStore
-from sandbox_server.drivers.process import KILL_GRACE, Exit, Processes
+from sandbox_server.drivers.spawn.process import KILL_GRACE, Exit, Processes
+from sandbox_server.drivers.storage.shutdown_hooks import HookStore
 from sandbox_server.settings import Settings, ShutdownHook
 
 READY_POLL_SECONDS = 0.1

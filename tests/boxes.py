@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import sandbox_server
-from sandbox_server.drivers import wire_fds
-from sandbox_server.drivers.child import SESSION
-from sandbox_server.drivers.wire_fds import Message
+from sandbox_server.drivers.ipc import descriptor_passing
+from sandbox_server.drivers.ipc.descriptor_passing import Message
+from sandbox_server.drivers.spawn.child import SESSION
 
 ROOT = str(Path(sandbox_server.__file__).parent.parent)
 VOLUME = Path("/sandbox")
 SECONDS = 30.0
-KEEPER = "import sys; from sandbox_server.drivers.box.keeper import serve; serve(sys.argv[1:])"
-SPAWNER = "import sys; from sandbox_server.drivers.spawning import main; main(sys.argv[1:])"
+KEEPER = "import sys; from sandbox_server.drivers.box.daemon import serve; serve(sys.argv[1:])"
+SPAWNER = "import sys; from sandbox_server.drivers.spawn.main import main; main(sys.argv[1:])"
 
 Until = Callable[..., None]
 
@@ -85,8 +85,13 @@ class BoxDaemons:
             self._keeper.terminate()
             self._until(self._reaped, within=SECONDS)
         with contextlib.suppress(OSError, ValueError, KeyError):
-            os.kill(self.init, signal.SIGKILL)  # a keeper that was killed left it
+            self.kill(self.init)  # a keeper that was killed left it
         subprocess.run(["rm", "-rf", self.store, self.agent_run], check=True)
+
+    def kill(self, init: int) -> None:
+        """Kill a box by its first process, and wait until nothing in it can write any more."""
+        os.kill(init, signal.SIGKILL)
+        self._until(lambda: _has_ended(init), within=SECONDS)
 
     def _reaped(self) -> bool:
         """Reap what a spawner that was killed left to us, where we are the first process: the box waits for that. The keeper goes last."""
@@ -111,43 +116,45 @@ class BoxDaemons:
     def answer(self, operation: str, *fds: int, **fields: object) -> Message:
         """What the keeper says to a request."""
         with self.request_keeper(operation, *fds, **fields) as sock:
-            _, received = wire_fds.receive(sock)
+            _, received = descriptor_passing.receive(sock)
             try:
-                return wire_fds.read_body(received[0])
+                return descriptor_passing.read_body(received[0])
             finally:
-                wire_fds.close_all(received)
+                descriptor_passing.close_all(received)
 
     def request_keeper(self, operation: str, *fds: int, **fields: object) -> socket.socket:
         """Ask the keeper for something, without waiting for its answer."""
         sock = _connected(self.keeper_socket)
-        wire_fds.send_request(sock, {"op": operation, **fields}, fds)
+        descriptor_passing.send_request(sock, {"op": operation, **fields}, fds)
         return sock
 
     def start_process(self, script: str, user: str = "root", session: str | None = None) -> tuple[socket.socket, Message]:
         """Start a shell script in the box, as of a session; closing the socket ends it."""
         sock = self.request(script, user, session)
-        reply, _ = wire_fds.receive(sock)
+        reply, _ = descriptor_passing.receive(sock)
         assert reply is not None
         return sock, reply
 
     def request(self, script: str, user: str = "root", session: str | None = None) -> socket.socket:
         """Ask for a shell script to be started in the box, without waiting for it to be."""
         sock = _connected(self.spawn_socket)
-        wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "user": user, "env": {SESSION: session}})
+        descriptor_passing.send_request(sock, {"argv": ["bash", "-c", script], "user": user, "env": {SESSION: session}})
         return sock
 
     def run(self, script: str, user: str = "root") -> tuple[str, Message]:
         """Run a shell script in the box: its output, errors among it, and how it ended."""
         readable, writable = os.pipe()
         with _connected(self.spawn_socket) as sock, open(readable, "rb") as output:
-            wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "user": user, "fds": ["stdout", "stderr"]}, [writable, writable])
+            descriptor_passing.send_request(
+                sock, {"argv": ["bash", "-c", script], "user": user, "fds": ["stdout", "stderr"]}, [writable, writable]
+            )
             os.close(writable)
-            reply, _ = wire_fds.receive(sock)
+            reply, _ = descriptor_passing.receive(sock)
             assert reply is not None
             if "error" in reply:
                 return "", reply
             text = output.read().decode()
-            ended, _ = wire_fds.receive(sock)
+            ended, _ = descriptor_passing.receive(sock)
         assert ended is not None
         return text, ended
 
@@ -173,3 +180,11 @@ def _end(process: subprocess.Popen[bytes] | None, number: int) -> None:
     if process:
         process.send_signal(number)
         process.wait(SECONDS)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a process is gone or a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True

@@ -18,14 +18,14 @@ import hypothesis
 import pytest
 
 import sandbox_server
-from sandbox_server.drivers import process as drivers_process
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells import tmux_connection
+from sandbox_server.drivers.spawn import process as drivers_process
 
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _DAEMON = """
 import os, sys
-from sandbox_server.drivers.spawning import serve
+from sandbox_server.drivers.spawn.main import serve
 
 def tell_who(sock):
     while request := sock.recv(100):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Reach
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.features.control.driving import Clock, Driving, Fence, Policy
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.lease import Times
+from sandbox_server.features.control.lease_keeper import Clock, Driving, Fence, Policy
 
 
 class FreeControl:

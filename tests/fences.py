@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox_server.drivers import wire_fds
-from sandbox_server.drivers.wire_fds import Message
+from sandbox_server.drivers.ipc import descriptor_passing
+from sandbox_server.drivers.ipc.descriptor_passing import Message
 
 SECONDS = 30.0
 
@@ -36,14 +36,14 @@ class Fences:
             sock.settimeout(SECONDS)
             sock.connect(self.path)
             request = {"argv": ["bash", "-c", script], "fds": ["stdout", "stderr"], "isolation": isolation, **more}
-            wire_fds.send_request(sock, request, [writable, writable])
+            descriptor_passing.send_request(sock, request, [writable, writable])
             os.close(writable)
-            reply, _ = wire_fds.receive(sock)
+            reply, _ = descriptor_passing.receive(sock)
             assert reply is not None
             if "error" in reply:
                 return Ended("", None, reply)
             text = output.read().decode()
-            ended, _ = wire_fds.receive(sock)
+            ended, _ = descriptor_passing.receive(sock)
         assert ended is not None
         return Ended(text, ended.get("exit"))
 
@@ -60,6 +60,6 @@ class Fences:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock, open(readable) as output:
             sock.settimeout(SECONDS)
             sock.connect(self.path)
-            wire_fds.send_request(sock, {"argv": ["bash", "-c", script], "fds": ["stdout"]}, [writable])
+            descriptor_passing.send_request(sock, {"argv": ["bash", "-c", script], "fds": ["stdout"]}, [writable])
             os.close(writable)
             yield output.readline().strip()

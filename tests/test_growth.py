@@ -16,7 +16,7 @@ from sandbox_server.drivers.devtools.globs import Glob
 from sandbox_server.drivers.files.names import from_wire, to_wire
 from sandbox_server.drivers.proxy.plan import covers
 from sandbox_server.drivers.recorder.redaction import Redaction
-from sandbox_server.drivers.risk import is_risky
+from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.shells.terminal_screen import trimmed
 from sandbox_server.features.browser.page.reading import without_passwords
 from sandbox_server.features.recorder.trace import trace_of

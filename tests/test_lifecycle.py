@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server import lifecycle
-from sandbox_server.drivers.process import Exit
+from sandbox_server.drivers.spawn.process import Exit
 from sandbox_server.settings import Hooks, Paths, Settings, ShutdownHook
 
 

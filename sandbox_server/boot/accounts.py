@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from sandbox_server.drivers import drafts
+from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import Agent
 
 IMAGE_USER = "gem"
@@ -66,7 +66,7 @@ def allow_root(agent: Agent, sudoers: Path) -> None:
     rule = f"{agent.user} ALL=(ALL:ALL) NOPASSWD: ALL\n"
     if sudoers.exists() and sudoers.read_text(encoding="ascii") == rule:  # as in the image, whose files may be read-only
         return
-    drafts.replace(sudoers, rule, mode=0o440)  # sudo skips names with a dot, such as the draft's
+    atomic_write.replace(sudoers, rule, mode=0o440)  # sudo skips names with a dot, such as the draft's
 
 
 def withdraw_root(sudoers: Path = SUDOERS) -> None:

@@ -4,7 +4,8 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from sandbox_server.drivers import nginx, system
+from sandbox_server.drivers import nginx
+from sandbox_server.drivers.stats import system
 from sandbox_server.settings import Paths, Settings
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox_server.boot import places
-from sandbox_server.drivers import drafts
+from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import Settings
 
 COOKIE_BYTES = 16
@@ -51,19 +51,19 @@ def guest_environ(settings: Settings, *, boxed: bool) -> dict[str, str]:
     return {"DISPLAY": settings.display.name if boxed else f"unix:{settings.paths.guest_socket(settings.display.name)}"}
 
 
-def mark_microphone(file: Path, owner: drafts.Owner, *, there: bool) -> None:
+def mark_microphone(file: Path, owner: atomic_write.Owner, *, there: bool) -> None:
     """Say to the sound server whether the desktop has a microphone: `sound.pa` looks for the file."""
     if there:
-        drafts.replace(file, b"", mode=0o440, owner=owner)
+        atomic_write.replace(file, b"", mode=0o440, owner=owner)
     else:
         file.unlink(missing_ok=True)
 
 
-def write_authority(file: Path, display: str, owner: drafts.Owner) -> None:
+def write_authority(file: Path, display: str, owner: atomic_write.Owner) -> None:
     """Write a new cookie for X clients; the user and the group of `owner` can read it."""
     cookie = secrets.token_bytes(COOKIE_BYTES)
     entries = (_entry(_LOCAL, socket.gethostname(), display, cookie), _entry(_WILD, "", display, cookie), _entry(_WILD, "", "", cookie))
-    drafts.replace(file, b"".join(entries), mode=0o440, owner=owner)
+    atomic_write.replace(file, b"".join(entries), mode=0o440, owner=owner)
 
 
 def _entry(family: int, address: str, display: str, cookie: bytes) -> bytes:

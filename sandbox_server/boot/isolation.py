@@ -3,10 +3,10 @@
 import os
 from dataclasses import replace
 
-from sandbox_server.drivers import drafts
 from sandbox_server.drivers.box import host as box_host
 from sandbox_server.drivers.box import probe as box_probe
-from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.box.isolation import Isolation
+from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import Settings
 
 
@@ -40,7 +40,7 @@ def _flags(settings: Settings, host: box_host.Host) -> tuple[str, ...]:
 def announce(settings: Settings, chosen: Isolation) -> str | None:
     """Write down the choice for the others, and say what is lost; None where nothing is."""
     control = (settings.users.control_uid, settings.users.control_uid)
-    drafts.replace(settings.paths.isolation, chosen.encode(), mode=0o400, owner=control)
+    atomic_write.replace(settings.paths.isolation, chosen.encode(), mode=0o400, owner=control)
     if chosen.rung == "users" and settings.box.mode != "off":
         lost = "there is no box for the agent, who is an ordinary user of this container: no undo, no root that cannot hurt"
         withheld = "; it may not become root, because root could write the host's settings here" if chosen.root_withheld else ""

@@ -5,7 +5,7 @@ import stat
 import subprocess
 import sys
 
-from sandbox_server.drivers.drafts import Owner
+from sandbox_server.drivers.storage.atomic_write import Owner
 from sandbox_server.settings import Settings
 
 SKELETON = "/etc/skel"

@@ -11,11 +11,11 @@ from typing import NoReturn
 from sandbox_server import settings as declared
 from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places, proxy
 from sandbox_server.boot.head_start import HeadStart
-from sandbox_server.drivers import drafts
-from sandbox_server.drivers import isolation as told
-from sandbox_server.drivers.child import Account, closed_environment
+from sandbox_server.drivers.box import isolation as told
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.fence import landlock
+from sandbox_server.drivers.spawn.child import Account, closed_environment
+from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import BadSettings, Settings
 
 EXIT_BAD_SETTINGS = 2
@@ -67,9 +67,9 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
 
 def _write_environs(settings: Settings, environ: Mapping[str, str], agent_environ: Mapping[str, str]) -> None:
     control = (settings.users.control_uid, settings.users.control_uid)
-    drafts.replace(settings.paths.environ, json.dumps(dict(environ)), mode=SECRET, owner=control)
-    drafts.replace(settings.paths.public_environ, json.dumps(declared.without_secrets(environ)), mode=SECRET, owner=ROOT)
-    drafts.replace(settings.paths.agent_environ, json.dumps(dict(agent_environ)), mode=SECRET, owner=ROOT)
+    atomic_write.replace(settings.paths.environ, json.dumps(dict(environ)), mode=SECRET, owner=control)
+    atomic_write.replace(settings.paths.public_environ, json.dumps(declared.without_secrets(environ)), mode=SECRET, owner=ROOT)
+    atomic_write.replace(settings.paths.agent_environ, json.dumps(dict(agent_environ)), mode=SECRET, owner=ROOT)
 
 
 def _prepare_keys(settings: Settings) -> None:

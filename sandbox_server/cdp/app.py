@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.extensions import Extensions
-from sandbox_server.cdp.inside import Inside
+from sandbox_server.cdp.internal_api import Inside
 from sandbox_server.cdp.link import Link
 from sandbox_server.cdp.pages import Pages, answered
 from sandbox_server.cdp.rules import Rules
@@ -25,14 +25,13 @@ from sandbox_server.core import logs
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
-from sandbox_server.drivers import isolation
-from sandbox_server.drivers.box import desk
+from sandbox_server.drivers.box import desktop_root, isolation
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.chromium import Chromium, Place
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.patience import RESTART_SECONDS
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.browser.chromium import Chromium, Place
+from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
 from sandbox_server.drivers.proxy import proxy
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import Settings
 
 PING_SECONDS = 20.0
@@ -46,7 +45,7 @@ def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
     linked = isolation.read(paths.isolation).rung != "box"
-    shown = desk.viewable()
+    shown = desktop_root.viewable()
     place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), shown, linked)
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 

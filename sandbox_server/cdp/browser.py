@@ -10,20 +10,20 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Protocol, Self
 
-from sandbox_server.cdp.acts import PageActs
 from sandbox_server.cdp.cpu_time import work_of
-from sandbox_server.cdp.fields import Fields
+from sandbox_server.cdp.input_echo import PageActs
 from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link, Refused
 from sandbox_server.cdp.peers import Notice
 from sandbox_server.cdp.redaction import Secrets
 from sandbox_server.cdp.rules import Rules
+from sandbox_server.cdp.secret_fields import Fields
 from sandbox_server.cdp.tabs import Tabs
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.chromium import Running
-from sandbox_server.drivers.process import LOST, Exit, Process
+from sandbox_server.drivers.browser.chromium import Running
+from sandbox_server.drivers.spawn.process import LOST, Exit, Process
 
 START_TIMEOUT = 20.0
 STARTING = 150.0

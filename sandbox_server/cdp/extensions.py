@@ -8,7 +8,7 @@ import logging
 from typing import Any
 
 from sandbox_server.cdp.link import Link
-from sandbox_server.cdp.strip import Insider
+from sandbox_server.cdp.tab_strip import Insider
 from sandbox_server.core.errors import Failure, Unavailable
 
 PAGE = "chrome://extensions"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sandbox_server.cdp.client_overrides import ClientOverrides
-from sandbox_server.cdp.pressed import Pressed
+from sandbox_server.cdp.held_input import Pressed
 from sandbox_server.cdp.privacy import Collected
 from sandbox_server.cdp.wire import Object
 from sandbox_server.core.results import Caller

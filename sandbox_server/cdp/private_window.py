@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sandbox_server.cdp.browser import Browser
 from sandbox_server.cdp.link import Link, Refused
-from sandbox_server.cdp.strip import Insider
+from sandbox_server.cdp.tab_strip import Insider
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Conflict, ResourceExhausted, Unavailable
 

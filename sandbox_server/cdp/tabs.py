@@ -5,7 +5,7 @@ import secrets
 from contextlib import suppress
 from typing import Any
 
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 
 MAX_TABS = 50
 """Tabs opened again; a page that opened thousands is what killed the browser."""

@@ -10,9 +10,9 @@ from typing import Self
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, NotFound, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.child import SESSION
-from sandbox_server.drivers.pipes import Capture, PipeReader
-from sandbox_server.drivers.process import Process, Processes, put_down
+from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
+from sandbox_server.drivers.spawn.process import Process, Processes, put_down
 
 START_SECONDS = 60.0
 USUAL_SECONDS = 5.0

@@ -9,10 +9,10 @@ from pydantic import Field
 from sandbox_server.core import Model, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.sound import Sound
+from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.video.privacy_mask import Hidden, VeiledPictures, VeiledSounds
 from sandbox_server.drivers.video.recording import Options, Recording
 from sandbox_server.drivers.video.recordings import Recordings
-from sandbox_server.drivers.video.veil import Hidden, VeiledPictures, VeiledSounds
 from sandbox_server.drivers.x11.picture import Size
 from sandbox_server.drivers.x11.screen import MAX_SIZE
 

@@ -5,8 +5,7 @@ from typing import Literal
 
 from sandbox_server.core import Conflict, Failure, Model, Unavailable, operation
 from sandbox_server.core.diagnosis import Finding, Probe
-from sandbox_server.drivers import system
-from sandbox_server.drivers.chromium import SANDBOX_PROBE
+from sandbox_server.drivers.browser.chromium import SANDBOX_PROBE
 from sandbox_server.drivers.fence import landlock
 from sandbox_server.drivers.fence.policy import (
     EnvPolicy,
@@ -16,8 +15,9 @@ from sandbox_server.drivers.fence.policy import (
     ReadPolicy,
     WritePolicy,
 )
-from sandbox_server.drivers.liveness import Liveness
-from sandbox_server.drivers.process import NEEDED_FOR_ISOLATION, Processes
+from sandbox_server.drivers.spawn.process import NEEDED_FOR_ISOLATION, Processes
+from sandbox_server.drivers.stats import system
+from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 

@@ -2,8 +2,8 @@
 
 from sandbox_server.core import Blob, Call, Model, Reply, operation
 from sandbox_server.core.audit import BUCKETS, Audit, Durations
-from sandbox_server.drivers.components import Components
-from sandbox_server.drivers.liveness import Liveness
+from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.stats.liveness import Liveness
 
 RETRY_SECONDS = 1
 

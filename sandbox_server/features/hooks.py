@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandbox_server.core import Conflict, Model, NotFound, PermissionDenied, ResourceExhausted, operation
-from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.storage.shutdown_hooks import HookStore
 from sandbox_server.settings import ShutdownHook
 
 MAX_HOOKS = 100

@@ -9,12 +9,12 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field
 
 from sandbox_server.core import Blob, InvalidArgument, Model, NotFound, Reply, ResourceExhausted, Slashes, operation
-from sandbox_server.drivers.components import Components
 from sandbox_server.drivers.proxy.configuration import MAPPED_PORT
 from sandbox_server.drivers.proxy.pac import pac
 from sandbox_server.drivers.proxy.plan import Plan
 from sandbox_server.drivers.proxy.proxy import Proxy
-from sandbox_server.proxy_settings import Route, Upstream, pattern, route, upstream
+from sandbox_server.drivers.stats.components import Components
+from sandbox_server.settings.proxy import Route, Upstream, pattern, route, upstream
 
 MAX_ENTRIES = 500
 REACH_SECONDS = 5.0

@@ -9,9 +9,9 @@ from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from pydantic import Field
 
 from sandbox_server.core import InvalidArgument, Model, operation
+from sandbox_server.drivers.documents.markdown import Conversion, Known
+from sandbox_server.drivers.documents.web_markdown import Web
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.markdown.conversion import Conversion, Known
-from sandbox_server.drivers.markdown.web import Web
 
 
 class UtilConvertToMarkdownRequest(Model):

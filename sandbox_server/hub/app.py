@@ -20,11 +20,11 @@ from sandbox_server.core.mcp.api import Api
 from sandbox_server.core.mcp.operations import Operations
 from sandbox_server.core.mcp.resources import Resources
 from sandbox_server.core.mcp.transport import Transport
-from sandbox_server.drivers import isolation
+from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.patience import RESTART_SECONDS
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.hub.askers import Askers
 from sandbox_server.hub.built_in import built_in, recorded
 from sandbox_server.hub.connection import connecting

@@ -21,7 +21,7 @@ from mcp_types import (
     SamplingToolsCapability,
 )
 
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.hub.asking import Answer
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.http_transport import SENT_HEADERS, Bounds

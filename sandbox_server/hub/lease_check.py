@@ -10,7 +10,7 @@ import orjson
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import HeldByHuman, Unavailable
 from sandbox_server.core.results import Caller
-from sandbox_server.drivers.unix_http import exchange
+from sandbox_server.drivers.ipc.unix_http import exchange
 
 ANSWER_SECONDS = 10.0
 RETRY_AFTER = 1.0

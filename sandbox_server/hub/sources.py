@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.hub.configuration import ServerConfig, read_server
-from sandbox_server.hub_settings import servers_in
-from sandbox_server.variables import Secret
+from sandbox_server.settings.kinds import Secret
+from sandbox_server.settings.mcp import servers_in
 
 type Origin = Literal["built-in", "file", "environment", "added"]
 

@@ -19,8 +19,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from sandbox_server.drivers.pipes import CHUNK, PipeReader, Sink
-from sandbox_server.drivers.process import Process, Processes, put_down
+from sandbox_server.drivers.spawn.pipes import CHUNK, PipeReader, Sink
+from sandbox_server.drivers.spawn.process import Process, Processes, put_down
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.message_limits import MAX_MESSAGE, Measure, TooMuchError, without_controls
 

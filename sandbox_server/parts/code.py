@@ -1,12 +1,12 @@
 """What runs code: Python in kernels, JavaScript in Node.js, and both by one operation."""
 
-from sandbox_server.drivers import system
 from sandbox_server.drivers.editors import Editor, Editors, code_server, jupyterlab
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
+from sandbox_server.drivers.stats import system
 from sandbox_server.features.code.feature import Code
 from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
 from sandbox_server.features.editors import EditorPages

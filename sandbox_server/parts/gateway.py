@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 from sandbox_server.core.dispatch import Guard, require_scope, require_tool
 from sandbox_server.core.operation import Feature
-from sandbox_server.drivers import system
-from sandbox_server.drivers.components import Components
-from sandbox_server.drivers.container_names import ContainerNames
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.ports.container_names import ContainerNames
+from sandbox_server.drivers.stats import system
+from sandbox_server.drivers.stats.components import Components
 from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.turns import EditorTurns

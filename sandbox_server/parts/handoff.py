@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from sandbox_server.core import Caller
+from sandbox_server.drivers.clients.mail import MailServer
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.drivers.mail import MailServer
 from sandbox_server.features.handoff.desk import Desk
 from sandbox_server.features.handoff.feature import Claimed, Handoffs
 from sandbox_server.features.handoff.links import Expel, Links
@@ -14,8 +14,8 @@ from sandbox_server.features.handoff.store import HandoffStore
 from sandbox_server.features.handoff.targets import Mail, Ntfy, Slack, Target, Telegram, Webhook
 from sandbox_server.features.handoff.wire import Handoff as Asked
 from sandbox_server.features.recorder.entries import HandoffEntries
-from sandbox_server.handoff_settings import Handoff
 from sandbox_server.parts.shared import Part, Shared
+from sandbox_server.settings.handoff import Handoff
 
 
 def part(shared: Shared) -> Part:

@@ -1,9 +1,9 @@
 """The forward proxy of the browser and of new processes."""
 
-from sandbox_server.drivers.components import Components
-from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.proxy import Proxy
+from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.proxy import ForwardProxy, ProxyPac
 from sandbox_server.parts.shared import Part, Shared
 

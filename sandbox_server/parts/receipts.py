@@ -7,11 +7,11 @@ from sandbox_server.drivers.recorder.reel import Reel
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.drivers.x11.changes import ScreenChanges
 from sandbox_server.features.recorder.export import RecordExport
-from sandbox_server.features.recorder.eyes import ComputerEyes
 from sandbox_server.features.recorder.fields import FieldWatch
 from sandbox_server.features.recorder.navigation import NavigationEntries
 from sandbox_server.features.recorder.pictures import RecordedPictures
 from sandbox_server.features.recorder.receipts import Receipts
+from sandbox_server.features.recorder.snapshot import ComputerEyes
 from sandbox_server.features.recorder.video import RecordedVideo
 from sandbox_server.parts.recorder import redaction_for
 from sandbox_server.parts.shared import Part, Shared

@@ -8,8 +8,8 @@ from sandbox_server.features.recorder.entries import InputEntries, LeaseEntries,
 from sandbox_server.features.recorder.feature import Recorder
 from sandbox_server.features.recorder.guard import RecorderGuard
 from sandbox_server.parts.shared import Opened, Part, Shared
-from sandbox_server.recorder_settings import Recorder as RecorderSettings
 from sandbox_server.settings import Settings, secrets_in
+from sandbox_server.settings.recorder import Recorder as RecorderSettings
 
 KEYS = ("session-key", "api-key", "agent-token")
 

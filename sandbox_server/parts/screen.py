@@ -15,8 +15,8 @@ from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.sound import Sound
+from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.turns import Turns
@@ -44,8 +44,8 @@ from sandbox_server.features.browser.tabs import Tabs
 from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
-from sandbox_server.features.control.fences import A_PROGRAM, KeysFence
 from sandbox_server.features.control.privacy import ClipboardFence, SecretFocus
+from sandbox_server.features.control.revocation_hooks import A_PROGRAM, KeysFence
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.observe.feature import Observe

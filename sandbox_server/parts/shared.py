@@ -10,21 +10,21 @@ from sandbox_server.core.audit import Audit
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
 from sandbox_server.core.receipt import Receipt
-from sandbox_server.drivers import isolation
+from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.liveness import Liveness
-from sandbox_server.drivers.patience import RESTART_SECONDS
-from sandbox_server.drivers.ports import Ports
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
+from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.log import Log
-from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.stats.liveness import Liveness
+from sandbox_server.drivers.stats.toolbox import Toolbox
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.parts import control_of
 from sandbox_server.settings import Settings
 

@@ -1,11 +1,11 @@
 """What an agent takes up for some work: skills, tools of other MCP servers, the conversion of documents; and the ports of its programs."""
 
-from sandbox_server.drivers.hub import Hub
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.markdown.conversion import Conversion
-from sandbox_server.drivers.markdown.reach import Reach
-from sandbox_server.drivers.markdown.web import Web
-from sandbox_server.drivers.port_holders import PortHolders
+from sandbox_server.drivers.clients.mcp_hub import Hub
+from sandbox_server.drivers.documents.markdown import Conversion
+from sandbox_server.drivers.documents.web_markdown import Web
+from sandbox_server.drivers.documents.web_reach import Reach
+from sandbox_server.drivers.ports.holders import PortHolders
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.mcp.feature import McpServers
 from sandbox_server.features.ports.feature import PortViews
 from sandbox_server.features.skills.feature import Skills

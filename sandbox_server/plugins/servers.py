@@ -6,8 +6,8 @@ from pathlib import Path
 
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.hub.configuration import read_server
-from sandbox_server.hub_settings import servers_in
 from sandbox_server.plugins.findings import Findings
+from sandbox_server.settings.mcp import servers_in
 
 
 def check(file: str) -> Findings:

@@ -64,7 +64,7 @@ def test_a_user_without_a_name_has_no_message_bus(settings: Settings, tmp_path: 
     (folder / "desktop-bus.conf").write_text("code/supervisord/components/desktop-bus.conf")
     link(settings)
     assert "code/supervisord/components/desktop-bus.conf" in linked(tmp_path / "boot/supervisord")
-    monkeypatch.setattr("sandbox_server.drivers.system.has_name", lambda: False)
+    monkeypatch.setattr("sandbox_server.drivers.stats.system.has_name", lambda: False)
     link(settings)
     assert "code/supervisord/components/desktop-bus.conf" not in linked(tmp_path / "boot/supervisord")
 

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox_server.boot import head_start
 from sandbox_server.boot.head_start import HeadStart
-from sandbox_server.drivers import wire_fds
+from sandbox_server.drivers.ipc import descriptor_passing
 
 PROGRAM = """
 ; A comment.
@@ -42,7 +42,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     yield begin
     for early in begun:
         early.gate.close()
-        wire_fds.close_all([fd for fd in early.pipes.values() if fd is not None])
+        descriptor_passing.close_all([fd for fd in early.pipes.values() if fd is not None])
 
 
 def output(early: HeadStart) -> list[str]:

@@ -5,8 +5,8 @@ import pytest
 
 from sandbox_server.boot import isolation
 from sandbox_server.boot.isolation import NotIsolatedError
-from sandbox_server.drivers import isolation as told
 from sandbox_server.drivers.box import host as box_host
+from sandbox_server.drivers.box import isolation as told
 from sandbox_server.drivers.box import probe as box_probe
 from sandbox_server.settings import Box, Paths, Settings
 

@@ -11,7 +11,7 @@ import pytest
 from sandbox_server.boot import accounts, sequence
 from sandbox_server.boot.head_start import HeadStart
 from sandbox_server.settings import Agent, Auth, Hooks, Logs, Paths, Settings
-from sandbox_server.variables import Secret
+from sandbox_server.settings.kinds import Secret
 
 NEVER = cast("HeadStart", None)
 """A program that is not let go."""

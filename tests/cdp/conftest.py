@@ -26,7 +26,7 @@ SCOPES = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _OWNER = """
 import json, sys
-from sandbox_server.browser_settings import Browser
+from sandbox_server.settings.browser import Browser
 from sandbox_server.cdp import browser as kept
 from sandbox_server.cdp.app import serve
 from sandbox_server.settings import Display, Paths, Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox_server.cdp.tabs import Tabs
-from sandbox_server.drivers.system import listening_ports
+from sandbox_server.drivers.stats.system import listening_ports
 
 Owner = Any
 MakeOwner = Callable[..., Any]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.spawn.process import Processes
 from tests.boxes import VOLUME, BoxDaemons, Until
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.editors import FRONT, Editor, Editors, code_server, jupyterlab
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from PIL import Image
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.sound import Sound
+from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.drivers.x11.picture import Size
 from sandbox_server.features.display import Display, DisplayRecordRequest
 from tests.drivers.video.films import BLUE, colours, plain, size

@@ -5,9 +5,9 @@ import pytest
 
 from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.core.diagnosis import Finding, Probe
-from sandbox_server.drivers import system
-from sandbox_server.drivers.liveness import Liveness
-from sandbox_server.drivers.process import Completed, Exit
+from sandbox_server.drivers.spawn.process import Completed, Exit
+from sandbox_server.drivers.stats import system
+from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.doctor import Check, Doctor
 from sandbox_server.settings import Settings, load

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core import NotFound, Unavailable
 from sandbox_server.drivers.editors import Editor, Editors
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.editors import EditorPages, EditorRef
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import pytest
 
 from sandbox_server.core import Call, Caller
 from sandbox_server.core.audit import Audit, Durations
-from sandbox_server.drivers import liveness
-from sandbox_server.drivers.components import Components
-from sandbox_server.drivers.liveness import Liveness
+from sandbox_server.drivers.stats import liveness
+from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.features.health import Health, exposition
 
 pytestmark = pytest.mark.anyio

@@ -1,7 +1,7 @@
 import pytest
 
 from sandbox_server.core import Conflict, NotFound, PermissionDenied, ResourceExhausted
-from sandbox_server.drivers.hooks import HookStore
+from sandbox_server.drivers.storage.shutdown_hooks import HookStore
 from sandbox_server.features.hooks import MAX_HOOKS, HookRef, Hooks, ListHooksRequest, RegisterHookRequest
 from sandbox_server.settings import ShutdownHook
 

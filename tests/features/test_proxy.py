@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.components import Components
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.proxy.proxy import Proxy
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features import proxy as module
 from sandbox_server.features.proxy import (
     DiagnoseRequest,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.core.errors import FileError, InvalidArgument
+from sandbox_server.drivers.documents.markdown import Conversion, Known
+from sandbox_server.drivers.documents.web_markdown import Fetched, Web
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.markdown.conversion import Conversion, Known
-from sandbox_server.drivers.markdown.web import Fetched, Web
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.util import Markdown, UtilConvertToMarkdownRequest
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features import vnc as feature
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.driving import Driving, actor_of
+from sandbox_server.features.control.lease_keeper import Driving, actor_of
 from sandbox_server.features.vnc import Vnc
 from tests.controls import driving
 from tests.drivers.vnc.conftest import VncProcess, vnc

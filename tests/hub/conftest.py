@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 from sandbox_server.core.mcp.api import Api
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.hub.app import Hub
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import Connect, Ear, heard_by

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import HttpUrl
 
 from sandbox_server.core import Failure, Unavailable
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.connection import connecting

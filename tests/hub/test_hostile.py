@@ -12,7 +12,7 @@ from mcp_types import ElicitRequest, ElicitResult
 
 from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.core.mcp.view import View
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.hub import message_limits, streams, upstream
 from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.calls import MAX_QUESTIONS

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import HttpUrl
 
 from sandbox_server.core import Failure
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.hub import http_transport, message_limits, upkeep
 from sandbox_server.hub.asking import NobodyToAsk
 from sandbox_server.hub.configuration import ServerConfig

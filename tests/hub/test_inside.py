@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, NotFound, Unavailable
-from sandbox_server.drivers.hub import Hub
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.unix_http import exchange
+from sandbox_server.drivers.clients.mcp_hub import Hub
+from sandbox_server.drivers.ipc.unix_http import exchange
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.hub import app
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.servers import Servers

@@ -7,7 +7,7 @@ from mcp.shared.subscriptions import ServerEvent, ToolsListChanged
 
 from sandbox_server.core import NotFound, Unavailable
 from sandbox_server.core.mcp.view import View
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.hub import servers as module
 from sandbox_server.hub.changes import EVERY_LIST, Changes
 from sandbox_server.hub.configuration import ServerConfig
@@ -102,7 +102,7 @@ async def test_servers_that_are_not_named_are_not_started(line: Line) -> None:
 
 
 async def test_a_server_that_is_no_longer_wanted_is_ended(line: Line, tmp_path, until) -> None:  # type: ignore[no-untyped-def]
-    from sandbox_server.drivers.json_file import JsonFile
+    from sandbox_server.drivers.storage.json_file import JsonFile
     from sandbox_server.hub.sources import Sources
 
     sources = Sources({}, "/nowhere", None, JsonFile(str(tmp_path / "added.json")))

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.sources import MAX_ADDED, MAX_FILE_BYTES, Sources
-from sandbox_server.variables import Secret
+from sandbox_server.settings.kinds import Secret
 
 BUILT_IN = {"chrome_devtools": ServerConfig(command="node")}
 

@@ -9,7 +9,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from sandbox_server.core import NotFound
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.hub.configuration import ServerConfig
 from sandbox_server.hub.streams import MAX_SAID, Said, standard_streams
 from tests.hub.conftest import program

@@ -27,9 +27,9 @@ from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
-from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.nginx import body, listen, origins, upstreams
-from sandbox_server.drivers.ports import Ports
+from sandbox_server.drivers.ports.listening_ports import Ports
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
 from sandbox_server.settings import Auth as AuthSettings

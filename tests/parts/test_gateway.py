@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_server.drivers.isolation import UNKNOWN, Isolation
+from sandbox_server.drivers.box.isolation import UNKNOWN, Isolation
 from sandbox_server.parts import gateway
 from sandbox_server.parts.shared import Shared, liveness_of
 from sandbox_server.settings import load

@@ -10,7 +10,7 @@ from typing import IO
 from sandbox_server.drivers.box import resolve_beneath
 from sandbox_server.drivers.box.archive import FORMAT, RECORD, XATTR
 from sandbox_server.drivers.box.layers import MAX_LEVELS, MAX_PATH
-from sandbox_server.drivers.box.plan import Layered
+from sandbox_server.drivers.box.mount_plan import Layered
 from sandbox_server.drivers.box.records import Record, is_time, text_of
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from sandbox_server.drivers.box import desk, namespaces
+from sandbox_server.drivers.box import desktop_root, namespaces
 from sandbox_server.drivers.box import tree as box_tree
-from sandbox_server.drivers.box.plan import Part, Stack
+from sandbox_server.drivers.box.mount_plan import Part, Stack
 
 BUILD_SECONDS = 30.0
 END_SECONDS = 10.0
@@ -193,7 +193,7 @@ def _open_inner(sock: socket.socket, processes: int) -> None:
 
 def _open_desk(sock: socket.socket, root: str, tree: Tree) -> None:
     os.unshare(os.CLONE_NEWNS)
-    desk.build(root, tree.sockets, tree.hidden)
+    desktop_root.build(root, tree.sockets, tree.hidden)
     _send_mounts(sock)
 
 

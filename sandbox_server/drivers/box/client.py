@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, InvalidArgument, NotFound, ResourceExhausted, Unavailable
-from sandbox_server.drivers import patience, wire_fds
-from sandbox_server.drivers.isolation import Isolation
-from sandbox_server.drivers.wire_fds import MalformedMessageError
+from sandbox_server.drivers.box.isolation import Isolation
+from sandbox_server.drivers.ipc import connect_with_retry, descriptor_passing
+from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError
 
 QUICK_SECONDS = 30.0
 """For what takes the keeper milliseconds; ending a box waits for its processes, and those may wait for a disk."""
@@ -58,22 +58,22 @@ class BoxClient:
     async def _exchange(self, body: dict[str, object], fds: Sequence[int]) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as sock:
-            await patience.connect(sock, self._path, self._patience)
-            wire_fds.send_request(sock, body, fds)
+            await connect_with_retry.connect(sock, self._path, self._patience)
+            descriptor_passing.send_request(sock, body, fds)
             answered: asyncio.Future[None] = loop.create_future()
             loop.add_reader(sock, _resolve, answered)
             try:
                 await answered
             finally:
                 loop.remove_reader(sock)
-            message, received = wire_fds.receive(sock)
+            message, received = descriptor_passing.receive(sock)
         if message is None or not received:
-            wire_fds.close_all(received)
+            descriptor_passing.close_all(received)
             raise ConnectionError("it went away")
         try:
-            return wire_fds.read_body(received[0])
+            return descriptor_passing.read_body(received[0])
         finally:
-            wire_fds.close_all(received)
+            descriptor_passing.close_all(received)
 
 
 def _resolve(waiting: asyncio.Future[None]) -> None:

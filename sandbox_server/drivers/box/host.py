@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox_server.drivers import system
 from sandbox_server.drivers.fence import landlock
+from sandbox_server.drivers.stats import system
 
 NEEDED_CAPABILITIES = ("SETUID", "SETGID", "SETFCAP")
 """To give a user namespace the container's users."""

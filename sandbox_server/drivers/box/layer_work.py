@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from sandbox_server.drivers.box import layers as box_layers
 from sandbox_server.drivers.box import namespaces, tree_walk
-from sandbox_server.drivers.box.plan import Layered
+from sandbox_server.drivers.box.mount_plan import Layered
 from sandbox_server.drivers.box.records import Why
 from sandbox_server.drivers.box.store import BoxStore
-from sandbox_server.drivers.wire_fds import Message
+from sandbox_server.drivers.ipc.descriptor_passing import Message
 
 MAX_DIFFERENCES = 10_000
 

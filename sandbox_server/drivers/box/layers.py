@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from sandbox_server.drivers.box.plan import Layered
+from sandbox_server.drivers.box.mount_plan import Layered
 from sandbox_server.drivers.box.resolve_beneath import OPAQUE
 from sandbox_server.drivers.box.store import BoxStore, StoreError
 

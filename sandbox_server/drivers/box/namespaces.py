@@ -7,6 +7,7 @@ import ctypes
 import fcntl
 import importlib
 import os
+import signal
 import struct
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import NoReturn
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
-_PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME = 1, 4, 15
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _NS_GET_USERNS = 0xB701
@@ -117,6 +118,13 @@ def drop_capabilities() -> None:
 def name_process(name: str) -> None:
     """Set what `ps` shows, at most 15 bytes."""
     _check(_libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0), "PR_SET_NAME")
+
+
+def end_with(parent: int) -> None:
+    """Have the kernel kill this process when `parent` ends, which forked it (PR_SET_PDEATHSIG, prctl(2))."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "PR_SET_PDEATHSIG")
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def replace_arguments(name: str) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.box.box import BoxError, Tree, create
-from sandbox_server.drivers.box.plan import Layered
+from sandbox_server.drivers.box.isolation import Storage
+from sandbox_server.drivers.box.mount_plan import Layered
 from sandbox_server.drivers.box.store import BoxStore, StoreError
-from sandbox_server.drivers.isolation import Storage
 
 PROCESSES = 16
 _MAX_REASON = 1000

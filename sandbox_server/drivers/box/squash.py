@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 
 from sandbox_server.drivers.box.layers import is_opaque, is_too_long, is_whiteout
-from sandbox_server.drivers.box.plan import copy_owner
+from sandbox_server.drivers.box.mount_plan import copy_owner
 from sandbox_server.drivers.box.records import Record, Why
 from sandbox_server.drivers.box.resolve_beneath import OPAQUE
 from sandbox_server.drivers.box.store import BoxStore, StoreError

@@ -20,11 +20,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sandbox_server.drivers import drafts
 from sandbox_server.drivers.box import resolve_beneath
-from sandbox_server.drivers.box.plan import Layered, Stack
+from sandbox_server.drivers.box.mount_plan import Layered, Stack
 from sandbox_server.drivers.box.records import Record, Why, is_id, text_of
 from sandbox_server.drivers.box.reserve import Reserve
+from sandbox_server.drivers.storage import atomic_write
 
 FORMAT = 1
 MAX_DEPTH = 64
@@ -315,7 +315,7 @@ class BoxStore:
         return os.path.join(self.folder, *names)
 
     def _write(self, name: str, content: object) -> None:
-        drafts.replace(self._path(name), json.dumps(content), durable=True)
+        atomic_write.replace(self._path(name), json.dumps(content), durable=True)
 
 
 def _is_changed(up: str, own: Collection[str]) -> bool:

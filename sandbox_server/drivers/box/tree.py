@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 
 from sandbox_server.drivers.box import resolve_beneath
+from sandbox_server.drivers.box.mount_plan import X_SOCKETS, Layered, Part, Shared, Stack, mount_points
 from sandbox_server.drivers.box.namespaces import (
     MS_NODEV,
     MS_NOEXEC,
@@ -22,7 +23,6 @@ from sandbox_server.drivers.box.namespaces import (
     keep_mounts_private,
     mount,
 )
-from sandbox_server.drivers.box.plan import X_SOCKETS, Layered, Part, Shared, Stack, mount_points
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import orjson
 
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
-from sandbox_server.drivers.unix_http import exchange
+from sandbox_server.drivers.ipc.unix_http import exchange
 
 HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
 """Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from sandbox_server.core.errors import TooLarge, Unavailable
-from sandbox_server.drivers import confined
 from sandbox_server.drivers.browser import page_markdown
 from sandbox_server.drivers.browser.answers import answer
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn import confined_program
+from sandbox_server.drivers.spawn.process import Processes
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame
@@ -100,7 +100,7 @@ class Readable:
         with os.fdopen(os.memfd_create("page", os.MFD_CLOEXEC), "w+b") as file:
             file.write(html.encode("utf-8", "replace"))
             file.seek(0)
-            found = await confined.answer(self._processes, page_markdown.__file__, {}, file.fileno(), seconds=SECONDS)
+            found = await confined_program.answer(self._processes, page_markdown.__file__, {}, file.fileno(), seconds=SECONDS)
         return str(found["text"])
 
 

@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-from sandbox_server.drivers import drafts
+from sandbox_server.drivers.storage import atomic_write
 
 _BYTES = 32
 
@@ -30,8 +30,8 @@ class Keyring:
         if with_api_key:
             self._keep("api-key", control)
         token = secrets.token_urlsafe(_BYTES)
-        drafts.replace(self._run / "agent-token", f"{token}\n", owner=control)
-        drafts.replace(self._agent_run / "token", f"{token}\n", mode=0o640, owner=(os.geteuid(), agent[1]))
+        atomic_write.replace(self._run / "agent-token", f"{token}\n", owner=control)
+        atomic_write.replace(self._agent_run / "token", f"{token}\n", mode=0o640, owner=(os.geteuid(), agent[1]))
         Path(self.tickets).mkdir(mode=0o700, exist_ok=True)
         if os.geteuid() == 0:
             os.chown(self.tickets, *control)
@@ -45,4 +45,4 @@ class Keyring:
 
     def _keep(self, name: str, owner: tuple[int, int]) -> None:
         if self.read(name) is None:
-            drafts.replace(self._run / name, f"{secrets.token_urlsafe(_BYTES)}\n", owner=owner)
+            atomic_write.replace(self._run / name, f"{secrets.token_urlsafe(_BYTES)}\n", owner=owner)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from sandbox_server.core.errors import ResourceExhausted
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 
 MAX_REVOKED = 4096
 """Names that are kept at once."""

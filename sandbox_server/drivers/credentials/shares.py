@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from sandbox_server.core.errors import NotFound, ResourceExhausted
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 
 MAX_SHARES = 256
 """Links that may be in force at once."""

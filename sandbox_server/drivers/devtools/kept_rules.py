@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbox_server.drivers.devtools.globs import Glob
 from sandbox_server.drivers.devtools.interception import Answer, Interception, Route
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox_server.drivers.wire_fds import receive_fds
+from sandbox_server.drivers.ipc.descriptor_passing import receive_fds
 
 LENGTHS = struct.Struct("!II")
 MAX_HEADER = 64 << 20

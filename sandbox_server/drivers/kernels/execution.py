@@ -7,12 +7,12 @@ import signal as signals
 from typing import Literal
 
 from sandbox_server.core.errors import Failure
+from sandbox_server.drivers.ipc.json_lines import Line
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
 from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, Output, merge, nested, read
 from sandbox_server.drivers.kernels.relay_execution import PIECE, weight
 from sandbox_server.drivers.kernels.relayed import RelayEnded
-from sandbox_server.drivers.lines import Line
-from sandbox_server.drivers.process import Exit
+from sandbox_server.drivers.spawn.process import Exit
 
 MAY_RUN_ON = "what this put out from then on is lost; it may run on, and what it knows is there for the next execution"
 INTERRUPT_GRACE = 3.0

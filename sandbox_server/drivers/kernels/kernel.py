@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgument
+from sandbox_server.drivers.ipc.json_lines import Line
 from sandbox_server.drivers.kernels.relayed import OnBegin, OnOutput, Relayed
-from sandbox_server.drivers.lines import Line
-from sandbox_server.drivers.pipes import PipeReader
-from sandbox_server.drivers.process import Exit, Process, put_down
+from sandbox_server.drivers.spawn.pipes import PipeReader
+from sandbox_server.drivers.spawn.process import Exit, Process, put_down
 
 TAIL_BYTES = 4096
 QUIET_ROOM = 1 << 16

@@ -14,14 +14,14 @@ from typing import Any, Self
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgument, NotFound, PermissionDenied, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.fence.__main__ import REFUSED
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, Tail
 from sandbox_server.drivers.kernels.nursery import NAME_ROOM, Nursery
 from sandbox_server.drivers.kernels.relayed import Relayed
-from sandbox_server.drivers.pipes import PipeReader
-from sandbox_server.drivers.process import Process, Processes, not_isolated
+from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.pipes import PipeReader
+from sandbox_server.drivers.spawn.process import Process, Processes, not_isolated
 
 PACKAGES = "/opt/kernel"
 """Below it, by version, is what runs a notebook's code."""

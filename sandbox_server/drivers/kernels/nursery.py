@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sandbox_server.drivers.child import SESSION
-from sandbox_server.drivers.process import NoTemplate, Process, Processes, put_down
+from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.process import NoTemplate, Process, Processes, put_down
 
 SCRIPT = str(Path(__file__).with_name("template.py"))
 NAME = "kernels"

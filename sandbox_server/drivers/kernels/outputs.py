@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
-from sandbox_server.drivers.lines import Line
+from sandbox_server.drivers.ipc.json_lines import Line
 
 type OutputType = Literal["stream", "execute_result", "display_data", "error", "update_display_data", "clear_output"]
 

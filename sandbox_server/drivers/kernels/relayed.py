@@ -11,9 +11,9 @@ from typing import Self
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.ipc.json_lines import Line, Lines
 from sandbox_server.drivers.kernels.nursery import OOM_SCORE, Nursery
-from sandbox_server.drivers.lines import Line, Lines
-from sandbox_server.drivers.process import Process, put_down
+from sandbox_server.drivers.spawn.process import Process, put_down
 
 SCRIPT = str(Path(__file__).with_name("relay.py"))
 RETRY_AFTER = 1.0

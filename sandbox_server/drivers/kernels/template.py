@@ -22,8 +22,8 @@ def main(packages: str) -> None:
     places = [*sys.path[1:], site.getusersitepackages()]
     before = _look(places)
     sys.path += [packages, ROOT]
-    from sandbox_server.drivers import forking
     from sandbox_server.drivers.kernels import fenced, launch, relay
+    from sandbox_server.drivers.spawn import zygote
 
     launch.load()
     relay.load()
@@ -35,7 +35,7 @@ def main(packages: str) -> None:
         "kernels/isolated": fenced.become,
         "kernels/relay": relay.become,
     }
-    words = forking.serve(lambda: _look(places) != before)
+    words = zygote.serve(lambda: _look(places) != before)
     if words:
         role, *arguments = words
         sys.exit(roles[role](*arguments))

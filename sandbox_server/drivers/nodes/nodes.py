@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_server.core.errors import InvalidArgument, Unavailable
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 
 ROOT = "/opt/node"
 SETUP = Path(__file__).parent / "setup"

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sandbox_server.drivers.lines import Line
-from sandbox_server.drivers.pipes import Capture
-from sandbox_server.drivers.process import Exit
+from sandbox_server.drivers.ipc.json_lines import Line
+from sandbox_server.drivers.spawn.pipes import Capture
+from sandbox_server.drivers.spawn.process import Exit
 
 LATE_CODE = 124
 """What stands for an exit code after a timeout, as with timeout(1)."""

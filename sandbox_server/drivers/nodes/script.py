@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from sandbox_server.core.errors import Failure, FileError, InvalidArgument, NotFound
-from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.lines import Lines
+from sandbox_server.drivers.ipc.json_lines import Lines
 from sandbox_server.drivers.nodes import outcome
 from sandbox_server.drivers.nodes.nodes import SETUP, Node
 from sandbox_server.drivers.nodes.outcome import LATE_CODE, Outcome, Thrown
-from sandbox_server.drivers.pipes import Capture, PipeReader, PipeWriter
-from sandbox_server.drivers.process import Process, Processes, put_down
+from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
+from sandbox_server.drivers.spawn.process import Process, Processes, put_down
 
 PRELUDE = (SETUP / "prelude.mjs").as_uri()
 GRACE = 1.0

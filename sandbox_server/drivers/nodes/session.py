@@ -10,15 +10,15 @@ from types import TracebackType
 from typing import Self
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
-from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.fence.policy import IsolationPolicy
-from sandbox_server.drivers.lines import Line, Lines
+from sandbox_server.drivers.ipc.json_lines import Line, Lines
 from sandbox_server.drivers.nodes import outcome
 from sandbox_server.drivers.nodes.nodes import SETUP, Node
 from sandbox_server.drivers.nodes.outcome import LATE_CODE, UNSEEN_CODE, Outcome, Status
 from sandbox_server.drivers.nodes.script import Limits
-from sandbox_server.drivers.pipes import Capture, PipeReader, PipeWriter
-from sandbox_server.drivers.process import Process, Processes, put_down
+from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
+from sandbox_server.drivers.spawn.process import Process, Processes, put_down
 
 SCRIPT = str(SETUP / "session.mjs")
 INPUT_LIMIT = 1 << 20

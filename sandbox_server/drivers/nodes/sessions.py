@@ -11,7 +11,7 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.session import Session
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 
 MAX_ID = 128
 MAX_IDLE = 86400

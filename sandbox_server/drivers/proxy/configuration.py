@@ -8,7 +8,7 @@ import base64
 from collections.abc import Iterator, Sequence
 
 from sandbox_server.drivers.proxy.plan import OWN, Plan, expression, is_network, ordered
-from sandbox_server.proxy_settings import Route, Upstream
+from sandbox_server.settings.proxy import Route, Upstream
 
 DIRECT_PORT = 18118
 """Where tinyproxy listens, on the loopback; as in sandbox_server/tinyproxy.conf."""

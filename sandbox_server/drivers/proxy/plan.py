@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox_server.core.patterns import glob
-from sandbox_server.proxy_settings import Proxy, Route, Upstream, route, upstream
-from sandbox_server.variables import Secret
+from sandbox_server.settings.kinds import Secret
+from sandbox_server.settings.proxy import Proxy, Route, Upstream, route, upstream
 
 OWN = ("localhost", ".localhost", "127.0.0.0/8", "0.0.0.0", "::1", "169.254.0.0/16", "fe80::/10")
 """What only makes sense from here, so that no upstream is ever asked for it; Chromium connects to these without any proxy."""

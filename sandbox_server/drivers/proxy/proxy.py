@@ -10,13 +10,13 @@ from typing import Protocol, Self
 
 from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.proxy.configuration import configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.plan import Plan, configured, restored, stored
-from sandbox_server.proxy_settings import Proxy as Settings
-from sandbox_server.variables import Secret
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.settings.kinds import Secret
+from sandbox_server.settings.proxy import Proxy as Settings
 
 AUTH_SECONDS = 20.0
 """For the command that writes credentials."""

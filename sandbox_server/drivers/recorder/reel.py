@@ -9,7 +9,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 
 MAX_PINS = 200
 _NAME = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,9}))?\.mp4")

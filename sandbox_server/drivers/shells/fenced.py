@@ -8,7 +8,7 @@ from dataclasses import asdict
 from sandbox_server.core.errors import TooLarge, Unavailable
 from sandbox_server.drivers.fence.__main__ import REFUSED
 from sandbox_server.drivers.fence.policy import IsolationPolicy
-from sandbox_server.drivers.process import Processes, not_isolated
+from sandbox_server.drivers.spawn.process import Processes, not_isolated
 
 MAX_WORD = 120_000
 """Bytes of one argument; the kernel takes 128 KiB."""

@@ -13,11 +13,11 @@ from typing import Literal, Protocol
 
 from sandbox_server.core.errors import Failure, PermissionDenied, Unavailable
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.process import Exit, Processes
 from sandbox_server.drivers.shells.commands import CommandFile, Recall, ShellCommand
 from sandbox_server.drivers.shells.marks import Mark, MarkParser
 from sandbox_server.drivers.shells.terminal_screen import Screen
 from sandbox_server.drivers.shells.tmux import Pane, Spawn, Tmux
+from sandbox_server.drivers.spawn.process import Exit, Processes
 
 BASHRC = str(Path(__file__).parent / "setup" / "bashrc")
 WORD = b" __t\r"

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sandbox_server.drivers.json_file import JsonFile
 from sandbox_server.drivers.shells.shells import ShellKey
+from sandbox_server.drivers.storage.json_file import JsonFile
 
 
 @dataclass(frozen=True, slots=True)

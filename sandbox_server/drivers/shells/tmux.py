@@ -16,10 +16,10 @@ from typing import Protocol, Self
 
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.process import LOST, Exit, Processes
 from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, Screen, ScreenState, trimmed
 from sandbox_server.drivers.shells.tmux_connection import RETRY_AFTER, Connection, TmuxGone, Told, in_time, together
 from sandbox_server.drivers.shells.tmux_control import ControlReply, Notice, Output, keys, quote
+from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
 
 CONFIGURATION = str(Path(__file__).parent / "setup" / "tmux.conf")
 SESSION = "tandem"

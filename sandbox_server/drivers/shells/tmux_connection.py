@@ -10,8 +10,8 @@ from signal import SIGKILL
 from typing import Any, cast
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.process import Process
 from sandbox_server.drivers.shells.tmux_control import ControlError, ControlParser, ControlReply, Notice, Output
+from sandbox_server.drivers.spawn.process import Process
 
 ANSWER_SECONDS = 10.0
 """How long tmux may take to answer; more means that it hangs."""

@@ -15,7 +15,7 @@ from sandbox_server.core.errors import HeldByHuman
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.names import bearer_of
 from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.drivers.ports import Ports
+from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.features.auth import cookies
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials, Identity

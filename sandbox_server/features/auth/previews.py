@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from sandbox_server.drivers.credentials.grants import Grant
-from sandbox_server.drivers.preview_hosts import preview_host
+from sandbox_server.drivers.ports.preview_hosts import preview_host
 from sandbox_server.features.auth.original import Original
 
 _BELOW_PROXY = re.compile(r"/+proxy/+[0-9]{1,5}(?P<rest>/.*)$")

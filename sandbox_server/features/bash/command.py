@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sandbox_server.drivers.fence.policy import IsolationPolicy
-from sandbox_server.drivers.pipes import PipeReader, PipeWriter
-from sandbox_server.drivers.process import Exit, Process, Processes
-from sandbox_server.drivers.spool import Spool
+from sandbox_server.drivers.spawn.output_spool import Spool
+from sandbox_server.drivers.spawn.pipes import PipeReader, PipeWriter
+from sandbox_server.drivers.spawn.process import Exit, Process, Processes
 from sandbox_server.features.bash.wire import BashCommandState, CommandStatus
 
 INPUT_LIMIT = 1 << 20

@@ -21,9 +21,9 @@ from sandbox_server.core import (
     operation,
     stream_of,
 )
-from sandbox_server.drivers.child import SESSION
-from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.risk import is_risky
+from sandbox_server.drivers.shells.risky_commands import is_risky
+from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.bash.command import Command, Kept
 from sandbox_server.features.bash.follow import Position, follow
 from sandbox_server.features.bash.output import Text, excerpt

@@ -4,7 +4,7 @@ import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox_server.drivers.spool import Spool
+from sandbox_server.drivers.spawn.output_spool import Spool
 
 READ_LIMIT = 8 << 20
 """Bytes of one stream in one answer; the rest is read with the next call."""

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from sandbox_server.core import Model, operation
-from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.box.isolation import Isolation
 
 _PROMISES = {
     "root_in_box": "the agent is root in a Linux of its own, where apt-get works and nothing of the sandbox can be reached",

@@ -12,9 +12,9 @@ from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.devtools.screencast import screencast
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.video.privacy_mask import Hidden, VeiledPictures
 from sandbox_server.drivers.video.recording import Options, Recording
 from sandbox_server.drivers.video.recordings import Recordings
-from sandbox_server.drivers.video.veil import Hidden, VeiledPictures
 
 MAX_FPS = 60
 MAX_SECONDS = 3600.0

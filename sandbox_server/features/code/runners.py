@@ -5,7 +5,6 @@ from typing import Any
 from uuid import uuid4
 
 from sandbox_server.core import DeadlineExceeded, InvalidArgument, NotFound, Reply
-from sandbox_server.drivers.child import SESSION
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import Bounds
 from sandbox_server.drivers.kernels.outputs import Output, stream_text
@@ -13,7 +12,8 @@ from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.nodes.outcome import Outcome
 from sandbox_server.drivers.nodes.script import Limits, Program, Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
-from sandbox_server.drivers.process import Completed, Processes
+from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.process import Completed, Processes
 from sandbox_server.features.code.wire import DEFAULT_TIMEOUT, CodeExecuteRequest, CodeExecuteResponse
 
 _FIELDS = ("output_type", "name", "text", "data", "metadata", "execution_count", "ename", "evalue", "traceback")

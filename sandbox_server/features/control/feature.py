@@ -5,7 +5,7 @@ from typing import Protocol
 
 from sandbox_server.core import Call, Caller, Event, Failure, PermissionDenied, Unavailable, operation
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.driving import Driving, Step, actor_of
+from sandbox_server.features.control.lease_keeper import Driving, Step, actor_of
 from sandbox_server.features.control.wire import (
     ControlChange,
     ControlRequested,

@@ -10,8 +10,8 @@ from sandbox_server.core import Call, Conflict, InvalidArgument, ResourceExhaust
 from sandbox_server.core.control import Reach
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
-from sandbox_server.features.control.acts import Acts
-from sandbox_server.features.control.driving import Driving
+from sandbox_server.features.control.calls_in_flight import Acts
+from sandbox_server.features.control.lease_keeper import Driving
 
 EPOCH_HEADER = "x-control-epoch"
 MAX_WAIT = 3600.0

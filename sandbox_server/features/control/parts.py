@@ -4,18 +4,18 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox_server.control_settings import Control
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.features.control.acts import Acts
-from sandbox_server.features.control.driving import Driving
+from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.features.control.calls_in_flight import Acts
 from sandbox_server.features.control.feature import ControlLease
-from sandbox_server.features.control.fences import BrowserFence, Owner
 from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
-from sandbox_server.features.control.hands import Hands
+from sandbox_server.features.control.input_streams import Hands
 from sandbox_server.features.control.lease import Times
-from sandbox_server.features.control.sight import Sight
+from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.revocation_hooks import BrowserFence, Owner
+from sandbox_server.features.control.visibility_guard import Sight
+from sandbox_server.settings.control import Control
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from sandbox_server.core import Failure, Tasks
 from sandbox_server.core.control import Holding
-from sandbox_server.features.control.driving import Driving
+from sandbox_server.features.control.lease_keeper import Driving
 
 
 class Clipboard(Protocol):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sandbox_server.core import FileError, InvalidArgument, Model, operation
 from sandbox_server.core.operation import MAX_FILE_BODY
-from sandbox_server.drivers.documents import Documents
+from sandbox_server.drivers.documents.text import Documents
 from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.status import FileStatus

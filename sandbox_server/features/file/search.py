@@ -9,8 +9,8 @@ from pydantic import Field
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.refusal import Refused
+from sandbox_server.drivers.files.ripgrep import Collector, Found, Match, Ripgrep
 from sandbox_server.drivers.files.tree import matcher
-from sandbox_server.drivers.ripgrep import Collector, Found, Match, Ripgrep
 
 MAX_MATCHES = 10_000
 """Matches in one answer."""

@@ -10,9 +10,9 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from typing import Any, Protocol
 
-from sandbox_server.drivers import mail
-from sandbox_server.drivers.mail import MailServer
-from sandbox_server.drivers.webhook import Answer, post
+from sandbox_server.drivers.clients import mail
+from sandbox_server.drivers.clients.mail import MailServer
+from sandbox_server.drivers.clients.webhook import Answer, post
 from sandbox_server.features.handoff.wire import Handoff, Told
 
 SUBJECT_LENGTH = 150

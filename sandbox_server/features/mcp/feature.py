@@ -5,7 +5,7 @@ from typing import Any, Literal, cast
 from pydantic import Field
 
 from sandbox_server.core import Call, Model, Scope, operation
-from sandbox_server.drivers.hub import Hub
+from sandbox_server.drivers.clients.mcp_hub import Hub
 from sandbox_server.features.mcp.wire import CallToolResult, ListToolsResult
 
 MAX_ARGUMENTS = 64 << 20

@@ -6,7 +6,7 @@ from sandbox_server.core import InvalidArgument, Reply, operation
 from sandbox_server.drivers.nodes.script import Limits, Program, Scripts
 from sandbox_server.drivers.nodes.session import Session
 from sandbox_server.drivers.nodes.sessions import MAX_IDLE, Sessions
-from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.stats.toolbox import Toolbox
 from sandbox_server.features.nodejs.answer import answer
 from sandbox_server.features.nodejs.wire import (
     DEFAULT_TIMEOUT,

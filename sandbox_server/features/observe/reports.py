@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox_server.core import NotFound, ResourceExhausted
-from sandbox_server.drivers import drafts
+from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.features.observe.wire import ObservationReport
 
 MAX_REPORTS = 50
@@ -46,7 +46,7 @@ class Reports:
             raise ResourceExhausted(f"there may be {MAX_REPORTS} reports: delete one first", limit=MAX_REPORTS)
         report_id, created_at = secrets.token_hex(8), datetime.now(UTC)
         path = self._directory / f"{report_id}.jsonl.gz"
-        with drafts.drafted(path) as file, gzip.open(file, "wb") as packed, open(samples, "rb") as found:
+        with atomic_write.drafted(path) as file, gzip.open(file, "wb") as packed, open(samples, "rb") as found:
             packed.write(json.dumps({"session": dict(header) | {"reason": reason}}).encode() + b"\n")
             shutil.copyfileobj(found, packed)
         session_id = str(header["session_id"])
@@ -58,7 +58,7 @@ class Reports:
             path=str(path),
             size_bytes=path.stat().st_size,
         )
-        drafts.replace(self._directory / f"{report_id}.json", info.model_dump_json())
+        atomic_write.replace(self._directory / f"{report_id}.json", info.model_dump_json())
         return info
 
     def delete(self, report_id: str) -> ObservationReport:

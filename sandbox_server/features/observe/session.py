@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from sandbox_server.drivers import drafts
+from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.features.observe.guardrail import Guardrail
 from sandbox_server.features.observe.sampler import Sampler
 from sandbox_server.features.observe.wire import ObservationEvent, ObservationLiveSnapshot, ObserveStartRequest
@@ -103,7 +103,7 @@ class Observation:
             self._written += sum(map(len, lines))
             return
         self._lines = (self._lines + lines)[-GUARDRAIL_SAMPLES:]
-        drafts.replace(self.path, "".join(self._lines))
+        atomic_write.replace(self.path, "".join(self._lines))
 
 
 def _line(name: str, model: ObservationLiveSnapshot | ObservationEvent) -> str:

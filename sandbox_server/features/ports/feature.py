@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from sandbox_server.core import Call, operation
 from sandbox_server.drivers.credentials.shares import Share, Shares
-from sandbox_server.drivers.port_holders import Holder, PortHolders
-from sandbox_server.drivers.ports import Listener, Ports
-from sandbox_server.drivers.preview_hosts import preview_host
+from sandbox_server.drivers.ports.holders import Holder, PortHolders
+from sandbox_server.drivers.ports.listening_ports import Listener, Ports
+from sandbox_server.drivers.ports.preview_hosts import preview_host
 from sandbox_server.features.ports.wire import ListeningPort, ListPorts, NewShareLink, PortList, PortProcess, ShareLink, SharePort, ShareRef
 
 

@@ -11,7 +11,7 @@ from sandbox_server.core import Call, Content, Model, TooLarge, operation
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.reel import Reel
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
-from sandbox_server.features.recorder.opened import OpenedFile
+from sandbox_server.features.recorder.file_body import OpenedFile
 
 MAX_BYTES = 2 << 30
 """What an export may hold."""

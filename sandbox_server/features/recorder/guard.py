@@ -11,7 +11,7 @@ from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.recorder.journal import ActorType, Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
-from sandbox_server.features.recorder.facts import facts_of, kind_of
+from sandbox_server.features.recorder.recorded_fields import facts_of, kind_of
 from sandbox_server.features.recorder.trace import Trace, new_trace, trace_of
 
 OWN_TAG = "recorder"

@@ -16,7 +16,7 @@ from sandbox_server.core.receipt import HOLDING, Receipt, TabChange
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.navigation import moves
-from sandbox_server.features.recorder.short import short
+from sandbox_server.features.recorder.truncation import short
 
 KEPT = 50
 """Receipts that are remembered."""

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from sandbox_server.core import Call
 from sandbox_server.core.operation import Operation
-from sandbox_server.drivers.webhook import Answer, post
+from sandbox_server.drivers.clients.webhook import Answer, post
 from sandbox_server.features.recorder.trace import Trace
 
 GATHER_SECONDS = 2.0

@@ -11,8 +11,8 @@ from sandbox_server.core import Call, Content, Model, NotFound, ResourceExhauste
 from sandbox_server.drivers.recorder.camera import Camera
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.reel import Film, Pin, Reel
+from sandbox_server.features.recorder.file_body import OpenedFile
 from sandbox_server.features.recorder.guard import actor_of
-from sandbox_server.features.recorder.opened import OpenedFile
 
 PINNED_SECONDS = 600.0
 MAX_PINS = 100

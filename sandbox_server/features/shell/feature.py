@@ -23,9 +23,9 @@ from sandbox_server.core import (
     stream_of,
 )
 from sandbox_server.core.control import Control
-from sandbox_server.drivers.risk import is_risky
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.fenced import FencedShells
+from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.shells.shells import Start
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.follow import Position, follow

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
-from sandbox_server.drivers.child import SESSION
-from sandbox_server.drivers.process import LOST, Exit
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.marks import Mark
 from sandbox_server.drivers.shells.shells import Foreground, Shell, Shells, Start
+from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.state import ShellState, told
 

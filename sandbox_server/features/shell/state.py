@@ -5,8 +5,8 @@ import signal as signals
 from collections.abc import Callable
 from typing import Protocol
 
-from sandbox_server.drivers.process import LOST, Exit
 from sandbox_server.drivers.shells.marks import Mark
+from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.capture import Ring
 from sandbox_server.features.shell.command import BashCommandStatus, Command
 from sandbox_server.features.shell.text import plain

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sandbox_server.core import Failure, InvalidArgument, NotFound, Part, ResourceExhausted, TooLarge, Upload, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.skills.folders import Folder, SkillFolders
 from sandbox_server.features.skills.wire import (
     ClearedSkills,

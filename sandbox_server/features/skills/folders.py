@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sandbox_server.core import Failure, FileError, InvalidArgument
 from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.skills.front_matter import NotASkill, SkillText, parse
 from sandbox_server.features.skills.wire import DependencyCommandResult
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Conflict, DeadlineExceeded, Failure, InvalidArgument, NotFound, ResourceExhausted, Unavailable
-from sandbox_server.drivers import wire_fds
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.box.isolation import Isolation
+from sandbox_server.drivers.ipc import descriptor_passing
 
 pytestmark = pytest.mark.anyio
 
@@ -28,12 +28,12 @@ async def answered(listener: socket.socket, path: Path, answer: dict[str, object
     asking = asyncio.create_task(BoxClient(str(path / "box.sock"), BOX).ask("list", fds=(), timeout=30, **fields))
     sock, _ = await asyncio.to_thread(listener.accept)
     with listener, sock:
-        request, fds = await asyncio.to_thread(wire_fds.receive, sock)
+        request, fds = await asyncio.to_thread(descriptor_passing.receive, sock)
         assert request is not None
-        assert wire_fds.read_body(fds[0]) == {"op": "list", **fields}
-        wire_fds.close_all(fds)
+        assert descriptor_passing.read_body(fds[0]) == {"op": "list", **fields}
+        descriptor_passing.close_all(fds)
         if answer is not None:
-            wire_fds.send_request(sock, answer)
+            descriptor_passing.send_request(sock, answer)
     return await asking
 
 

@@ -100,6 +100,26 @@ os.wait()
     assert said(script) == seen
 
 
+def test_a_process_ends_with_the_one_that_forked_it() -> None:
+    script = """
+import signal, time
+parts = os.pipe()
+middle = os.fork()
+if middle == 0:
+    own = os.getpid()
+    if os.fork() == 0:
+        n.end_with(own)
+        os.write(parts[1], b"x")
+        time.sleep(60)
+    time.sleep(60)
+os.close(parts[1])
+os.read(parts[0], 1)
+os.kill(middle, signal.SIGKILL)
+print(os.read(parts[0], 1))  # nobody holds the other end any more
+"""
+    assert said(script) == "b''"
+
+
 def test_a_process_shows_other_arguments_than_it_was_started_with() -> None:
     script = """
 n.replace_arguments("spare")

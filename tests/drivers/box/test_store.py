@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.box.plan import Layered, Stack
+from sandbox_server.drivers.box.mount_plan import Layered, Stack
 from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError
 from tests.boxes import VOLUME
 

@@ -12,7 +12,7 @@ from sandbox_server.drivers.browser import session as module
 from sandbox_server.drivers.browser.dialogs import Answer
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from tests import site
 from tests.cdp.conftest import display, make_owner, shared
 

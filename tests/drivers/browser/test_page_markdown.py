@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument
-from sandbox_server.drivers import confined
 from sandbox_server.drivers.browser import page_markdown
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn import confined_program
+from sandbox_server.drivers.spawn.process import Processes
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ async def converted(spawner, tmp_path: Path, html: str) -> str:  # type: ignore[
     file.write_text(html, encoding="utf-8")
     document = os.open(file, os.O_RDONLY)
     try:
-        return str((await confined.answer(Processes(spawner.socket), page_markdown.__file__, {}, document, seconds=60))["text"])
+        return str((await confined_program.answer(Processes(spawner.socket), page_markdown.__file__, {}, document, seconds=60))["text"])
     finally:
         os.close(document)
 

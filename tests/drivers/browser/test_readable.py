@@ -3,7 +3,7 @@ import pytest
 from sandbox_server.core.errors import TooLarge
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.browser.conftest import visit
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.credentials.revoked import MAX_REVOKED, Revoked
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 from sandbox_server.core.errors import NotFound, ResourceExhausted
 from sandbox_server.drivers.credentials import shares as module
 from sandbox_server.drivers.credentials.shares import Shares, is_share
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 
 
 class Clock:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox_server.drivers.wire_fds import Message
+from sandbox_server.drivers.ipc.descriptor_passing import Message
 from tests.conftest import until
 from tests.fences import SECONDS, Fences
 

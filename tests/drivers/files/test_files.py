@@ -14,7 +14,7 @@ import sandbox_server
 from sandbox_server.core.errors import FileError, PermissionDenied, ResourceExhausted
 from sandbox_server.drivers.files import files as module
 from sandbox_server.drivers.files.files import MAX_IDLE, MAX_WORKERS, Files
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 
 if TYPE_CHECKING:
     from tests.conftest import FileWorkers
@@ -127,7 +127,7 @@ def real_spawner(tmp_path: Path, until: Callable[..., None]) -> Iterator[str]:
     environment.write_text("{}")
     root = str(Path(sandbox_server.__file__).parent.parent)
     options = ["--socket", path, "--environment", str(environment), "--client", "root"]
-    command = f"from sandbox_server.drivers.spawning import main; main({options!r})"
+    command = f"from sandbox_server.drivers.spawn.main import main; main({options!r})"
     with subprocess.Popen([sys.executable, "-c", command], env={"PYTHONPATH": root}) as process:
         until(lambda: os.path.exists(path))
         yield path

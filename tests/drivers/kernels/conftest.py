@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 
 MEMORY = 4 << 30
 

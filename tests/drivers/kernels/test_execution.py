@@ -3,14 +3,14 @@ from pathlib import Path
 import anyio
 import pytest
 
+from sandbox_server.drivers.ipc.json_lines import Line
 from sandbox_server.drivers.kernels import execution as module
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.outputs import stream_text
 from sandbox_server.drivers.kernels.relayed import OnBegin, OnOutput
-from sandbox_server.drivers.lines import Line
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.test_kernel import REPLY_THAT_CANNOT_BE_SENT
 from tests.drivers.kernels.test_relayed import KILL_THE_RELAY
 from tests.drivers.kernels.waiting import until

@@ -7,10 +7,10 @@ import pytest
 
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.drivers.fence.policy import EnvPolicy, IsolationPolicy, LimitsPolicy, NetworkPolicy, ReadPolicy, WritePolicy
+from sandbox_server.drivers.ipc.json_lines import Line
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions
-from sandbox_server.drivers.lines import Line
 
 pytestmark = pytest.mark.anyio
 

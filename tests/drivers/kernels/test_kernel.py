@@ -5,11 +5,11 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import DeadlineExceeded, InvalidArgument, Unavailable
+from sandbox_server.drivers.ipc.json_lines import Line
 from sandbox_server.drivers.kernels import kernel as module
 from sandbox_server.drivers.kernels.kernel import TAIL_BYTES, Bounds, Kernel, KernelEnded, Tail
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.lines import Line
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.test_relayed import KILL_THE_RELAY, relay_changed
 from tests.drivers.kernels.waiting import until
 

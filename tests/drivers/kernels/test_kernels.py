@@ -4,11 +4,11 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, Unavailable
+from sandbox_server.drivers.ipc.json_lines import Line
 from sandbox_server.drivers.kernels import kernels as module
 from sandbox_server.drivers.kernels.kernel import Bounds
 from sandbox_server.drivers.kernels.kernels import Kernels, Pythons
-from sandbox_server.drivers.lines import Line
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.conftest import MEMORY
 from tests.drivers.kernels.waiting import until
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from sandbox_server.drivers.ipc.json_lines import Line
 from sandbox_server.drivers.kernels.kernel import Bounds
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.lines import Line
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.nursery import NAME, Nursery
-from sandbox_server.drivers.process import Process, Processes
+from sandbox_server.drivers.spawn.process import Process, Processes
 from tests.drivers.kernels.conftest import MEMORY
 
 pytestmark = pytest.mark.anyio

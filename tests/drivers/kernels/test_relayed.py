@@ -11,7 +11,7 @@ from sandbox_server.drivers.kernels import relayed as module
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.nursery import Nursery
 from sandbox_server.drivers.kernels.relayed import MAX_LINE, Relayed, RelayEnded
-from sandbox_server.drivers.process import Process, Processes
+from sandbox_server.drivers.spawn.process import Process, Processes
 from tests.drivers.kernels.conftest import MEMORY
 from tests.drivers.kernels.waiting import until
 

@@ -9,7 +9,7 @@ from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.session import KEPT_EXECUTIONS, Session
-from sandbox_server.drivers.process import LOST
+from sandbox_server.drivers.spawn.process import LOST
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
+from sandbox_server.drivers.ipc.json_lines import Line
 from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.lines import Line
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.conftest import MEMORY
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import Limits, Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 
 LIMITS = Limits(output=10_000, memory=4 << 30, timeout=30)
 

@@ -3,7 +3,7 @@ import pytest
 from sandbox_server.core.errors import InvalidArgument, Unavailable
 from sandbox_server.drivers.nodes import nodes as module
 from sandbox_server.drivers.nodes.nodes import Node, Nodes
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 
 pytestmark = pytest.mark.anyio
 

@@ -1,8 +1,8 @@
 import pytest
 
 from sandbox_server.drivers.nodes.outcome import Thrown, count_of, exit_code, left_out, text, thrown
-from sandbox_server.drivers.pipes import Capture
-from sandbox_server.drivers.process import LOST, Exit
+from sandbox_server.drivers.spawn.pipes import Capture
+from sandbox_server.drivers.spawn.process import LOST, Exit
 
 
 def test_an_exception_is_read_as_far_as_it_is_told() -> None:

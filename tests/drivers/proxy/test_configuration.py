@@ -9,8 +9,8 @@ import pytest
 from sandbox_server.drivers.proxy.configuration import ANSWERED, REFUSED, configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.plan import Plan
-from sandbox_server.proxy_settings import PATTERNS, ROUTES
-from sandbox_server.proxy_settings import upstream as read_upstream
+from sandbox_server.settings.proxy import PATTERNS, ROUTES
+from sandbox_server.settings.proxy import upstream as read_upstream
 from tests.drivers.proxy.conftest import free_port
 
 pytestmark = pytest.mark.anyio

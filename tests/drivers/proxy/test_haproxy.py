@@ -13,7 +13,7 @@ from sandbox_server.drivers.proxy import haproxy as module
 from sandbox_server.drivers.proxy.configuration import configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.plan import Plan
-from sandbox_server.proxy_settings import ROUTES
+from sandbox_server.settings.proxy import ROUTES
 from tests.drivers.proxy.conftest import Program, free_port
 from tests.drivers.proxy.test_configuration import curl
 

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.drivers.proxy.pac import pac
 from sandbox_server.drivers.proxy.plan import Plan
-from sandbox_server.proxy_settings import PATTERNS, ROUTES, upstream
+from sandbox_server.settings.proxy import PATTERNS, ROUTES, upstream
 
 NODE = "/opt/node/22/bin/node"
 IS_IN_NET = """

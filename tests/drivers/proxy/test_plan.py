@@ -3,8 +3,8 @@ import json
 import pytest
 
 from sandbox_server.drivers.proxy.plan import Plan, configured, covers, ordered, restored, stored
-from sandbox_server.proxy_settings import PATTERNS, ROUTES, upstream
 from sandbox_server.settings import load
+from sandbox_server.settings.proxy import PATTERNS, ROUTES, upstream
 
 UPSTREAM = upstream("user:secret@proxy.example:3128")
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sandbox_server.core.errors import Conflict, Unavailable
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.proxy import proxy as module
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.plan import Plan
 from sandbox_server.drivers.proxy.proxy import Proxy
-from sandbox_server.proxy_settings import ROUTES, upstream
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import load
+from sandbox_server.settings.proxy import ROUTES, upstream
 from tests.waiting import eventually
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sandbox_server import proxy_settings
 from sandbox_server.drivers.proxy.configuration import configuration
 from sandbox_server.drivers.proxy.plan import Plan
-from sandbox_server.proxy_settings import pattern, route, upstream
-from sandbox_server.variables import Secret
+from sandbox_server.settings import proxy
+from sandbox_server.settings.kinds import Secret
+from sandbox_server.settings.proxy import pattern, route, upstream
 
 
 def valid(text: str, check: Callable[[str], object]) -> bool:
@@ -23,9 +23,9 @@ def valid(text: str, check: Callable[[str], object]) -> bool:
     return True
 
 
-HOSTS = st.from_regex(proxy_settings._PATTERN, fullmatch=True).filter(lambda text: valid(text, pattern))
-SOURCES = st.from_regex(proxy_settings._SOURCE, fullmatch=True).filter(lambda text: valid(text, lambda source: route(source, ":1")))
-TARGETS = st.from_regex(proxy_settings._TARGET, fullmatch=True).filter(lambda text: valid(text, lambda target: route("a", target)))
+HOSTS = st.from_regex(proxy._PATTERN, fullmatch=True).filter(lambda text: valid(text, pattern))
+SOURCES = st.from_regex(proxy._SOURCE, fullmatch=True).filter(lambda text: valid(text, lambda source: route(source, ":1")))
+TARGETS = st.from_regex(proxy._TARGET, fullmatch=True).filter(lambda text: valid(text, lambda target: route("a", target)))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from sandbox_server.drivers.process import Exit
 from sandbox_server.drivers.shells.marks import Mark
+from sandbox_server.drivers.spawn.process import Exit
 
 SECONDS = 30
 

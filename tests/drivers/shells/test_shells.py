@@ -11,12 +11,12 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.process import LOST, Exit, Processes
 from sandbox_server.drivers.shells.commands import CommandFile, Recall, ShellCommand, ShellStatus
 from sandbox_server.drivers.shells.marks import Mark
 from sandbox_server.drivers.shells.shells import Shell, Shells, Start
 from sandbox_server.drivers.shells.terminal_screen import Screen
 from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
 from tests.drivers.shells.ear import Ear
 
 pytestmark = pytest.mark.anyio

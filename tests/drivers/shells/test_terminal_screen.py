@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.process import Exit
 from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, Screen, ScreenState, trimmed
 from sandbox_server.drivers.shells.tmux import Pane, Spawn, Tmux
+from sandbox_server.drivers.spawn.process import Exit
 
 FIELDS = [field.strip("#{}") for field in STATE_FORMAT.split(",")]
 PLAIN = {

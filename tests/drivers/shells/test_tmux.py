@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.process import LOST, Exit, Processes
 from sandbox_server.drivers.shells import tmux as driver
 from sandbox_server.drivers.shells.terminal_screen import Screen
 from sandbox_server.drivers.shells.tmux import Spawn, Tmux, TmuxRefused
+from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
 from tests.drivers.shells.ear import Ear
 
 pytestmark = pytest.mark.anyio

@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.shells import tmux_connection
 from sandbox_server.drivers.shells.tmux import Pane, Tmux
 from sandbox_server.drivers.shells.tmux_connection import Connection
+from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.shells.ear import Ear
 from tests.drivers.shells.test_tmux import server_pid, sh
 

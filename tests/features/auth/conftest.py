@@ -18,8 +18,8 @@ from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.ports import Ports
+from sandbox_server.drivers.ports.listening_ports import Ports
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.auth import CreateTicket, Ticket

@@ -10,7 +10,7 @@ from sandbox_server.core import Call, Caller, Event, InvalidArgument, Socket, Un
 from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.drivers.credentials.revoked import Revoked
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth import SessionGuard, Sessions
 from tests.waiting import eventually
 

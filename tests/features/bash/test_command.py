@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from sandbox_server.core import NotFound, ResourceExhausted
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.bash.command import Command, Kept
 from sandbox_server.features.bash.output import read_text
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, ResourceExhausted, TooLarge, Unavailable
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.bash.feature import Bash
 from sandbox_server.features.bash.wire import (
     BashKillRequest,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.spool import HEAD, Spool
+from sandbox_server.drivers.spawn.output_spool import HEAD, Spool
 from sandbox_server.features.bash.output import Part, Text, excerpt, read_parts, read_text
 
 pytestmark = pytest.mark.anyio

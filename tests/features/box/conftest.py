@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.core import Call, Caller, Failure
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.box.isolation import Isolation
 from sandbox_server.features.box.renewal import Renewal
 
 CALL = Call(Caller("someone"), "r1")

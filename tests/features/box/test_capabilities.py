@@ -1,6 +1,6 @@
 import pytest
 
-from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.box.isolation import Isolation
 from sandbox_server.features.box.capabilities import CapabilityReport
 
 pytestmark = pytest.mark.anyio

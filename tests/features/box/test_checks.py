@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.core.diagnosis import Finding
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.isolation import Isolation
+from sandbox_server.drivers.box.isolation import Isolation
 from sandbox_server.features.box.checks import BoxChecks
 from tests.features.box.conftest import FakeBox
 

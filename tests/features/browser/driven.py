@@ -15,7 +15,7 @@ from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import Uploads
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.parts.screen import page_features
 from tests.drivers.browser.conftest import one_blank_tab
 

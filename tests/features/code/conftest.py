@@ -12,7 +12,7 @@ from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.code.feature import Code
 from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
 

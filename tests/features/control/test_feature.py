@@ -10,8 +10,8 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, Failure, HeldByHuman, PermissionDenied, Unavailable
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
-from sandbox_server.features.control.driving import Driving
 from sandbox_server.features.control.feature import ControlLease, Windows
+from sandbox_server.features.control.lease_keeper import Driving
 from sandbox_server.features.control.wire import ControlChange, ControlState, HiddenState
 from tests.controls import driving
 

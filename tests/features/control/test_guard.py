@@ -13,9 +13,9 @@ from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.features.control import guard as module
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.acts import Acts
-from sandbox_server.features.control.driving import Driving, actor_of
+from sandbox_server.features.control.calls_in_flight import Acts
 from sandbox_server.features.control.guard import ControlGuard
+from sandbox_server.features.control.lease_keeper import Driving, actor_of
 from tests.controls import driving
 
 pytestmark = pytest.mark.anyio

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sandbox_server.control_settings import Control
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.features.control.fences import BrowserFence
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.parts import ControlParts, control_of
+from sandbox_server.features.control.revocation_hooks import BrowserFence
+from sandbox_server.settings.control import Control
 
 
 class Owner:

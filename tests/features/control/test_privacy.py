@@ -9,7 +9,7 @@ import pytest
 from sandbox_server.core import Caller, Unavailable
 from sandbox_server.core.control import Holding
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.driving import Driving, actor_of
+from sandbox_server.features.control.lease_keeper import Driving, actor_of
 from sandbox_server.features.control.privacy import ClipboardFence, SecretFocus
 from tests.controls import driving
 from tests.waiting import eventually

@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon

@@ -5,8 +5,8 @@ import pytest
 
 from sandbox_server.core import FileError, InvalidArgument, Reply
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.files.ripgrep import Ripgrep
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.file.changes import FileChanges
 from sandbox_server.features.file.content import FileContent
 from sandbox_server.features.file.listing import FileListing

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import FileError, InvalidArgument, Reply
-from sandbox_server.drivers import ripgrep
+from sandbox_server.drivers.files import ripgrep
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.ripgrep import Ripgrep
+from sandbox_server.drivers.files.ripgrep import Ripgrep
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.file import search as module
 from sandbox_server.features.file.search import FileGrepRequest, FileGrepResult, FileSearch, FileSearchRequest, FileSearchResult
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Caller
-from sandbox_server.drivers.webhook import Answer
+from sandbox_server.drivers.clients.webhook import Answer
 from sandbox_server.features.handoff import notices as module
 from sandbox_server.features.handoff.desk import Desk
 from sandbox_server.features.handoff.notices import Notices, cleaned

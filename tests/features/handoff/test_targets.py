@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from sandbox_server.drivers.mail import MailServer
+from sandbox_server.drivers.clients.mail import MailServer
 from sandbox_server.features.handoff.targets import Mail, Ntfy, Slack, Target, Telegram, Webhook, details, signature, subject
 from sandbox_server.features.handoff.wire import Handoff
 from tests.features.handoff.test_store import handoff

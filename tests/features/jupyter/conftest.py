@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.jupyter.feature import Jupyter
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.outputs import Output
 from sandbox_server.drivers.kernels.session import Session
-from sandbox_server.drivers.process import Processes
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.jupyter.answer import answer, output_model
 
 pytestmark = pytest.mark.anyio

@@ -7,8 +7,8 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import Scripts
 from sandbox_server.drivers.nodes.sessions import Sessions
-from sandbox_server.drivers.process import Processes
-from sandbox_server.drivers.toolbox import Toolbox
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.stats.toolbox import Toolbox
 from sandbox_server.features.nodejs.feature import NodeJS, Room
 
 if TYPE_CHECKING:

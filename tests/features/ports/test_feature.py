@@ -6,9 +6,9 @@ from pydantic import ValidationError
 
 from sandbox_server.core import Call, Caller, NotFound, PermissionDenied
 from sandbox_server.drivers.credentials.shares import Shares
-from sandbox_server.drivers.json_file import JsonFile
-from sandbox_server.drivers.port_holders import Holder
-from sandbox_server.drivers.ports import Listener
+from sandbox_server.drivers.ports.holders import Holder
+from sandbox_server.drivers.ports.listening_ports import Listener
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.ports.feature import PortViews
 from sandbox_server.features.ports.wire import ListPorts, SharePort, ShareRef
 

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core import Call, Caller, operation
 from sandbox_server.core.operation import operations
-from sandbox_server.drivers.webhook import Answer
+from sandbox_server.drivers.clients.webhook import Answer
 from sandbox_server.features.recorder import spans as module
 from sandbox_server.features.recorder.spans import Spans, headers_of
 from sandbox_server.features.recorder.trace import Trace

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.process import Processes
 from sandbox_server.drivers.shells.fenced import FencedShells
 from sandbox_server.drivers.shells.shells import Shells
 from sandbox_server.drivers.shells.store import ShellStore
 from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.shell import sessions
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import Sessions

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.core import Conflict, NotFound, Tasks, Unavailable
-from sandbox_server.drivers.process import LOST
 from sandbox_server.drivers.shells.commands import Recall, ShellCommand
 from sandbox_server.drivers.shells.marks import Mark
 from sandbox_server.drivers.shells.shells import Start
+from sandbox_server.drivers.spawn.process import LOST
 from sandbox_server.features.shell import session as module
 from sandbox_server.features.shell.capture import FOLDED
 from sandbox_server.features.shell.command import Command

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from sandbox_server.drivers.process import LOST, Exit
 from sandbox_server.drivers.shells.marks import Mark, MarkKind
+from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.command import Command
 from sandbox_server.features.shell.state import REPLAY, ShellState, told
 

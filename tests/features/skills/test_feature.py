@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.core import InvalidArgument, NotFound, ResourceExhausted, TooLarge
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.json_file import JsonFile
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.skills import feature as module
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders

@@ -1,0 +1,146 @@
+"""What the API asks of this process, on paths that the gateway does not pass on."""
+
+from dataclasses import asdict
+
+import orjson
+from pydantic import Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.emulation import Emulation
+from sandbox_server.cdp.policies import take_proxy
+from sandbox_server.cdp.private_window import BLANK, PrivateWindow
+from sandbox_server.cdp.secret_fill import Drop, put
+from sandbox_server.cdp.sessions import Sessions
+from sandbox_server.cdp.tab_strip import Strip
+from sandbox_server.cdp.takeover import TakeoverRules
+from sandbox_server.core.control import Holding
+from sandbox_server.core.errors import InvalidArgument
+from sandbox_server.core.results import Model
+from sandbox_server.drivers.browser.chromium import Chromium
+
+MAX_URL = 8 << 10
+NEWS_SECONDS = 300.0
+"""How long somebody waits for another state of the tabs before the same is told again."""
+
+
+class RestartRequest(Model):
+    """Fields that are left out stay as they are."""
+
+    url_blocklist: list[str] | None = None
+    url_allowlist: list[str] | None = None
+    allow_file_selection_dialogs: bool | None = None
+    """Null leaves the choice to Chromium again."""
+    locale: str | None = Field(default=None, max_length=200)
+
+
+class FreshWindow(Model):
+    """A window for a person who is private."""
+
+    person: str = Field(max_length=200)
+    url: str = Field(default=BLANK, max_length=MAX_URL)
+
+
+class Inside:
+    """Looking at the browser, and restarting it with other policies."""
+
+    def __init__(self, browser: Browser, sessions: Sessions, chromium: Chromium, emulation: Emulation, takeover: TakeoverRules) -> None:
+        self._browser = browser
+        self._sessions = sessions
+        self._chromium = chromium
+        self._emulation = emulation
+        self._takeover = takeover
+        self._fresh = PrivateWindow(browser)
+        self._strip = Strip()
+
+    async def restart(self, request: Request) -> Response:
+        """Restart, and answer once the next browser serves."""
+        try:
+            wanted = RestartRequest.model_validate_json(await request.body() or b"{}")
+        except ValueError as error:
+            raise InvalidArgument(str(error)) from error
+        self._chromium.change(language=wanted.locale, **_policies(wanted))
+        await self._browser.restart()
+        return await self.status(request)
+
+    async def tabs(self, _: Request) -> Response:
+        """The tab strip."""
+        return JSONResponse([asdict(tab) for tab in await self._strip.tabs(await self._browser.link())])
+
+    async def pages(self, request: Request) -> Response:
+        """The pages by their ids, at once, or when they are not as in the `state` that is named; asking starts no browser."""
+        tabs = self._browser.tabs
+        await tabs.until_not(request.query_params.get("state", ""), NEWS_SECONDS)
+        return JSONResponse({"state": tabs.state, "pages": tabs.pages})
+
+    async def page_size(self, _: Request) -> Response:
+        """The size of the page in front, in CSS pixels."""
+        width, height = await self._strip.page_size(await self._browser.link())
+        return JSONResponse({"width": width, "height": height})
+
+    async def emulate(self, request: Request) -> Response:
+        """Give commands to every page, or none any more."""
+        commands = orjson.loads(await request.body() or b"null")
+        await self._emulation.set(await self._browser.link(), commands)
+        return JSONResponse({})
+
+    async def use_proxy(self, request: Request) -> Response:
+        """Go through a proxy from now on, or through none."""
+        address = orjson.loads(await request.body() or b"null")
+        self._chromium.change(proxy=address)
+        self._chromium.write_policies()
+        if running := self._browser.running:
+            await take_proxy(running, proxied=address is not None)
+        return await self.status(request)
+
+    async def drop(self, request: Request) -> Response:
+        """Put a secret into a field; from then on no client is told it."""
+        try:
+            wanted = Drop.model_validate_json(await request.body())
+        except ValidationError as error:
+            raise InvalidArgument(", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])) from None
+        self._browser.secrets.add(wanted.secret.get_secret_value())
+        await put(await self._browser.link(), self._strip, wanted)
+        return JSONResponse({})
+
+    async def control(self, request: Request) -> Response:
+        """Learn who may act on pages, besides the API."""
+        try:
+            holding = Holding.loads(orjson.loads(await request.body()))
+        except (ValueError, TypeError, KeyError) as error:
+            raise InvalidArgument(f"this is not who has control: {error}") from error
+        await self._fresh.keep(holding)  # before anybody else sees again
+        self._browser.hold(holding)
+        await self._takeover.keep(self._browser.running, holding)
+        return JSONResponse({})
+
+    async def open_fresh(self, request: Request) -> Response:
+        """Open a window for a person who is private, with nothing of anybody's in it."""
+        try:
+            wanted = FreshWindow.model_validate_json(await request.body())
+        except ValueError as error:
+            raise InvalidArgument(str(error)) from error
+        await self._fresh.open(wanted.person, wanted.url)
+        return JSONResponse({})
+
+    async def close_fresh(self, _: Request) -> Response:
+        """Close it, where there is one."""
+        await self._fresh.keep()
+        return JSONResponse({})
+
+    async def status(self, _: Request) -> Response:
+        """How the browser runs, and how many messages its clients have sent; asking starts no browser."""
+        return JSONResponse({"pid": self._browser.pid, "sandboxed": self._chromium.sandboxed, "messages": self._sessions.taken})
+
+
+def _policies(wanted: RestartRequest) -> dict[str, object]:
+    given = wanted.model_fields_set
+    policies: dict[str, object] = {}
+    if wanted.url_blocklist is not None:
+        policies["blocked_urls"] = tuple(wanted.url_blocklist)
+    if wanted.url_allowlist is not None:
+        policies["allowed_urls"] = tuple(wanted.url_allowlist)
+    if "allow_file_selection_dialogs" in given:
+        policies["file_dialogs"] = wanted.allow_file_selection_dialogs
+    return policies

@@ -1,0 +1,202 @@
+"""The fields of pages that take secrets: whether one has the focus, in whichever page, frame or shadow tree that is open to scripts.
+
+A client of our own attaches to every page and runs a script in a world of its own in each of its documents. The page can neither see that
+world nor call its binding; and it cannot tell that anybody looks, as it could if the domain Runtime were enabled.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.rules import OWNER
+from sandbox_server.cdp.wire import Object, encode
+from sandbox_server.core.tasks import Tasks
+
+WORLD = "tandem-fields"
+_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+_SHOWN = ("page", "iframe")
+
+log = logging.getLogger(__name__)
+
+
+type Typed = Callable[[str, str], None]
+
+
+@cache
+def _script() -> str:
+    return Path(__file__).with_name("secret_fields.js").read_text(encoding="utf-8")
+
+
+class Fields:
+    """Follows each browser in turn.
+
+    `focused` is called when a field for a secret gets the focus, `typed` with what is in one after each key, and what was before.
+    """
+
+    def __init__(self, focused: Callable[[], None], typed: Typed) -> None:
+        self._focused = focused
+        self._typed = typed
+        self._follower: _Follower | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._tasks = Tasks()
+        self.secret = False
+        """Whether a field for a secret has the focus."""
+
+    async def follow(self, link: Link) -> None:
+        """Follow a new browser from now on."""
+        if self._following:
+            self._following.cancel()
+        self._set(secret=False)
+        self._follower = _Follower(link, *await link.attach(OWNER, None), self._tell, self._typed)
+        self._following = self._tasks.start(self._follower.follow(), name="fields of pages")
+
+    async def changed(self, known: bool) -> None:
+        """Wait until it is otherwise than what is known."""
+        while self.secret == known:
+            await self._news.wait()
+
+    def discard_messages(self) -> None:
+        """Have pages forget what they wrote to their consoles: it was written in private, and is told to whoever asks later."""
+        if self._follower:
+            self._follower.discard_messages()
+
+    async def close(self) -> None:
+        """Let go of the browser."""
+        await self._tasks.close()
+
+    def _tell(self, *, secret: bool) -> None:
+        begun = secret and not self.secret
+        self._set(secret=secret)
+        if begun:
+            self._focused()
+
+    def _set(self, *, secret: bool) -> None:
+        self.secret = secret
+        self._news.set()
+        self._news.clear()
+
+
+class _Follower:
+    """Attached to a browser, and to each page and frame as it appears."""
+
+    def __init__(self, link: Link, peer: Peer, outbox: Outbox, tell: Callable[..., None], typed: Typed) -> None:
+        self._typed = typed
+        self._link = link
+        self._peer = peer
+        self._outbox = outbox
+        self._tell = tell
+        self._last = 0
+        self._binding = f"tandem_{secrets.token_hex(8)}"
+        self._waiting: dict[int, tuple[str, Callable[[Object], None]]] = {}
+        """What is done with the answers to commands, by their numbers; each with its session."""
+        self._places: dict[str, tuple[str, str]] = {}
+        """Session and frame of each binding."""
+        self._focused: set[tuple[str, str]] = set()
+        """Those in whose document a field for a secret has the focus."""
+        self._shown: set[str] = set()
+
+    async def follow(self) -> None:
+        """Serve until the browser ends or the task is cancelled."""
+        try:
+            self._send("Target.setAutoAttach", _ATTACH)
+            while (message := await self._outbox.get()) is not None:
+                try:
+                    self._take(orjson.loads(message))
+                except (KeyError, TypeError, ValueError):
+                    log.exception("what a page said was not understood")
+        finally:
+            self._link.detach(self._peer)
+
+    def discard_messages(self) -> None:
+        """Have every page forget the messages of its console."""
+        for session in self._shown:
+            self._send("Runtime.discardConsoleEntries", {}, session)
+            self._send("Log.clear", {}, session)
+
+    def _take(self, message: Object) -> None:
+        if waiting := self._waiting.pop(message.get("id", 0), None):
+            if "result" in message:  # else the document has gone
+                waiting[1](message["result"])
+            return
+        match message.get("method"):
+            case "Target.attachedToTarget":
+                self._prepare(message["params"])
+            case "Target.detachedFromTarget":
+                self._forget(message["params"]["sessionId"])
+            case "Page.frameNavigated":
+                self._went(message["sessionId"], message["params"]["frame"])
+            case "Page.frameAttached":
+                self._enter(message["sessionId"], message["params"]["frameId"])
+            case "Page.frameDetached":
+                self._leave(message["sessionId"], message["params"]["frameId"])
+            case "Runtime.bindingCalled" if place := self._places.get(message["params"]["name"]):
+                self._heard(place, orjson.loads(message["params"]["payload"]))
+
+    def _heard(self, place: tuple[str, str], told: Object) -> None:
+        if "value" in told:
+            self._typed(str(told["value"]), str(told["was"]))
+            return
+        if told["secret"]:
+            self._focused.add(place)
+        else:
+            self._focused.discard(place)
+        self._tell(secret=bool(self._focused))
+
+    def _went(self, session: str, frame: Object) -> None:
+        """A frame has another document; with the one at the top all below it have gone."""
+        self._leave(session, frame["id"] if "parentId" in frame else None)
+        self._enter(session, frame["id"])
+
+    def _leave(self, session: str, frame: str | None) -> None:
+        """Forget what was in a frame, or in all of a session."""
+        gone = {binding for binding, place in self._places.items() if place[0] == session and frame in (None, place[1])}
+        for binding in gone:
+            self._focused.discard(self._places.pop(binding))
+        self._tell(secret=bool(self._focused))
+
+    def _forget(self, session: str) -> None:
+        self._shown.discard(session)
+        self._leave(session, None)
+        self._waiting = {number: waiting for number, waiting in self._waiting.items() if waiting[0] != session}
+
+    def _prepare(self, attached: Object) -> None:
+        session = attached["sessionId"]
+        if attached["targetInfo"]["type"] in _SHOWN:
+            self._shown.add(session)
+            self._send("Page.enable", {}, session)
+            tree = self._send("Page.getFrameTree", {}, session)
+            self._waiting[tree] = session, lambda result: self._enter_all(session, result["frameTree"])
+        self._send("Target.setAutoAttach", _ATTACH, session)
+        self._send("Runtime.runIfWaitingForDebugger", {}, session)
+
+    def _enter_all(self, session: str, tree: Object) -> None:
+        self._enter(session, tree["frame"]["id"])
+        for child in tree.get("childFrames", ()):
+            self._enter_all(session, child)
+
+    def _enter(self, session: str, frame: str) -> None:
+        """Run the script in the document of a frame."""
+        made = self._send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD}, session)
+        self._waiting[made] = session, lambda result: self._look(session, frame, result["executionContextId"])
+
+    def _look(self, session: str, frame: str, context: int) -> None:
+        binding = f"{self._binding}_{self._last}"  # one of its own for each: a second one of a name is not made
+        self._places[binding] = session, frame
+        self._send("Runtime.addBinding", {"name": binding, "executionContextId": context}, session)
+        self._send("Runtime.evaluate", {"expression": _script().replace("__binding__", binding), "contextId": context}, session)
+
+    def _send(self, method: str, params: Mapping[str, Any], session: str | None = None) -> int:
+        self._last += 1
+        address = {"sessionId": session} if session else {}
+        self._link.send(self._peer, encode({"id": self._last, "method": method, "params": dict(params), **address}))
+        return self._last

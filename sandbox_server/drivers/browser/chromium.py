@@ -1,0 +1,282 @@
+"""Chromium: its command line, its policies, its profile, and how it is started.
+
+It runs as the desktop user, with its own sandbox, and its DevTools are a pipe: no port, so nobody reaches them but the one
+process that holds the other ends.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.box import nosymfollow
+from sandbox_server.drivers.spawn.process import Process, Processes
+from sandbox_server.drivers.storage import atomic_write
+from sandbox_server.settings.browser import Browser
+
+COMMAND_TIMEOUT = 10.0
+KEPT_PROFILES = 2
+SMALL_SHM_BYTES = 256 << 20
+"""Chromium's renderers die of a full /dev/shm; below this size they use files instead."""
+RETRY_AFTER = 5.0
+
+_LAUNCH = str(Path(__file__).with_name("launch-chromium"))
+SANDBOX_PROBE = ("unshare", "--user", "--pid", "--net", "--map-root-user", "--fork", "true")
+"""What Chromium's sandbox does first (docs/linux/sandboxing.md in its source)."""
+_SET_ASIDE = """
+cd "$1" && [ -d "$2" ] && mv -T "$2" "$2.aside-$3"
+ls -d "$2".aside-* | sort | head -n "-$4" | while read -r old; do rm -rf -- "$old"; done
+"""
+_ALWAYS = (
+    "--remote-debugging-pipe",
+    "--no-startup-window",  # and none needed: Chromium stays when its last window closes
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--restore-last-session",  # keeps cookies without an expiry over a restart
+    "--hide-crash-restore-bubble",
+    "--password-store=basic",
+    "--disable-blink-features=AutomationControlled",  # pages meet the browser a person uses
+    "--disable-back-forward-cache",  # over DevTools a page that comes out of it never loads: Playwright's go_back waits for that
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-breakpad",
+    "--disable-gpu",
+    "--enable-unsafe-swiftshader",
+    "--start-maximized",
+    "--window-position=0,0",
+    "--log-level=3",
+)
+
+_TOOLS = ("chrome://inspect", "chrome://flags")
+"""Where the browser's own tools attach to pages, or are changed for the next start."""
+_EXTENSIONS = ("chrome://extensions", "https://chromewebstore.google.com")
+_BLOCKED = {"installation_mode": "blocked"}
+_ALLOWED = {"blocked_permissions": ["debugger", "nativeMessaging"]}
+"""With the first an extension drives pages as a client of DevTools does, past the lease; with the second programs outside."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What a restart of the browser may change of its managed policies."""
+
+    blocked_urls: tuple[str, ...] = ()
+    allowed_urls: tuple[str, ...] = ()
+    file_dialogs: bool | None = None
+    """None leaves the choice to Chromium."""
+    proxy: str | None = None
+    """Host and port of the proxy for everything but loopback and link-local addresses."""
+    extensions: bool = False
+    """Whether extensions may be loaded."""
+
+    def document(self, downloads: str, doh_templates: str | None, viewable: Sequence[str]) -> dict[str, Any]:
+        """The policy file (https://chromeenterprise.google/policies).
+
+        Of files, those in the directories `viewable` are shown and no others: Chromium's own user can read its profile.
+        """
+        policies: dict[str, Any] = {
+            "BackgroundModeEnabled": False,
+            "BrowserSignin": 0,
+            "DefaultBrowserSettingEnabled": False,
+            "DownloadDirectory": downloads,
+            "MetricsReportingEnabled": False,
+            "PasswordManagerEnabled": False,
+            "PromptForDownloadLocation": False,
+            "SyncDisabled": True,
+            "TranslateEnabled": False,
+            "URLBlocklist": ["file://*", *_TOOLS, *([] if self.extensions else _EXTENSIONS), *self.blocked_urls],
+            "URLAllowlist": [*(f"file://{folder}/" for folder in viewable), *self.allowed_urls],
+            "NativeMessagingBlocklist": ["*"],
+            "NativeMessagingUserLevelHosts": False,
+            "BlockExternalExtensions": True,
+            "WebAppSettings": [{"manifest_id": "*", "run_on_os_login": "blocked"}],
+            "ExtensionSettings": {"*": _ALLOWED if self.extensions else _BLOCKED},
+        }
+        if not self.extensions:
+            policies |= {"ExtensionInstallBlocklist": ["*"], "ExtensionAllowedTypes": [], "ExtensionDeveloperModeSettings": 1}
+        if self.file_dialogs is not None:
+            policies["AllowFileSelectionDialogs"] = self.file_dialogs
+        if self.proxy:
+            policies["ProxySettings"] = {"ProxyMode": "fixed_servers", "ProxyServer": self.proxy}
+        if doh_templates:
+            policies |= {"DnsOverHttpsMode": "automatic", "DnsOverHttpsTemplates": doh_templates}
+        return policies
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the browser lives in the container."""
+
+    home: str
+    """The desktop user's home directory."""
+    policies: str
+    """The managed policy file; ours to write, everybody's to read."""
+    downloads: str
+    x_socket: str
+    """Where this process reaches the X server."""
+    display: str
+    """What the browser calls it."""
+    viewable: tuple[str, ...] = ()
+    """Directories whose files it may show."""
+    linked: bool = False
+    """Whether links of the agent's lead there to the container's files: where there is no box."""
+
+    @property
+    def profile(self) -> str:
+        return f"{self.home}/chromium"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What lets the browser onto the display and the desktop's message bus, and its sound to the sound server."""
+        return {
+            "HOME": self.home,
+            "DISPLAY": self.display,
+            "XAUTHORITY": f"{self.home}/authority",
+            "TMPDIR": f"{self.home}/tmp",
+            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.home}/bus",
+            "XDG_RUNTIME_DIR": self.home,  # where the browser's own sandbox lets it reach a sound server
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A browser that was started, and our ends of its pipe, which the caller owns."""
+
+    process: Process
+    reads: int
+    writes: int
+
+
+class Chromium:
+    """Starts the one browser of the container. One start at a time."""
+
+    def __init__(self, processes: Processes, browser: Browser, place: Place) -> None:
+        self._processes = processes
+        self._browser = browser
+        self._place = place
+        self.policies = Policies(browser.blocked_urls, browser.allowed_urls, browser.file_dialogs, extensions=browser.extensions)
+        self.language = browser.language
+        self.sandboxed = True
+        self._viewable = place.viewable
+
+    def change(self, *, language: str | None = None, **policies: Any) -> None:
+        """Change what the next start, or the next writing of the policies, uses: the language and fields of `Policies`."""
+        self.policies = replace(self.policies, **policies)
+        self.language = language or self.language
+
+    async def start(self) -> Running:
+        """Write the policies and start Chromium on its profile, whatever an unclean end left there.
+
+        Raises Unavailable where it cannot run, with what to do about it, and as `Processes.start` does.
+        """
+        await self._check_display()
+        if not self._browser.extensions and any(word.startswith("--load-extension") for word in self._browser.extra_arguments):
+            log.warning("an extension of BROWSER_EXTRA_ARGS is left out: set BROWSER_EXTENSIONS=true")
+        self.sandboxed = await self._may_sandbox()
+        self._viewable = await self._without_links() if self._place.linked else self._place.viewable
+        self.write_policies()
+        theirs_in, ours_out = os.pipe()
+        ours_in, theirs_out = os.pipe()
+        try:
+            process = await self._launch(theirs_in, theirs_out)
+        except BaseException:
+            os.close(ours_in)
+            os.close(ours_out)
+            raise
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        return Running(process, ours_in, ours_out)
+
+    async def set_profile_aside(self) -> None:
+        """Move the profile out of the way, so that the next start makes a fresh one; the last few stay to be looked at."""
+        folder, name = os.path.split(self._place.profile)
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+        command = ["/bin/sh", "-eu", "-c", _SET_ASIDE, "sh", folder, name, stamp, str(KEPT_PROFILES)]
+        done = await self._processes.run(command, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
+        log.warning("set the browser's profile aside as %s.aside-%s: %s", name, stamp, done.stderr.decode() or "done")
+
+    def write_policies(self) -> None:
+        """Write the policy file; a running Chromium reads it by itself after a few seconds."""
+        document = self.policies.document(self._place.downloads, self._browser.doh_templates, self._viewable)
+        try:
+            atomic_write.replace(self._place.policies, json.dumps(document, indent=1), mode=0o644)
+        except OSError:
+            log.exception("the browser runs without its policies")
+
+    async def _launch(self, theirs_in: int, theirs_out: int) -> Process:
+        return await self._processes.start(
+            [_LAUNCH, self._place.profile, self._browser.executable, *self.arguments()],
+            user="desktop",
+            cwd="/",
+            env=self._place.environment | (nosymfollow.environment(self._viewable) if self._place.linked and self._viewable else {}),
+            stderr=2,
+            pipe=(theirs_in, theirs_out),
+        )
+
+    def arguments(self) -> Sequence[str]:
+        """Chromium's arguments, the caller's own last, so that they win."""
+        browser = self._browser
+        return (
+            *_ALWAYS,
+            f"--user-data-dir={self._place.profile}",
+            f"--accept-lang={self.language}",
+            f"--lang={browser.ui_language or self.language.partition(',')[0]}",
+            *([f"--user-agent={browser.user_agent}"] if browser.user_agent else []),
+            *(["--disable-dev-shm-usage"] if _shm_bytes() < SMALL_SHM_BYTES else []),
+            *([] if self.sandboxed else ["--no-sandbox"]),
+            *([] if browser.extensions else ["--disable-extensions"]),
+            *browser.extra_arguments,
+        )
+
+    async def _check_display(self) -> None:
+        """Without a display Chromium would end at once, and be taken for one whose profile is broken."""
+        try:
+            _, writer = await asyncio.open_unix_connection(self._place.x_socket)
+        except OSError as error:
+            raise Unavailable(f"the browser cannot start: there is no X server on {self._place.x_socket}", retry_after=1.0) from error
+        writer.close()
+
+    async def _without_links(self) -> tuple[str, ...]:
+        """The directories in which it can be had that no link is followed; none where this host does not let it."""
+        wanted = tuple(path for path in self._place.viewable if not any(map(str.isspace, path)))
+        probe = await self._processes.run(
+            [*nosymfollow.command(wanted), "true"],
+            user="desktop",
+            cwd="/",
+            env=nosymfollow.environment(wanted),
+            timeout=COMMAND_TIMEOUT,
+            max_output=4096,
+        )
+        if probe.exit.code == 0:
+            return wanted
+        log.warning("the browser shows no files: without a box, and without user namespaces, the agent's links would lead it to its own")
+        return ()
+
+    async def _may_sandbox(self) -> bool:
+        if self._browser.no_sandbox:
+            log.warning("Chromium runs without its sandbox: BROWSER_NO_SANDBOX=true")
+            return False
+        probe = await self._processes.run(SANDBOX_PROBE, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
+        if probe.exit.code != 0:
+            raise Unavailable(
+                "the browser cannot start: this host refuses the user namespaces that its sandbox is made of",
+                hint="run the container with --security-opt seccomp=deploy/seccomp/tandem.json, or set BROWSER_NO_SANDBOX=true",
+                retry_after=RETRY_AFTER,
+            )
+        return True
+
+
+def _shm_bytes() -> int:
+    try:
+        shm = os.statvfs("/dev/shm")
+    except OSError:
+        return 0
+    return shm.f_blocks * shm.f_frsize

@@ -1,0 +1,63 @@
+"""A mail handed to a server that whoever runs the sandbox has set."""
+
+import asyncio
+import smtplib
+import ssl
+from dataclasses import dataclass
+from email.message import EmailMessage
+from urllib.parse import unquote, urlsplit
+
+from sandbox_server.drivers.clients.webhook import Answer
+
+TIMEOUT = 20.0
+PORTS = {"smtps": 465, "smtp": 587, "smtp+plain": 25}
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """`smtps` speaks TLS from the start, `smtp` begins it before anything is said (STARTTLS), `smtp+plain` does without."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str
+    password: str
+
+    @classmethod
+    def at(cls, url: str) -> "MailServer":
+        """The server that a checked URL names; what stands before the @ is percent-encoded."""
+        parts = urlsplit(url)
+        port = parts.port or PORTS[parts.scheme]
+        return cls(parts.scheme, parts.hostname or "", port, unquote(parts.username or ""), unquote(parts.password or ""))
+
+
+async def send(server: MailServer, message: EmailMessage) -> Answer:
+    """Hand it over once: status 250 where every receiver is taken. Never raises for what goes wrong on the way."""
+    return await asyncio.to_thread(_send, server, message)
+
+
+def _send(server: MailServer, message: EmailMessage) -> Answer:
+    try:
+        with _connected(server) as connection:
+            if server.scheme == "smtp":
+                connection.starttls(context=ssl.create_default_context())
+            if server.user:
+                connection.login(server.user, server.password)
+            refused = connection.send_message(message)
+    except smtplib.SMTPResponseException as error:
+        return Answer(error.smtp_code, _text(error.smtp_error))
+    except (OSError, ValueError, smtplib.SMTPException) as error:
+        return Answer(None, str(error)[:200] or type(error).__name__)
+    for status, why in refused.values():
+        return Answer(status, _text(why))
+    return Answer(250, None)
+
+
+def _connected(server: MailServer) -> smtplib.SMTP:
+    if server.scheme == "smtps":
+        return smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT, context=ssl.create_default_context())
+    return smtplib.SMTP(server.host, server.port, timeout=TIMEOUT)
+
+
+def _text(said: bytes | str) -> str:
+    return (said.decode("utf-8", "replace") if isinstance(said, bytes) else said)[:200]

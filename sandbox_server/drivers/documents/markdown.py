@@ -1,0 +1,32 @@
+"""Markdown of a document, made by a program that runs as the agent (`program`)."""
+
+from dataclasses import asdict, dataclass
+
+from sandbox_server.drivers.documents import markdown_program
+from sandbox_server.drivers.spawn import confined_program
+from sandbox_server.drivers.spawn.process import Processes
+
+SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a document beside its bytes."""
+
+    media_type: str | None = None
+    charset: str | None = None
+    name: str | None = None
+    """Its file's."""
+    url: str | None = None
+
+
+class Conversion:
+    """Makes Markdown, each time in a process of its own with limits on time and memory."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+
+    async def markdown(self, document: int, known: Known) -> str:
+        """Convert the document at a descriptor. Raises InvalidArgument with a sentence for the caller."""
+        found = await confined_program.answer(self._processes, markdown_program.__file__, asdict(known), document, seconds=SECONDS)
+        return str(found["text"])

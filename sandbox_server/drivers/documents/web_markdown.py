@@ -1,0 +1,176 @@
+"""Documents from the web, fetched within bounds from addresses that were judged first."""
+
+import asyncio
+import ssl
+import tempfile
+import zlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from sandbox_server.core.errors import Conflict, InvalidArgument, TooLarge
+from sandbox_server.core.tasks import in_thread
+from sandbox_server.drivers.documents.markdown import Known
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_REDIRECTS = 10
+CONNECT_SECONDS = 10.0
+MAX_PIECE = 1 << 20
+"""Bytes that a compressed piece may become at once."""
+HEADERS = {
+    "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1",
+    "Accept-Encoding": "gzip, identity;q=0.5",
+    "User-Agent": "Mozilla/5.0 (compatible; tandem)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A document in a file without a name, which the caller closes."""
+
+    file: BinaryIO
+    known: Known
+
+
+class Reach(Protocol):
+    """Who judges where to connect; `drivers.markdown.reach.Reach` is one."""
+
+    async def addresses(self, host: str, port: int) -> list[str]: ...
+
+
+class Web:
+    """Fetches documents of at most `max_bytes`, each within `seconds`; `spool` is where they are kept meanwhile.
+
+    `proxy` gives host and port of the proxy by which a host is reached, where it is reached by one.
+    """
+
+    def __init__(self, reach: Reach, spool: str, *, max_bytes: int, seconds: float, proxy: Callable[[str], str | None]) -> None:
+        self._reach = reach
+        self._proxy = proxy
+        self._spool = spool
+        self._max_bytes = max_bytes
+        self._seconds = seconds
+
+    async def fetch(self, url: str) -> Fetched:
+        """Get a document over http or https, by way of its redirects, each of which is judged like the first address.
+
+        Raises PermissionDenied (an internal address), InvalidArgument, Conflict (what the other side does) and TooLarge.
+        """
+        file = tempfile.TemporaryFile(dir=self._spool)  # noqa: SIM115 - the caller closes it
+        try:
+            async with asyncio.timeout(self._seconds):
+                known = await self._follow(url, file)
+        except TimeoutError:
+            file.close()
+            raise Conflict(f"fetching took more than {self._seconds:g} s", reason="timeout") from None
+        except BaseException:
+            file.close()
+            raise
+        file.seek(0)
+        return Fetched(file, known)
+
+    async def _follow(self, address: str, file: BinaryIO) -> Known:
+        import httpx2  # heavy, and few calls need it
+
+        try:
+            url = _checked(httpx2.URL(address))
+        except httpx2.InvalidURL as error:
+            raise InvalidArgument(f"this is no address: {error}", field="uri") from None
+        authorities = ssl.create_default_context()
+        for _ in range(MAX_REDIRECTS + 1):
+            async with self._asked(authorities, url) as response:
+                if not response.has_redirect_location:
+                    await self._save(response, url.host, file)
+                    return _known(response, url)
+                url = _checked(url.join(response.headers["location"]))
+        raise Conflict(f"{url.host} redirects more than {MAX_REDIRECTS} times", reason="redirects")
+
+    @asynccontextmanager
+    async def _asked(self, authorities: ssl.SSLContext, url: "httpx2.URL") -> AsyncIterator["httpx2.Response"]:
+        """Ask at one of the addresses that were judged, in the name of the host; or by way of the proxy, where that is the way."""
+        import httpx2
+
+        proxy = self._proxy(url.host)
+        options: dict[str, Any] = {"verify": authorities, "proxy": f"http://{proxy}" if proxy else None, "trust_env": False}
+        failure: Exception | None = None
+        async with httpx2.AsyncClient(headers=HEADERS, timeout=CONNECT_SECONDS, **options) as client:
+            for target in await self._targets(url, by_name=proxy is not None):
+                headers = {"Host": url.netloc.decode("ascii")}
+                request = client.build_request("GET", target, headers=headers, extensions={"sni_hostname": url.host})
+                try:
+                    response = await client.send(request, stream=True, follow_redirects=False)
+                except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                    failure = error
+                    continue
+                except httpx2.HTTPError as error:
+                    raise _failed(url, error) from error
+                try:
+                    yield response
+                except httpx2.HTTPError as error:
+                    raise _failed(url, error) from error
+                finally:
+                    await response.aclose()
+                return
+        raise _failed(url, failure) from failure
+
+    async def _targets(self, url: "httpx2.URL", *, by_name: bool) -> "list[httpx2.URL]":
+        """Where to connect. What an upstream proxy alone can look up, it has to judge."""
+        plain = url.copy_with(fragment=None)
+        try:
+            found = await self._reach.addresses(url.host, url.port or (443 if url.scheme == "https" else 80))
+        except Conflict:
+            if not by_name:
+                raise
+            return [plain]
+        return [plain] if by_name else [plain.copy_with(host=address) for address in found]
+
+    async def _save(self, response: "httpx2.Response", host: str, file: BinaryIO) -> None:
+        if response.status_code != 200:
+            raise Conflict(f"{host} answered {response.status_code}", reason="status", status=response.status_code)
+        written = 0
+        async for piece in _plain(response, host):
+            written += len(piece)
+            if written > self._max_bytes:
+                raise TooLarge(f"the document is over {self._max_bytes} bytes", limit=self._max_bytes)
+            await in_thread(file.write, piece)
+
+
+async def _plain(response: "httpx2.Response", host: str) -> AsyncIterator[bytes]:
+    """The body, decompressed so slowly that a little of it cannot fill the memory."""
+    encoding = response.headers.get("content-encoding", "identity").lower()
+    if encoding == "identity":
+        async for piece in response.aiter_raw():
+            yield piece
+        return
+    if encoding not in ("gzip", "x-gzip"):
+        raise Conflict(f"{host} answers in an encoding that was not asked for: {encoding}", reason="encoding")
+    inflating = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    async for piece in response.aiter_raw():
+        rest = piece
+        while rest:
+            try:
+                yield inflating.decompress(rest, MAX_PIECE)
+            except zlib.error as error:
+                raise Conflict(f"{host} answers with broken gzip: {error}", reason="encoding") from None
+            rest = inflating.unconsumed_tail
+
+
+def _checked(url: "httpx2.URL") -> "httpx2.URL":
+    if url.scheme not in ("http", "https"):
+        raise InvalidArgument(f"only http and https are fetched, not {url.scheme or 'this'}:", field="uri")
+    if not url.host or "%" in url.host or not 0 < (url.port or 80) < 65536:
+        raise InvalidArgument("this is no address: it names no host, or no port", field="uri")
+    return url
+
+
+def _known(response: "httpx2.Response", url: "httpx2.URL") -> Known:
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip() or None
+    plain = url.copy_with(username=None, password=None, fragment=None)
+    return Known(media_type, response.charset_encoding, url.path.rpartition("/")[2] or None, str(plain))
+
+
+def _failed(url: "httpx2.URL", error: Exception | None) -> Conflict:
+    return Conflict(f"{url.host} cannot be fetched from: {error or 'it has no address'}", reason="connection")

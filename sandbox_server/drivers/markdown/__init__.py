@@ -1,1 +1,0 @@
-"""What is on the web, on disk or in an address itself, as Markdown."""

@@ -1,0 +1,1 @@
+"""Sound of the desktop: playback and microphone by PulseAudio."""

@@ -1,0 +1,296 @@
+"""A freshly forked process of the spawner, from the fork until it is the agent's program or its file worker.
+
+Only the standard library, and as little of it as possible: the smaller the spawner, the faster it forks.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import pwd
+import resource
+import signal
+import socket
+import stat
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
+
+from sandbox_server.drivers.box import namespaces
+from sandbox_server.drivers.fence.fence import Fence, FenceError
+from sandbox_server.drivers.ipc import descriptor_passing
+
+OOM_SCORE = 500
+"""Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
+UMASK = 0o022
+SESSION = "TANDEM_SESSION"
+"""The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
+SPARE = "spare"
+"""What the command line of a process says that waits for its program."""
+OF_THE_AGENT = frozenset({"SHELL", "USER", "WORKSPACE"})
+"""Variables that say who the agent is, and where its files are. `USER` names it to our own programs, which need not know it."""
+STANDARD = 3
+FIRST_FREE = 16
+"""A program is given descriptors below this."""
+
+LIMITS = {
+    "nproc": resource.RLIMIT_NPROC,
+    "nofile": resource.RLIMIT_NOFILE,
+    "as": resource.RLIMIT_AS,
+    "data": resource.RLIMIT_DATA,
+    "core": resource.RLIMIT_CORE,
+    "fsize": resource.RLIMIT_FSIZE,
+    "cpu": resource.RLIMIT_CPU,
+}
+_DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
+# Python ignores SIGPIPE and SIGXFSZ, and a supervisor may ignore others; exec would hand that on.
+_IGNORED = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom a process runs as, resolved once at start: the agent may be able to edit /etc/passwd."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+
+    @classmethod
+    def named(cls, name: str) -> "Account":
+        """Look up a user with all its groups; raises KeyError."""
+        entry = pwd.getpwnam(name)
+        groups = tuple(os.getgrouplist(name, entry.pw_gid))
+        return cls(name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir)
+
+    @classmethod
+    def current(cls) -> "Account":
+        """Who we are, for a container that was not started as root; the user may have no name."""
+        uid, gid = os.getuid(), os.getgid()
+        groups = tuple(os.getgroups())
+        try:
+            entry = pwd.getpwuid(uid)
+        except KeyError:
+            return cls(str(uid), uid, gid, groups, os.environ.get("HOME", "/"))
+        return cls(entry.pw_name, uid, gid, groups, entry.pw_dir)
+
+
+def own_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
+    """Give the environment of what runs as the agent, whose environment is given."""
+    return {**environment, "HOME": account.home, "USER": account.name, "LOGNAME": account.name}
+
+
+def closed_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
+    """Give the environment of what runs as `account` beside the agent, whose own environment is given.
+
+    Nothing in it leads to a file below the agent's home or workspace: programs are found by `PATH`, many read configuration below `HOME`,
+    and libraries, packages and start-up files are found by variables that the container may have been given.
+    """
+    theirs = tuple(f"{environment[name].rstrip('/')}/" for name in ("HOME", "WORKSPACE") if environment.get(name, "/") != "/")
+    path = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
+    kept = {name: value for name, value in environment.items() if name not in OF_THE_AGENT and not _leads_to(value, theirs)}
+    own = {"HOME": account.home, "LOGNAME": account.name, "PATH": ":".join(folder for folder in path if not _leads_to(folder, theirs))}
+    return kept | own
+
+
+def _leads_to(value: str, folders: tuple[str, ...]) -> bool:
+    return any(f"{part}/".startswith(folders) for part in value.split(":"))
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to execute: `cwd` None is the workspace; `fds` become descriptors 0, 1, 2 and so on."""
+
+    argv: Sequence[str]
+    cwd: str | None
+    environment: Mapping[str, str]
+    fds: tuple[int, ...]
+    limits: Mapping[str, int]
+    fence: Fence | None = None
+    oom_score: int = OOM_SCORE
+
+
+class Place(Protocol):
+    """Where a process lives, such as a box."""
+
+    def enter(self) -> None:
+        """Move this process there, for good."""
+
+
+def become(account: Account, place: Place | None = None, fence: Fence | None = None) -> None:
+    """Turn this process into `account`, for good, in `place` where one is given; a `fence` gets its namespaces on the way.
+
+    Without root there is nobody else to become, and the process stays who it is.
+    """
+    if place:
+        place.enter()
+    if fence:
+        fence.separate(lambda: become(account))
+    if os.geteuid() != 0:
+        return
+    os.setgroups(account.groups)
+    os.setresgid(account.gid, account.gid, account.gid)
+    os.setresuid(account.uid, account.uid, account.uid)
+
+
+def allow_many_descriptors() -> None:
+    """Raise this process's own limit of open files as far as it goes; its children get back what it was."""
+    _, most = _DESCRIPTORS
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def run_program(program: Program, account: Account, place: Place | None, report: int) -> NoReturn:
+    """Become the program; why it could not goes as JSON into `report`, which exec closes."""
+    stage = _Stage()
+    try:
+        _leave_the_spawner(program.limits, program.oom_score)
+        let_open(program.fds[:STANDARD], account)
+        report = put_in_place(program.fds, report)
+        become(account, place, program.fence)
+        _execute(program, stage)
+    except Exception as failure:
+        os.write(report, describe_failure(failure, stage.subject))
+    finally:
+        os._exit(127)
+
+
+def run_spare(channel: socket.socket, account: Account, place: Place | None, limits: Mapping[str, int], report: int) -> NoReturn:
+    """Become a process of `account` and wait on `channel` for the program to become, as `run_program` does; nothing comes: end.
+
+    It keeps no other descriptor of the spawner. The program's own must be open to the account already.
+    """
+    stage = _Stage()
+    try:
+        _leave_the_spawner(limits)
+        namespaces.replace_arguments(SPARE)
+        become(account, place)
+        os.chdir("/")
+        report = _keep_only(channel, report)
+        with socket.socket(fileno=STANDARD) as own:
+            told, fds = descriptor_passing.receive(own)
+        if told is not None:
+            program = Program(**descriptor_passing.read_body(fds[0]), fds=tuple(fds[1:]), limits=limits)
+            report = put_in_place(program.fds, report)
+            _execute(program, stage)
+    except Exception as failure:
+        os.write(report, describe_failure(failure, stage.subject))
+    finally:
+        os._exit(127)
+
+
+def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, place: Place | None, report: int) -> NoReturn:
+    """Become a process of `account` that serves files on `sock`, keeping no other descriptor of the spawner."""
+    status = 1
+    try:
+        _leave_the_spawner({})
+        become(account, place)
+        os.chdir("/")
+        kept = os.dup2(sock.fileno(), 3)
+        os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+        with socket.socket(fileno=kept) as own:
+            serve(own)
+        status = 0
+    except Exception as failure:
+        with suppress(OSError):  # closed once the worker serves
+            os.write(report, describe_failure(failure, "process"))
+        sys.excepthook(type(failure), failure, failure.__traceback__)
+    finally:
+        os._exit(status)
+
+
+def let_open(fds: Sequence[int], account: Account) -> None:
+    """Give pipes to the account: a program that opens /dev/stdout opens the pipe anew, and needs the right to."""
+    for fd in fds:
+        if os.geteuid() == 0 and stat.S_ISFIFO(os.fstat(fd).st_mode):
+            os.fchown(fd, account.uid, account.gid)
+
+
+def own_pid(pid: int) -> int:
+    """The number by which a child, not reaped yet, knows itself: in a box it has another (NSpid, proc_pid_status(5))."""
+    with suppress(OSError), open(f"/proc/{pid}/status", "rb") as status:
+        for line in status:
+            if line.startswith(b"NSpid:"):
+                return int(line.split()[1:][:2][-1])
+    return pid
+
+
+def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE) -> None:
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    for number in (*_IGNORED, signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.umask(UMASK)
+    offer_to_the_oom_killer(oom_score)
+    resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
+    for name, value in limits.items():
+        resource.setrlimit(LIMITS[name], (value, value))
+
+
+class _Stage:
+    """What is being done, for whoever is told that it failed."""
+
+    subject = "process"
+
+
+def _keep_only(channel: socket.socket, report: int) -> int:
+    """Make the channel the descriptor behind the standard ones, the report, which is given, the next, and close all others."""
+    kept = [_out_of_the_way(fd) for fd in (channel.fileno(), report)]
+    for target, fd in enumerate(kept, start=STANDARD):
+        os.dup2(fd, target, inheritable=False)
+    os.closerange(STANDARD + len(kept), os.sysconf("SC_OPEN_MAX"))
+    return STANDARD + 1
+
+
+def put_in_place(fds: Sequence[int], report: int) -> int:
+    """Make descriptors 0, 1, 2 and so on of these; gives where the report is then."""
+    report, *sources = (_out_of_the_way(fd) for fd in (report, *fds))
+    for target, fd in enumerate(sources):
+        os.dup2(fd, target)
+    return report
+
+
+def _execute(program: Program, stage: _Stage) -> NoReturn:
+    stage.subject = "cwd"
+    enter_directory(program.cwd, program.environment)
+    if program.fence:
+        program.fence.close()
+    stage.subject = "program"
+    os.execvpe(program.argv[0], list(program.argv), dict(program.environment))
+
+
+def _out_of_the_way(fd: int) -> int:
+    """Copy a descriptor to where no other is about to be put."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
+
+
+def offer_to_the_oom_killer(score: int) -> None:
+    """Set how bad this process is (proc_pid_oom_score_adj(5)), where that may be set."""
+    with suppress(OSError):
+        fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+        os.write(fd, b"%d" % score)
+        os.close(fd)
+
+
+def enter_directory(cwd: str | None, environment: Mapping[str, str]) -> None:
+    """Change to a directory, None is the first of the usual ones that there is; raises OSError for one that was named."""
+    if cwd is not None:
+        os.chdir(cwd)
+        return
+    for usual in (environment.get("WORKSPACE"), environment.get("HOME"), "/"):
+        with suppress(OSError):
+            os.chdir(usual or "")
+            return
+
+
+def describe_failure(failure: Exception, subject: str) -> bytes:
+    """Say, as the client of the spawner hears it, why a process could not become what it was to be."""
+    number, reason, more = errno.EINVAL, str(failure), {}
+    if isinstance(failure, OSError):
+        number, reason = failure.errno or errno.EIO, failure.strerror or reason
+    if isinstance(failure, FenceError):
+        subject, more = "isolation", {"field": failure.field}
+    return json.dumps({"error": number, "message": reason[:500], "subject": subject, **more}).encode()

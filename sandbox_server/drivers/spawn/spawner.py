@@ -1,0 +1,381 @@
+"""The spawner: the one place where processes of the agent start.
+
+A small root daemon of the standard library. A client asks for one process per connection on a Unix socket, and reads
+from it how the process started and how it ended; closing the connection ends the process. See `wire_fds` for the
+messages and `process` for the client.
+
+Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score", "template", "like"}`,
+or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `template` gives a program a name, by which it is
+asked to fork what is to be `like` it (`templates`).
+Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
+A client may send `{"kill": signal, "group": bool}` at any time between, and `{"ping": true}`, which is answered with `{"pong": true}`.
+"""
+
+import errno
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from sandbox_server.drivers.box.spawner_link import RETRY_SECONDS, Seat
+from sandbox_server.drivers.ipc import descriptor_passing
+from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
+from sandbox_server.drivers.ipc.poller import HANG_UP, Poller
+from sandbox_server.drivers.ipc.unix_listener import peer_uid
+from sandbox_server.drivers.spawn import child
+from sandbox_server.drivers.spawn.child import Account
+from sandbox_server.drivers.spawn.client import Spawned, ending, failure
+from sandbox_server.drivers.spawn.request import SpawnRequests
+from sandbox_server.drivers.spawn.warm_process import Spares
+from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoTemplateError, Templates
+from sandbox_server.paths import Paths
+
+PATIENCE_SECONDS = 30
+"""The spawner is ended, and started anew, when one thing takes it so long."""
+MAX_TRIES = 20
+"""To start a process in a box that is ending; one every `RETRY_SECONDS`."""
+
+type FileServer = Callable[[socket.socket], None]
+
+
+class Spawner:
+    """Forks what clients of `listener` ask for, in one thread.
+
+    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask. With a `seat` every process
+    starts in the box, and requests wait while there is none. `limits` are for every program but the desktop's (`child.LIMITS`).
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        *,
+        accounts: Mapping[str, Account],
+        environment: Mapping[str, str],
+        peers: frozenset[int],
+        serve_files: FileServer,
+        seat: Seat | None = None,
+        limits: Mapping[str, int] | None = None,
+        private: str = Paths().agent_run,
+        spare: bool = False,
+    ) -> None:
+        self._listener = listener
+        self._asked = SpawnRequests(accounts, environment, limits or {}, private)
+        self._peers = peers
+        self._serve_files = serve_files
+        self._seat = seat
+        self._limits = limits or {}
+        self._spares = Spares(accounts["agent"], seat, self._limits) if spare else None
+        self._templates = Templates(accounts["agent"])
+        self._unborn: list[Spawned] = []
+        self._waiting: list[tuple[Spawned, list[int]]] = []
+        self._poller = Poller(PATIENCE_SECONDS)
+        self._children: dict[int, Spawned] = {}
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT, then kill every process that is not to be kept."""
+        self._listener.setblocking(False)
+        self._poller.watch_signals((signal.SIGCHLD, signal.SIGTERM, signal.SIGINT), self._on_signals)
+        self._poller.watch(self._listener.fileno(), self._accept)
+        self._poller.run(self._keep)
+        for connection in list(self._children.values()):
+            self._hang_up(connection)
+        if self._spares:
+            self._spares.drop()
+        self._poller.close()
+
+    def _keep(self) -> float | None:
+        """Keep the seat, and a spare process in it; gives the seconds after which to look again."""
+        waits = [self._keep_seat(), self._spares.keep() if self._spares else None]
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    def _keep_seat(self) -> float | None:
+        """Connect to the keeper of the box where there is none, or not any more; gives the seconds after which to try again."""
+        if not self._seat:
+            return None
+        if self._seat.connect():
+            self._poller.watch(self._seat.fileno(), self._on_seat)
+        if self._waiting and self._seat.taken:
+            self._begin_waiting()
+        return RETRY_SECONDS if self._waiting else self._seat.patience
+
+    def _begin_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for connection, fds in waiting:
+            self._begin(connection, fds)
+
+    def _on_seat(self) -> None:
+        """Take the box that the keeper made, and start in it what waited for it."""
+        if not (seat := self._seat):
+            return
+        self._poller.unwatch(seat.ended)
+        keeper = seat.fileno()
+        if not seat.receive():
+            self._poller.unwatch(keeper)
+            seat.disconnect()
+        if seat.taken:
+            self._poller.watch(seat.ended, self._on_box_end)
+
+    def _on_box_end(self) -> None:
+        if self._seat:
+            self._poller.unwatch(self._seat.ended)
+            self._seat.leave()
+        if self._spares:
+            self._spares.drop()
+
+    def _on_signals(self, numbers: bytes) -> None:
+        if signal.SIGTERM in numbers or signal.SIGINT in numbers:
+            self._poller.stop()
+        self._reap()
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except BlockingIOError:
+            return
+        except OSError as error:  # out of descriptors: leave the queue alone until one is free
+            _log(f"cannot accept: {error}")
+            self._poller.unwatch(self._listener.fileno())
+            return
+        sock.setblocking(False)
+        if peer_uid(sock) not in self._peers:
+            _log(f"refused a client of uid {peer_uid(sock)}")
+            sock.close()
+            return
+        self._poller.watch(sock.fileno(), partial(self._on_packet, Spawned(sock)))
+
+    def _on_packet(self, connection: Spawned) -> None:
+        try:
+            message, fds = descriptor_passing.receive(connection.sock)
+        except BlockingIOError:
+            return
+        except OSError:  # it hung up without reading what it was told
+            message, fds = None, []
+        except MalformedMessageError as error:
+            _log(f"dropped a client: {error}")
+            message, fds = None, []
+        try:
+            if message is None:
+                self._hang_up(connection)
+            elif fds:
+                self._begin(connection, fds)
+                fds = []
+            else:
+                self._kill(connection, message)
+        finally:
+            descriptor_passing.close_all(fds)
+
+    def _begin(self, connection: Spawned, fds: list[int]) -> None:
+        """Start what is asked for, or let it wait for a box."""
+        if self._seat and not self._seat.taken:
+            self._waiting.append((connection, fds))
+            return
+        if connection.sock.fileno() >= 0 and not self._start(connection, fds):  # else it hung up while it waited
+            connection.tries += 1
+            self._waiting.append((connection, fds))
+        else:
+            descriptor_passing.close_all(fds)
+
+    def _start(self, connection: Spawned, fds: list[int]) -> bool:
+        """Start what is asked for, or refuse it; False where the box that it was to start in is just ending."""
+        try:
+            if connection.pid or connection.failed:
+                raise MalformedMessageError("one connection starts one process")
+            request = descriptor_passing.read_body(fds[0])
+            self._fork(connection, request, fds[1:])
+        except NoTemplateError as error:
+            self._refuse(connection, error.errno or errno.ENOENT, str(error.strerror), "template")
+        except OSError as error:
+            if self._seat and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # so says fork in a namespace that ends
+                return False
+            self._refuse(connection, error.errno or errno.EIO, error.strerror or str(error))
+        except (KeyError, TypeError, ValueError) as error:
+            self._refuse(connection, errno.EINVAL, f"malformed request: {error}")
+        return True
+
+    def _refuse(self, connection: Spawned, number: int, message: str, subject: str = "request") -> None:
+        connection.failed = True
+        self._reply(connection, {"error": number, "message": message, "subject": subject})
+
+    def _fork(self, connection: Spawned, request: Message, fds: list[int]) -> None:
+        user = request.get("user", "agent")
+        account, place = self._asked.account(user), self._seat and (self._seat.desk if user == "desktop" else self._seat)
+        if request.get("worker"):
+            connection.kept = True  # ends with its own socket, not with this connection
+            connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            own = connection.worker[1]
+            if place:
+                connection.describe(account)
+            self._fork_to(connection, partial(child.run_worker, self._serve_files, own, account, place))
+            return
+        connection.kept = request.get("on_disconnect", "kill") == "keep"
+        connection.ends_group = request.get("on_exit", "keep") == "kill"
+        program = self._asked.program(request, account, fds)
+        if place:
+            connection.describe(account, program)
+        if "like" in request:
+            self._await_birth(connection, self._templates.fork(request["like"], program))
+        elif "template" in request:
+            with self._templates.open(request["template"]) as channel:
+                program = replace(program, fds=(*program.fds[: child.STANDARD], channel.fileno()))
+                self._fork_to(connection, partial(child.run_program, program, account, place))
+        elif self._spares and user == "agent" and (spare := self._spares.take(program)):
+            self._watch_start(connection, spare.pid, spare.report)
+        else:
+            self._fork_to(connection, partial(child.run_program, program, account, place))
+
+    def _fork_to(self, connection: Spawned, enter: Callable[[int], object]) -> None:
+        readable, writable = os.pipe()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(readable)
+            raise
+        else:
+            if pid == 0:
+                enter(writable)
+        finally:
+            os.close(writable)
+        self._watch_start(connection, pid, readable)
+
+    def _await_birth(self, connection: Spawned, report: int) -> None:
+        connection.report = report
+        self._unborn.append(connection)
+        self._poller.watch(report, partial(self._on_birth, connection))
+
+    def _on_birth(self, connection: Spawned) -> None:
+        """Take for our own what a template has forked, or learn that it has not."""
+        try:
+            pid = self._templates.born(connection.report, self._children)
+        except BlockingIOError:
+            return
+        self._unborn.remove(connection)
+        self._poller.unwatch(connection.report)
+        if pid == NOBODY:
+            os.close(connection.report)
+            connection.report = -1
+            self._refuse(connection, errno.ENOENT, "it did not fork", "template")
+            return
+        self._watch_start(connection, pid, connection.report)
+
+    def _claim(self, pid: int) -> Spawned | None:
+        """Whose the child is that has ended; one that a template forked may not have been noticed before."""
+        for connection in [] if pid in self._children else list(self._unborn):
+            self._on_birth(connection)
+        return self._children.pop(pid, None)
+
+    def _watch_start(self, connection: Spawned, pid: int, readable: int) -> None:
+        connection.pid, connection.report = pid, readable
+        os.set_blocking(readable, False)
+        self._children[pid] = connection
+        self._poller.watch(readable, partial(self._on_report, connection))
+
+    def _on_report(self, connection: Spawned) -> None:
+        """Learn whether the child became what it was to become: nothing is said on the pipe if it did.
+
+        It is never waited for. Who says nothing more, and keeps the pipe open, has until the client gives up.
+        """
+        if not connection.listen():
+            return
+        if connection.told:
+            with suppress(OSError):
+                self._signal(connection, signal.SIGKILL)
+        self._end_report(connection)
+
+    def _end_report(self, connection: Spawned) -> None:
+        self._poller.unwatch(connection.report)
+        os.close(connection.report)
+        connection.report = -1
+        if connection.told:
+            connection.failed = True
+            self._reply(connection, failure(connection.told))
+        elif connection.worker:
+            self._hand_over(connection, *connection.worker)
+        else:
+            self._reply(connection, {"pid": connection.own_pid()})
+
+    def _hand_over(self, connection: Spawned, theirs: socket.socket, own: socket.socket) -> None:
+        self._reply(connection, {"pid": connection.own_pid()}, [theirs.fileno()])
+        theirs.close()
+        self._poller.watch(own.fileno(), partial(self._end_worker, connection), HANG_UP)
+
+    def _end_worker(self, connection: Spawned) -> None:
+        if connection.worker:
+            self._poller.unwatch(connection.worker[1].fileno())
+        self._signal(connection, signal.SIGKILL)
+
+    def _kill(self, connection: Spawned, message: Message) -> None:
+        if "ping" in message:
+            self._reply(connection, {"pong": True})
+            return
+        try:
+            self._signal(connection, int(message["kill"]), group=bool(message.get("group", True)))
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            _log(f"cannot send a signal: {error}")
+
+    def _signal(self, connection: Spawned, number: int, *, group: bool = True) -> None:
+        if not connection.pid:
+            return
+        connection.signalled = True
+        try:
+            (os.killpg if group else os.kill)(connection.pid, number)
+        except ProcessLookupError:  # it has no group yet
+            os.kill(connection.pid, number)
+
+    def _hang_up(self, connection: Spawned) -> None:
+        self._poller.unwatch(connection.sock.fileno())
+        connection.sock.close()
+        self._forget_unborn(connection)
+        if not connection.kept or connection.report >= 0:
+            with suppress(PermissionError):
+                self._signal(connection, signal.SIGKILL)
+        self._resume_accepting()
+
+    def _forget_unborn(self, connection: Spawned) -> None:
+        """Wait no more for what a template was to fork; a process that it forks after all is not started, and reaped as anybody's."""
+        if connection in self._unborn:
+            self._unborn.remove(connection)
+            self._poller.unwatch(connection.report)
+            os.close(connection.report)
+            connection.report = -1
+
+    def _resume_accepting(self) -> None:
+        if not self._poller.watches(self._listener.fileno()):
+            self._poller.watch(self._listener.fileno(), self._accept)
+
+    def _reap(self) -> None:
+        with suppress(ChildProcessError):
+            while True:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if ended is None:
+                    return
+                if connection := self._claim(ended.si_pid):
+                    self._finish(connection, connection.reap(self._seat))
+                else:
+                    os.waitpid(ended.si_pid, 0)
+                if self._spares:
+                    self._spares.note_end(ended.si_pid)
+
+    def _finish(self, connection: Spawned, status: int) -> None:
+        if connection.report >= 0:
+            connection.listen()
+            self._end_report(connection)
+        connection.pid = 0
+        if connection.worker:
+            for end in connection.worker:
+                self._poller.unwatch(end.fileno())
+                end.close()
+        if not connection.failed:
+            self._reply(connection, ending(status))
+
+    def _reply(self, connection: Spawned, message: Message, fds: Sequence[int] = ()) -> None:
+        """Tell the client, if it is still there; it closes the connection, so that no reply is lost by ours closing."""
+        with suppress(OSError):
+            descriptor_passing.send(connection.sock, message, fds)
+
+
+def _log(message: str) -> None:
+    sys.stderr.write(f"spawner: {message}\n")

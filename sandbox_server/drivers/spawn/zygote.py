@@ -1,0 +1,113 @@
+"""A program that forks itself instead of being started again: it has imported once what all of its kind need.
+
+It takes requests from descriptor 3, a socket that the spawner gave it. For each it forks a process that is the spawner's child, as
+everything is that the spawner starts, so that the spawner sees how it ends and can end it. The program is the agent's: whatever it says is
+believed by nobody. The new process speaks for itself, on the socket that came with the request, and Linux says who speaks.
+
+Only the standard library, of Python 3.12 on.
+"""
+
+import ctypes
+import os
+import resource
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from sandbox_server.drivers.box import namespaces
+from sandbox_server.drivers.ipc import descriptor_passing
+from sandbox_server.drivers.spawn import child
+
+CHANNEL = 3
+"""The descriptor of the socket that requests come on."""
+HERE = b"{}"
+"""What a new process says first."""
+_CLONE_PARENT = 0x8000
+_PR_GET_TID_ADDRESS = 40
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_libc = ctypes.PyDLL(None, use_errno=True)
+"""Called without letting go of the interpreter's lock."""
+
+
+def fork_beside() -> int:
+    """Fork as `os.fork` does, but so that the new process is a child of this one's parent (CLONE_PARENT, clone(2)).
+
+    For a process of one thread. The C library has no call for it, so what it keeps of a fork, the thread's number, is put right here.
+    Raises OSError.
+    """
+    number, place = _CLONE[os.uname().machine], _thread_number()
+    ctypes.pythonapi.PyOS_BeforeFork()
+    pid = _libc.syscall(number, _CLONE_PARENT, 0, 0, 0, 0)
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+        if place:
+            ctypes.c_int.from_address(place).value = os.getpid()
+        return 0
+    ctypes.pythonapi.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return int(pid)
+
+
+def _thread_number() -> int:
+    """Where the C library keeps the number of this thread (prctl(2)); 0 where Linux does not say."""
+    place = ctypes.c_void_p()
+    _libc.prctl(_PR_GET_TID_ADDRESS, ctypes.byref(place), 0, 0, 0)
+    return place.value or 0
+
+
+def serve(outdated: Callable[[], bool]) -> Sequence[str] | None:
+    """Fork a process for every request. It returns twice: the words of the request in a new process, None once no more are taken.
+
+    That is when the spawner hangs up, or what was imported is `outdated`: who has asked then hears that there is nobody to fork.
+    """
+    channel = socket.socket(fileno=CHANNEL)
+    while True:
+        packet, fds, _ = descriptor_passing.receive_fds(channel, descriptor_passing.MAX_PACKET, descriptor_passing.MAX_FDS)
+        if not packet or outdated():
+            return None
+        if fork_beside() == 0:
+            channel.detach()  # closed with all the others
+            return _begin(fds)
+        descriptor_passing.close_all(fds)
+
+
+def _begin(fds: Sequence[int]) -> Sequence[str]:
+    """Become what is asked for: `fds` are the request's body, where to report, and the standard streams."""
+    body, report, *streams = fds
+    subject = "process"
+    try:
+        os.setsid()
+        os.write(report, HERE)
+        asked = descriptor_passing.read_body(body)
+        os.umask(child.UMASK)
+        child.offer_to_the_oom_killer(asked["oom_score"])
+        for name, value in asked["limits"].items():
+            _limit(child.LIMITS[name], value)
+        report = child.put_in_place(streams, report)
+        os.closerange(len(streams), report)
+        os.closerange(report + 1, os.sysconf("SC_OPEN_MAX"))
+        _take_environment(asked["environment"])
+        subject = "cwd"
+        child.enter_directory(asked["cwd"], asked["environment"])
+        words: list[str] = asked["argv"]
+        namespaces.replace_arguments(" ".join(words))
+        os.close(report)
+    except Exception as failure:
+        os.write(report, child.describe_failure(failure, subject))
+        os._exit(127)
+    else:
+        return words
+
+
+def _limit(kind: int, value: int) -> None:
+    """Set a limit; nobody but root may have more than the template."""
+    most = resource.getrlimit(kind)[1]
+    value = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(kind, (value, value))
+
+
+def _take_environment(environment: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()

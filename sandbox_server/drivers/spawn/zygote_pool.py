@@ -1,0 +1,88 @@
+"""Templates: programs that have imported what all of their kind need, and fork instead of being started again.
+
+See `forking` for what happens there. Whoever is forked is a child of this process. It is the agent's, as the template is, so nothing that
+either says is believed: Linux says who sent the first packet (SCM_CREDENTIALS, unix(7)), and that it is our child and nobody else's.
+"""
+
+import errno
+import os
+import socket
+import struct
+from collections.abc import Container
+from contextlib import suppress
+
+from sandbox_server.drivers.ipc import descriptor_passing
+from sandbox_server.drivers.spawn import child
+from sandbox_server.drivers.spawn.child import Account, Program
+
+NOBODY = 0
+_CREDENTIALS = struct.Struct("iII")
+"""Process, user and group (unix(7))."""
+
+
+class NoTemplateError(OSError):
+    """There is no program of that name to fork, or not any more."""
+
+
+class Templates:
+    """Those that were started, by name; `account` is whose they are, and whose everything is that they fork."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._channels: dict[str, socket.socket] = {}
+
+    def open(self, name: str) -> socket.socket:
+        """Make a channel to a template that is about to start; gives the end that it gets. Whoever had the name gets no more requests."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        self.close(name)
+        self._channels[name] = ours
+        return theirs
+
+    def close(self, name: str) -> None:
+        """Let a template end; what it forked lives on."""
+        if channel := self._channels.pop(name, None):
+            channel.close()
+
+    def fork(self, name: str, program: Program) -> int:
+        """Ask a template for a process that becomes `program`; gives where that reports. Raises NoTemplateError."""
+        channel = self._channels.get(name)
+        if channel is None:
+            raise NoTemplateError(errno.ENOENT, f"there is no template {name!r}")
+        told = {
+            "argv": list(program.argv),
+            "cwd": program.cwd,
+            "environment": dict(program.environment),
+            "limits": dict(program.limits),
+            "oom_score": program.oom_score,
+        }
+        child.let_open(program.fds[: child.STANDARD], self._account)
+        report, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        report.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        try:
+            descriptor_passing.send_request(channel, told, (theirs.fileno(), *program.fds))
+        except OSError as error:  # it has ended, or takes nothing
+            report.close()
+            self.close(name)
+            raise NoTemplateError(errno.ENOENT, f"the template {name!r} takes no requests: {error.strerror}") from None
+        finally:
+            theirs.close()
+        return report.detach()
+
+    def born(self, report: int, others: Container[int]) -> int:
+        """Who has begun to report: the number of a child of ours that is none of `others`, or NOBODY. Raises BlockingIOError."""
+        with socket.socket(fileno=os.dup(report)) as sock:
+            packet, ancillary, _, _ = sock.recvmsg(descriptor_passing.MAX_PACKET, socket.CMSG_SPACE(_CREDENTIALS.size), socket.MSG_DONTWAIT)
+        for level, kind, content in ancillary:
+            if packet and (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+                pid, uid, _ = _CREDENTIALS.unpack(content)
+                if uid == self._account.uid and pid not in others and _is_child(pid):
+                    return int(pid)
+        return NOBODY
+
+
+def _is_child(pid: int) -> bool:
+    with suppress(ChildProcessError):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return True
+    return False

@@ -1,0 +1,63 @@
+"""Whether the small daemons do their work: each is asked and has to answer. One that hangs still takes connections."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Mapping
+
+from sandbox_server.drivers.ipc import descriptor_passing
+from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError
+
+PING_SECONDS = 2.0
+FRESH_SECONDS = 1.0
+"""For so long an answer counts for everybody who asks."""
+
+
+class Liveness:
+    """Asks the daemons on `sockets`, by name; however many ask, it is one question a second."""
+
+    def __init__(self, sockets: Mapping[str, str]) -> None:
+        self._sockets = sockets
+        self._found: dict[str, str] = {}
+        self._until = 0.0
+        self._asking = asyncio.Lock()
+
+    async def states(self) -> dict[str, str]:
+        """`ready` or what is wrong, for each; within `PING_SECONDS`."""
+        async with self._asking:
+            if time.monotonic() >= self._until:
+                found = await asyncio.gather(*map(_state, self._sockets.values()))
+                self._found = dict(zip(self._sockets, found, strict=True))
+                self._until = time.monotonic() + FRESH_SECONDS
+            return self._found
+
+
+async def _state(path: str) -> str:
+    try:
+        async with asyncio.timeout(PING_SECONDS):
+            return "ready" if await _ping(path) else "not answering"
+    except FileNotFoundError:
+        return "not started"
+    except BlockingIOError:
+        return "busy"
+    except TimeoutError:
+        return f"it did not answer within {PING_SECONDS:g} s"
+    except (OSError, MalformedMessageError):
+        return "not answering"
+
+
+async def _ping(path: str) -> bool:
+    """Ask one; whether it answers what it should."""
+    loop = asyncio.get_running_loop()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as sock:
+        sock.connect(path)
+        descriptor_passing.send(sock, {"ping": True})
+        answered = asyncio.Event()
+        loop.add_reader(sock, answered.set)
+        try:
+            await answered.wait()
+        finally:
+            loop.remove_reader(sock)
+        message, fds = descriptor_passing.receive(sock)
+        descriptor_passing.close_all(fds)
+        return bool(message and message.get("pong"))

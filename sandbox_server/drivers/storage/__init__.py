@@ -1,0 +1,1 @@
+"""Small files that the control side keeps for itself, replaced whole."""

@@ -1,0 +1,391 @@
+"""Every environment variable of the container, once: name, type, default and meaning.
+
+Stdlib only, because `boot` imports this first and has milliseconds. An empty value means unset; a
+bad one raises `BadSettings`, which names the variable. `docs/settings.md` is made from it.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, cast
+
+from sandbox_server.paths import Paths as Paths
+from sandbox_server.paths import Users as Users
+from sandbox_server.settings.auth import Auth as Auth
+from sandbox_server.settings.browser import Browser
+from sandbox_server.settings.code import Code
+from sandbox_server.settings.control import Control
+from sandbox_server.settings.desktop import Display as Display
+from sandbox_server.settings.handoff import Handoff
+from sandbox_server.settings.kinds import (
+    BOOLEAN,
+    GROUP_ID,
+    PATH,
+    PATHS,
+    PORT,
+    SIZE,
+    TEXT,
+    TIMEZONE,
+    USER_ID,
+    Kind,
+    Secret,
+    Variable,
+    account_name,
+    address,
+    boolean,
+    choice,
+    declared,
+    integer,
+    read,
+    seconds,
+    variable,
+)
+from sandbox_server.settings.mcp import Hub
+from sandbox_server.settings.network import Fetching
+from sandbox_server.settings.proxy import Proxy
+from sandbox_server.settings.recorder import Recorder
+from sandbox_server.settings.stream import Stream as Stream
+
+
+class BadSettings(ValueError):
+    """Variables hold values that cannot be used; the message has one line for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownHook:
+    """A command that runs as the agent while the container stops."""
+
+    name: str
+    command: str
+    timeout: float = 10.0
+    priority: int = 100
+
+
+def _shutdown_hooks(text: str) -> tuple[ShutdownHook, ...]:
+    if not text.lstrip().startswith("["):
+        return (ShutdownHook("env", text),)
+    try:
+        return tuple(ShutdownHook(**hook) for hook in json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"must be a command or a JSON list of {{name, command, timeout, priority}}: {error}") from None
+
+
+SHUTDOWN_HOOKS = Kind("command or JSON", _shutdown_hooks)
+
+
+def _disabled(text: str) -> frozenset[str]:
+    """Read `NAME=value` lines, as `load` gives them for a prefix variable."""
+    pairs = (line.partition("=") for line in text.splitlines())
+    return frozenset(name.lower().replace("_", "-") for name, _, value in pairs if value and boolean(value))
+
+
+DISABLED = Kind("boolean", _disabled)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The agent's user"""
+
+    user: str = variable("USER", Kind("user name", account_name), "gem", "Name of the agent's user.", inherited=True)
+    uid: int = variable("USER_UID", USER_ID, 1000, "Its user id.")
+    gid: int = variable("USER_GID", GROUP_ID, 1000, "Its group id.")
+    workspace: str = variable(
+        "WORKSPACE",
+        PATH,
+        "",
+        "Where shells, commands and kernels start; made at boot. Unset: the home directory.",
+        inherited=True,
+    )
+    sudo: bool = variable(
+        "ALLOW_SUDO",
+        BOOLEAN,
+        True,
+        "Let the agent become root with `sudo`, without a password.",
+    )
+    timezone: str | None = variable("TZ", TIMEZONE, None, "Time zone, such as `Europe/Berlin`. Unset: UTC.", inherited=True)
+
+    def __post_init__(self) -> None:
+        if not self.workspace:
+            object.__setattr__(self, "workspace", self.home)
+
+    @property
+    def home(self) -> str:
+        return f"/home/{self.user}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """The gateway"""
+
+    port: int = variable("PUBLIC_PORT", PORT, 8080, "TCP port of the gateway, the one port to publish.", inherited=True)
+    ipv4: str | None = variable("PUBLIC_LISTEN_IPV4", address(4), "0.0.0.0", "IPv4 address that it binds.")
+    ipv6: str | None = variable("PUBLIC_LISTEN_IPV6", address(6), "::", "IPv6 address that it binds, if the host has IPv6.")
+    address_connections: int = variable(
+        "CONNECTIONS_PER_ADDRESS",
+        integer(0, 16384),
+        1024,
+        "Connections that one address outside may have at once. 0: any number, for a proxy in front.",
+    )
+    max_body_bytes: int = variable("MAX_BODY_BYTES", SIZE, 0, "Largest request body that it accepts, in bytes. 0: no limit of its own.")
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Shells"""
+
+    max_sessions: int = variable(
+        "MAX_SHELL_SESSIONS",
+        integer(1, 1000),
+        10,
+        "Shell sessions of programs. One more replaces an idle unnamed one, or is answered 429. People have eight besides.",
+    )
+    evict_after: float = variable(
+        "SHELL_EVICT_AFTER_SECONDS",
+        seconds(0, 31536000),
+        0.0,
+        "Close the longest idle shell session, if idle for this long, to make room for one more. 0: never.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bash:
+    """Bash commands"""
+
+    max_sessions: int = variable(
+        "MAX_BASH_SESSIONS",
+        integer(1, 10000),
+        64,
+        "Bash sessions. One more replaces an idle one that was not created by name, or is answered 429.",
+    )
+    output_bytes: int = variable(
+        "BASH_OUTPUT_BYTES",
+        integer(1 << 20, 1 << 40),
+        256 << 20,
+        "Output kept on disk of each stream of a command: its first 64 KiB and its latest part. Finished commands share four times that.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files"""
+
+    max_upload_bytes: int = variable("MAX_UPLOAD_BYTES", SIZE, 0, "Largest upload in bytes. 0: as much as the disk holds.")
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """Skills"""
+
+    paths: tuple[str, ...] = variable(
+        "AIO_SKILLS_PATH",
+        PATHS,
+        (),
+        "Directories of skills, separated by colons, that are registered from the start. Install what they need yourself.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Hooks: commands that run as the agent"""
+
+    init: str | None = variable("RUN_HOOK_INIT", TEXT, None, "Runs first, in the box if there is one.")
+    pre_services: str | None = variable("RUN_HOOK_PRE_SERVICES", TEXT, None, "Runs after it in the same place, before the services start.")
+    post_ready: str | None = variable("RUN_HOOK_POST_READY", TEXT, None, "Runs once there, when every component is ready.")
+    timeout: float = variable(
+        "RUN_HOOKS_TIMEOUT",
+        seconds(1, 86400),
+        300.0,
+        "Kill each of the three after this time.",
+    )
+    strict: bool = variable("RUN_HOOKS_STRICT", BOOLEAN, False, "Stop the container if a hook fails.")
+    shutdown: tuple[ShutdownHook, ...] = variable(
+        "SANDBOX_SHUTDOWN_HOOKS",
+        SHUTDOWN_HOOKS,
+        (),
+        "A command, or a JSON list of `{name, command, timeout, priority}`, run while stopping.",
+    )
+    shutdown_timeout: float = variable(
+        "SANDBOX_SHUTDOWN_HOOKS_TIMEOUT",
+        seconds(0, 3600),
+        30.0,
+        "How long all of them together may take.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """Logs"""
+
+    directory: str = variable(
+        "LOG_DIR",
+        PATH,
+        "/var/log/gem",
+        "Directory for log files of added services; made at boot, owned by the agent.",
+    )
+    level: Literal["debug", "info", "warning", "error"] = variable(
+        "LOG_LEVEL",
+        choice("debug", "info", "warning", "error"),
+        "info",
+        "Least severe line that the sandbox's own processes log.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The agent's box"""
+
+    mode: Literal["auto", "on", "off"] = variable(
+        "BOX",
+        choice("auto", "on", "off"),
+        "auto",
+        "Give the agent a Linux of its own, root only there. `auto`: if the host allows it; `on`: boot stops otherwise.",
+    )
+    directory: str = variable(
+        "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a system directory."
+    )
+    max_processes: int = variable(
+        "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once. More cannot start."
+    )
+    max_memory: int = variable(
+        "BOX_MAX_MEMORY_BYTES",
+        SIZE,
+        0,
+        "Memory of the agent's processes together, and of each. Beyond it the largest is ended. 0: the container's.",
+    )
+    checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
+    checkpoint_before: Literal["never", "idle", "always"] = variable(
+        "CHECKPOINT_BEFORE_RISK",
+        choice("never", "idle", "always"),
+        "never",
+        "Make a checkpoint, which ends what runs, before removing directories, installing packages or extracting "
+        "archives. `idle`: only if no command runs.",
+    )
+    checkpoint_workspace: bool = variable(
+        "CHECKPOINT_WORKSPACE", BOOLEAN, True, "Include the workspace in checkpoints. A volume mounted there never is."
+    )
+    idle_suspend: float = variable(
+        "IDLE_SUSPEND_SECONDS",
+        seconds(0, 86400 * 30),
+        0.0,
+        "Suspend the agent's processes after this time without a request. 0: never.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Components"""
+
+    disabled: frozenset[str] = variable(
+        "DISABLE_*",
+        DISABLED,
+        frozenset(),
+        "`DISABLE_<COMPONENT>=true` leaves that component out, as in `DISABLE_MCP=true`.",
+    )
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """What was disabled, and what has no use without it."""
+        return self.disabled | ({"browser", "stream", "vnc"} if "desktop" in self.disabled else set())
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings; the defaults alone are valid ones."""
+
+    agent: Agent = field(default_factory=Agent)
+    gateway: Gateway = field(default_factory=Gateway)
+    auth: Auth = field(default_factory=Auth)
+    shell: Shell = field(default_factory=Shell)
+    bash: Bash = field(default_factory=Bash)
+    files: Files = field(default_factory=Files)
+    code: Code = field(default_factory=Code)
+    skills: Skills = field(default_factory=Skills)
+    hub: Hub = field(default_factory=Hub)
+    display: Display = field(default_factory=Display)
+    stream: Stream = field(default_factory=Stream)
+    control: Control = field(default_factory=Control)
+    handoff: Handoff = field(default_factory=Handoff)
+    recorder: Recorder = field(default_factory=Recorder)
+    hooks: Hooks = field(default_factory=Hooks)
+    logs: Logs = field(default_factory=Logs)
+    box: Box = field(default_factory=Box)
+    components: Components = field(default_factory=Components)
+    browser: Browser = field(default_factory=Browser)
+    fetching: Fetching = field(default_factory=Fetching)
+    proxy: Proxy = field(default_factory=Proxy)
+    paths: Paths = field(default_factory=Paths)
+    users: Users = field(default_factory=Users)
+
+    @property
+    def downloads(self) -> str:
+        """Where the agent gets what the browser downloads."""
+        return self.browser.downloads or f"{self.agent.home}/Downloads"
+
+
+def load(environ: Mapping[str, str]) -> Settings:
+    """Read the settings.
+
+    Raises BadSettings that names every variable with a value that cannot be used.
+    """
+    problems: list[str] = []
+    sections = {section.name: read(cast("type[Any]", section.type), environ, problems) for section in fields(Settings)}
+    if problems:
+        raise BadSettings("\n".join(problems))
+    return Settings(**sections)
+
+
+def load_written(path: str | None = None) -> Settings:
+    """Read them from the environment that boot wrote down; where it wrote none, this process's own counts."""
+    try:
+        with open(path or Paths().environ, encoding="utf-8") as file:
+            return load(json.load(file))
+    except FileNotFoundError:
+        return load(os.environ)
+
+
+def variables() -> Iterator[tuple[str, Variable]]:
+    """Every variable with the title of its section, in the order of `docs/settings.md`."""
+    for section in fields(Settings):
+        kind = cast("type", section.type)
+        for _, known in declared(kind):
+            yield (kind.__doc__ or "").strip(), known
+
+
+def secrets_in(settings: Settings) -> Iterator[str]:
+    """Every secret that the settings hold."""
+    for section in fields(Settings):
+        values = getattr(settings, section.name)
+        for name, _ in declared(cast("type", section.type)):
+            if isinstance(value := getattr(values, name), Secret):
+                yield value.reveal()
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """Leave out every variable that holds a secret."""
+    secret = {known.name for _, known in variables() if known.kind.secret}
+    return {name: value for name, value in environ.items() if name not in secret}
+
+
+def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Give the environment from which every process of the agent starts.
+
+    What was given to the container passes, except the sandbox's own variables: those hold keys, or
+    say how it is guarded.
+    """
+    own = [known for _, known in variables() if not known.inherited]
+    passed = {name: value for name, value in environ.items() if not any(known.matches(name) for known in own)}
+    agent = settings.agent
+    path = passed.pop("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    return {
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+        **(settings.proxy.environment if settings.proxy.configured else {}),
+        **passed,
+        "PATH": f"{agent.home}/.local/bin:{path}",  # where pip and npm put what the agent installs
+        "HOME": agent.home,
+        "USER": agent.user,
+        "LOGNAME": agent.user,
+        "SHELL": "/bin/bash",
+        "WORKSPACE": agent.workspace,
+    }

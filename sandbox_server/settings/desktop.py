@@ -1,0 +1,28 @@
+"""The desktop's variables; a section of `settings`. Stdlib only, for the sake of boot."""
+
+from dataclasses import dataclass
+
+from sandbox_server.settings.kinds import BOOLEAN, integer, variable
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """The desktop's display"""
+
+    width: int = variable("DISPLAY_WIDTH", integer(64, 3840), 1280, "Width of the screen in pixels.", inherited=True)
+    height: int = variable("DISPLAY_HEIGHT", integer(64, 2160), 1024, "Height of the screen in pixels.", inherited=True)
+    depth: int = variable("DISPLAY_DEPTH", integer(24, 24), 24, "Bits of a pixel's colour. Only 24 is supported.", inherited=True)
+    trust_shells: bool = variable(
+        "X_TRUST_SHELLS",
+        BOOLEAN,
+        False,
+        "Let programs that the agent starts act on and watch all windows, not just show their own.",
+        inherited=True,
+    )
+    name: str = ":99"
+    """What X clients call it."""
+
+    @property
+    def socket(self) -> str:
+        """Where the X server listens."""
+        return f"/tmp/.X11-unix/X{self.name.removeprefix(':')}"

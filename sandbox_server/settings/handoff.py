@@ -1,0 +1,100 @@
+"""How people learn of what the agent asks them: a section of `settings`. Stdlib only, for the sake of boot."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from sandbox_server.settings.kinds import BOOLEAN, HTTP_URL, OPTIONAL_PATH, SECRET, TEXT, Kind, Secret, variable
+
+SMTP_SCHEMES = ("smtp", "smtps", "smtp+plain")
+
+
+def _http_url(text: str) -> str:
+    if not _is_url(text, ("https", "http")):
+        raise ValueError("must be a URL that starts with https:// or http://")
+    return text
+
+
+def _smtp_url(text: str) -> Secret:
+    if not _is_url(text, SMTP_SCHEMES):
+        raise ValueError("must be a URL as in smtps://user:password@host:465")
+    return Secret(text)
+
+
+def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
+    """Whether it is one; what the parser says of one that is not may hold the password."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0 and text.isprintable() and " " not in text
+    except ValueError:
+        return False
+
+
+def _mail(text: str) -> str:
+    if not re.fullmatch(r"[^\s@,;<>]+@[^\s@,;<>]+", text):
+        raise ValueError("must be a mail address, name@host")
+    return text
+
+
+HTTP_SERVER: Kind[str] = Kind("URL", _http_url)
+SECRET_URL: Kind[Secret | None] = Kind("secret URL", lambda text: Secret(_http_url(text)), secret=True)
+"""Who knows such an address may post there."""
+SMTP_URL: Kind[Secret | None] = Kind("secret URL", _smtp_url, secret=True)
+MAIL: Kind[str | None] = Kind("mail address", _mail)
+MAILS: Kind[tuple[str, ...]] = Kind("mail addresses", lambda text: tuple(_mail(part.strip()) for part in text.split(",")))
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """Handoffs: what the agent asks of people"""
+
+    file: str | None = variable(
+        "HANDOFF_FILE",
+        OPTIONAL_PATH,
+        None,
+        "Where requests to people are kept: an SQLite file in a directory that user 990 may write. On a volume they outlive the container.",
+    )
+    asks_clients: bool = variable(
+        "HANDOFF_ASK_CLIENT",
+        BOOLEAN,
+        True,
+        "Also ask the user of the MCP client that waits for a person, if the client supports elicitation.",
+    )
+    webhook: str | None = variable("HANDOFF_WEBHOOK_URL", HTTP_URL, None, "Where every request to a person is posted, as JSON.")
+    secret: Secret | None = variable(
+        "HANDOFF_WEBHOOK_SECRET", SECRET, None, "Signs it: `X-Tandem-Signature` is HMAC-SHA256 over time, a dot and the body."
+    )
+    slack: Secret | None = variable("HANDOFF_SLACK_URL", SECRET_URL, None, "An incoming webhook of Slack for every request.")
+    telegram: Secret | None = variable(
+        "HANDOFF_TELEGRAM_TOKEN", SECRET, None, "A Telegram bot's token, for every request, in `HANDOFF_TELEGRAM_CHAT`."
+    )
+    telegram_chat: str | None = variable("HANDOFF_TELEGRAM_CHAT", TEXT, None, "A chat's number, or a channel as `@name`.")
+    telegram_url: str = variable(
+        "HANDOFF_TELEGRAM_URL", HTTP_SERVER, "https://api.telegram.org", "Telegram's bot API, if it is your own server."
+    )
+    ntfy: Secret | None = variable("HANDOFF_NTFY_URL", SECRET_URL, None, "A topic of ntfy for every request: `https://ntfy.sh/topic`.")
+    ntfy_token: Secret | None = variable("HANDOFF_NTFY_TOKEN", SECRET, None, "The access token for it, if it needs one.")
+    smtp: Secret | None = variable(
+        "HANDOFF_SMTP_URL",
+        SMTP_URL,
+        None,
+        "A mail server for every request: `smtps://user:password@host`, `smtp://` for STARTTLS, `smtp+plain://` for neither.",
+    )
+    mail_from: str | None = variable("HANDOFF_MAIL_FROM", MAIL, None, "The sender's address.")
+    mail_to: tuple[str, ...] = variable("HANDOFF_MAIL_TO", MAILS, (), "The recipients' addresses, separated by commas.")
+    link: str | None = variable(
+        "HANDOFF_LINK_URL",
+        HTTP_URL,
+        None,
+        "Where people reach this sandbox. Each notification then has a link that signs in once, to see and control.",
+    )
+
+    def __post_init__(self) -> None:
+        together = (
+            ("HANDOFF_TELEGRAM_TOKEN", self.telegram, "HANDOFF_TELEGRAM_CHAT", self.telegram_chat),
+            ("HANDOFF_SMTP_URL", self.smtp, "HANDOFF_MAIL_FROM", self.mail_from),
+            ("HANDOFF_SMTP_URL", self.smtp, "HANDOFF_MAIL_TO", self.mail_to),
+        )
+        for one, given, other, needed in together:
+            if given and not needed:
+                raise ValueError(f"{other} must be set, where {one} is")

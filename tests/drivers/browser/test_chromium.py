@@ -1,0 +1,79 @@
+"""Chromium's command line and policies. What it does once it runs is in tests/cdp/test_browser.py."""
+
+import json
+from pathlib import Path
+
+from sandbox_server.drivers.browser.chromium import Chromium, Place
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.settings.browser import Browser
+
+SHUT = ["file://*", "chrome://inspect", "chrome://flags", "chrome://extensions", "https://chromewebstore.google.com"]
+
+
+def chromium(folder: Path, **settings: object) -> Chromium:
+    place = Place("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99", ("/home", "/tmp"))
+    return Chromium(Processes("/nowhere"), Browser(**settings), place)  # type: ignore[arg-type]
+
+
+def policies(folder: Path, made: Chromium) -> dict[str, object]:
+    made.write_policies()
+    written: dict[str, object] = json.loads((folder / "policies.json").read_text())
+    return written
+
+
+def test_devtools_are_a_pipe_and_the_sandbox_stays(tmp_path: Path) -> None:
+    arguments = chromium(tmp_path).arguments()
+    assert "--remote-debugging-pipe" in arguments
+    assert "--no-sandbox" not in arguments
+    assert not [argument for argument in arguments if argument.startswith("--remote-debugging-port")]
+
+
+def test_the_sandbox_is_given_up_only_where_it_was_said(tmp_path: Path) -> None:
+    made = chromium(tmp_path, no_sandbox=True)
+    made.sandboxed = False
+    assert "--no-sandbox" in made.arguments()
+
+
+def test_what_the_image_s_user_adds_comes_last_and_so_wins(tmp_path: Path) -> None:
+    arguments = chromium(tmp_path, extra_arguments=("--lang=nl",), ui_language="de").arguments()
+    assert [argument for argument in arguments if argument.startswith("--lang=")] == ["--lang=de", "--lang=nl"]
+
+
+def test_policies_are_written_whole_and_for_everybody_to_read(tmp_path: Path) -> None:
+    made = chromium(tmp_path, blocked_urls=("*",), allowed_urls=("a.example",), file_dialogs=False)
+    written = policies(tmp_path, made)
+    assert (written["URLBlocklist"], written["URLAllowlist"]) == ([*SHUT, "*"], ["file:///home/", "file:///tmp/", "a.example"])
+    assert (written["AllowFileSelectionDialogs"], written["DownloadDirectory"]) == (False, "/home/a/Downloads")
+
+
+def test_a_change_leaves_out_nothing_else(tmp_path: Path) -> None:
+    made = chromium(tmp_path, blocked_urls=("a.example",), file_dialogs=False)
+    made.change(language="fr", file_dialogs=None)
+    written = policies(tmp_path, made)
+    assert written["URLBlocklist"] == [*SHUT, "a.example"]
+    assert "AllowFileSelectionDialogs" not in written
+    assert "--accept-lang=fr" in made.arguments()
+
+
+def test_dns_over_https_is_asked_for_only_where_it_was_set(tmp_path: Path) -> None:
+    assert "DnsOverHttpsMode" not in policies(tmp_path, chromium(tmp_path))
+    made = chromium(tmp_path, doh_templates="https://dns.example/dns-query")
+    assert policies(tmp_path, made)["DnsOverHttpsTemplates"] == "https://dns.example/dns-query"
+
+
+def test_extensions_are_kept_out_by_policy_and_by_argument_unless_they_are_allowed(tmp_path: Path) -> None:
+    made = chromium(tmp_path)
+    written = policies(tmp_path, made)
+    assert "--disable-extensions" in made.arguments()
+    assert written["ExtensionInstallBlocklist"] == ["*"]
+    assert written["ExtensionSettings"] == {"*": {"installation_mode": "blocked"}}
+    assert (written["ExtensionDeveloperModeSettings"], written["NativeMessagingBlocklist"]) == (1, ["*"])
+
+
+def test_an_extension_that_is_allowed_drives_no_pages_and_no_programs(tmp_path: Path) -> None:
+    made = chromium(tmp_path, extensions=True)
+    written = policies(tmp_path, made)
+    assert "--disable-extensions" not in made.arguments()
+    assert "ExtensionInstallBlocklist" not in written
+    assert "chrome://extensions" not in str(written["URLBlocklist"])
+    assert written["ExtensionSettings"] == {"*": {"blocked_permissions": ["debugger", "nativeMessaging"]}}

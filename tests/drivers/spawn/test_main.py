@@ -1,0 +1,20 @@
+"""The spawner's command line."""
+
+import subprocess
+import sys
+
+PROGRAM = [sys.executable, "-c", "import sys; from sandbox_server.drivers.spawn.main import main; main(sys.argv[1:])"]
+
+
+def test_it_says_what_it_needs() -> None:
+    done = subprocess.run(PROGRAM, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "the following arguments are required: --socket, --environment" in done.stderr
+
+
+def test_an_account_that_does_not_exist_ends_it() -> None:
+    arguments = ["--socket", "/nowhere/spawn.sock", "--environment", "/dev/null"]
+    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
