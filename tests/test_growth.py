@@ -21,7 +21,7 @@ from sandbox_server.drivers.shells.terminal_screen import trimmed
 from sandbox_server.features.browser.page.reading import without_passwords
 from sandbox_server.features.recorder.trace import trace_of
 from sandbox_server.features.shell.text import increment, plain
-from sandbox_server.hub.resources import _fits
+from sandbox_server.mcp.routing.resources import _fits
 
 SIZE = 200_000
 """Characters. What grew with their square would take seconds."""

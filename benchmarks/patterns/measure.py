@@ -12,7 +12,7 @@ from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.features.browser.page.reading import without_passwords
 from sandbox_server.features.shell.text import increment, plain
-from sandbox_server.hub.resources import _fits
+from sandbox_server.mcp.routing.resources import _fits
 
 SIZES = (1_000, 100_000, 10_000_000)
 RUNS = 3

@@ -1,6 +1,6 @@
 """What an agent takes up for some work: skills, tools of other MCP servers, the conversion of documents; and the ports of its programs."""
 
-from sandbox_server.drivers.clients.mcp_hub import Hub
+from sandbox_server.drivers.clients.mcp_hub import McpHubClient
 from sandbox_server.drivers.documents.markdown import Conversion
 from sandbox_server.drivers.documents.web_markdown import Web
 from sandbox_server.drivers.documents.web_reach import Reach
@@ -23,4 +23,4 @@ def part(shared: Shared) -> Part:
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(shared.ports, holders, shared.shares, settings.auth.preview_domain)
-    return Part((skills, McpServers(Hub(paths.socket("mcp"))), Markdown(Conversion(processes), web, files, paths.spool), ports))
+    return Part((skills, McpServers(McpHubClient(paths.socket("mcp"))), Markdown(Conversion(processes), web, files, paths.spool), ports))

@@ -27,7 +27,7 @@ MCP_SERVERS: Kind[Secret | None] = Kind("path or JSON", _servers, secret=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Hub:
+class McpSettings:
     """MCP servers"""
 
     extra: Secret | None = variable(

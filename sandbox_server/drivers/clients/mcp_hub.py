@@ -29,7 +29,7 @@ _KINDS: dict[str, type[Failure]] = {
 _PASSED_ON = ("x-sandbox-caller", "x-sandbox-scopes", "x-sandbox-tools", "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
 
 
-class Hub:
+class McpHubClient:
     """A client of the hub's socket; `headers` of every question are those of the API's own caller."""
 
     def __init__(self, socket: str) -> None:

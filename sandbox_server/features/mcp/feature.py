@@ -5,7 +5,7 @@ from typing import Any, Literal, cast
 from pydantic import Field
 
 from sandbox_server.core import Call, Model, Scope, operation
-from sandbox_server.drivers.clients.mcp_hub import Hub
+from sandbox_server.drivers.clients.mcp_hub import McpHubClient
 from sandbox_server.features.mcp.wire import CallToolResult, ListToolsResult
 
 MAX_ARGUMENTS = 64 << 20
@@ -75,7 +75,7 @@ class McpServers:
 
     tag = "mcp"
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: McpHubClient) -> None:
         self._hub = hub
 
     @operation("GET /v1/mcp/servers", scope="any")
