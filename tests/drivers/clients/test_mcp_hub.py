@@ -1,4 +1,4 @@
-"""The driver's failures; what it asks and gets is in tests/mcp/test_internal_api.py, where there is a hub."""
+"""Failures of the client; its requests are in tests/mcp/test_internal_api.py, with a real MCP process."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ async def test_a_refusal_keeps_its_kind_and_a_broken_answer_is_no_invitation_to_
 
 
 async def test_a_hub_that_does_not_answer_about_its_servers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ASKED_SECONDS", 0.01)
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.01)
 
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()

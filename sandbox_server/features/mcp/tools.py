@@ -1,8 +1,31 @@
-"""The protocol's own words for tools and results, as the contract answers them: what a server sends is passed on as it is."""
+"""MCP tools over plain HTTP: list the tools of one server, and call one of them.
 
-from typing import Any, Literal, NotRequired, TypedDict
+The result types are the protocol's own. What a server sends is passed on unchanged.
+"""
+
+from typing import Any, Literal, NotRequired, TypedDict, cast
+
+from pydantic import Field
+
+from sandbox_server.core import Call, Model, operation
+from sandbox_server.drivers.clients.mcp_hub import McpHubClient
+
+MAX_ARGUMENTS = 64 << 20
+"""Bytes of a tool's arguments, as over MCP."""
 
 type Anything = dict[str, Any]
+
+
+class McpToolsRequest(Model):
+    server_name: str
+
+
+class McpToolCall(Model):
+    server_name: str
+    tool_name: str
+    """The server's name of the tool, or the name that `/mcp` lists."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """The tool's arguments: the whole body."""
 
 
 class Icon(TypedDict):
@@ -12,14 +35,14 @@ class Icon(TypedDict):
 
 
 class Annotations(TypedDict):
-    """For whom content is, and how much it matters."""
+    """The audience of some content and its priority."""
 
     audience: NotRequired[list[Literal["user", "assistant"]] | None]
     priority: NotRequired[float | None]
 
 
 class ToolAnnotations(TypedDict):
-    """What a tool says of itself; hints, not promises."""
+    """A tool's own description of its behaviour: hints, not promises."""
 
     title: NotRequired[str | None]
     readOnlyHint: NotRequired[bool | None]
@@ -29,7 +52,7 @@ class ToolAnnotations(TypedDict):
 
 
 class ToolExecution(TypedDict):
-    """How a tool may be run."""
+    """Whether a tool may run as a task."""
 
     taskSupport: NotRequired[Literal["forbidden", "optional", "required"] | None]
 
@@ -114,3 +137,25 @@ class CallToolResult(TypedDict):
     structuredContent: NotRequired[Anything | None]
     isError: NotRequired[bool]
     _meta: NotRequired[Anything | None]
+
+
+class McpTools:
+    """Lists and calls tools for clients that do not speak the protocol."""
+
+    tag = "mcp"
+
+    def __init__(self, hub: McpHubClient) -> None:
+        self._hub = hub
+
+    @operation("GET /v1/mcp/{server_name}/tools", scope="any")
+    async def list_mcp_tools(self, request: McpToolsRequest, call: Call) -> ListToolsResult:
+        """List the tools of one server, as it describes them."""
+        return cast("ListToolsResult", await self._hub.tools(request.server_name, call.headers))
+
+    @operation(
+        "POST /v1/mcp/{server_name}/tools/{tool_name}", scope="any", whole_body="arguments", ends_with_client=True, max_body=MAX_ARGUMENTS
+    )
+    async def execute_mcp_tool(self, request: McpToolCall, call: Call) -> CallToolResult:
+        """Call a tool. A tool that fails is a result too: `isError` says so. Closing the connection cancels the call."""
+        result = await self._hub.call(request.server_name, request.tool_name, request.arguments, call.headers)
+        return cast("CallToolResult", result)
