@@ -1,4 +1,4 @@
-"""The composition root of the MCP process: one ASGI application on a socket of its own."""
+"""The composition root of the MCP process: one ASGI application on `mcp.sock`."""
 
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -28,7 +28,7 @@ from sandbox_server.mcp.resources import ApiResources
 from sandbox_server.mcp.routing.prompts import PromptRouter
 from sandbox_server.mcp.routing.resources import ResourceRouter
 from sandbox_server.mcp.routing.tools import ToolRouter
-from sandbox_server.mcp.servers.built_in import built_in, recorded
+from sandbox_server.mcp.servers.built_in import built_in, recorded_tools
 from sandbox_server.mcp.servers.connection import connector
 from sandbox_server.mcp.servers.lease_check import LeaseCheck
 from sandbox_server.mcp.servers.registry import ServerRegistry
@@ -49,27 +49,27 @@ PATHS = ("/mcp", "/v1/mcp")
 
 @dataclass(frozen=True, slots=True)
 class McpHub:
-    """What the process serves besides the API's tools."""
+    """The upstream servers, and whether a client's user may answer handoffs."""
 
-    sources: ServerRegistry
+    registry: ServerRegistry
     servers: UpstreamServers
     asks_clients: bool = True
-    """Whether the user of a client may answer in the place of a person on `/view`."""
+    """Whether the client's user may answer `request_human` by elicitation."""
 
 
 class HubServer(Server[Any]):
-    """A server whose lists change."""
+    """An SDK server that declares changing lists."""
 
     def create_initialization_options(self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any) -> Any:
-        """What a session is told of it when it is opened."""
+        """Declare `listChanged` for tools, resources and prompts."""
         changing = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         return super().create_initialization_options(notification_options or changing, *more, **named)
 
 
 def build_server(api: ApiClient, hub: McpHub, interactive_calls: InteractiveCalls, version: str) -> HubServer:
-    """The protocol's side of it."""
-    own, servers = ApiTools(api), hub.servers
-    tools = ToolRouter(own, servers, interactive_calls, HumanInTheLoop(own, api) if hub.asks_clients else None)
+    """Build the SDK server with a callback for each method."""
+    api_tools, servers = ApiTools(api), hub.servers
+    tools = ToolRouter(api_tools, servers, interactive_calls, HumanInTheLoop(api_tools, api) if hub.asks_clients else None)
     resources = ResourceRouter(ApiResources(api), servers)
     prompts, levels = PromptRouter(servers, interactive_calls), interactive_calls.levels
 
@@ -96,12 +96,12 @@ def build_server(api: ApiClient, hub: McpHub, interactive_calls: InteractiveCall
         on_completion=prompts.complete,
     )
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, levels.set)
-    server.add_notification_handler("notifications/initialized", NotificationParams, servers.changes.joined)
+    server.add_notification_handler("notifications/initialized", NotificationParams, servers.changes.session_opened)
     return server
 
 
 class _Endpoint:
-    """The transport of the running application; a class, so that Starlette hands it every method."""
+    """The transport of the running application; a class, so that Starlette passes every HTTP method."""
 
     transport: StreamableHttpTransport
 
@@ -110,7 +110,7 @@ class _Endpoint:
 
 
 def create_mcp_app(api_socket: str, hub: McpHub, version: str) -> Starlette:
-    """Make the application; its lifespan opens the connections to the API and ends the sessions."""
+    """Make the application. Its lifespan opens the connections to the API and ends the sessions."""
     endpoint = _Endpoint()
     app: Starlette
 
@@ -122,7 +122,7 @@ def create_mcp_app(api_socket: str, hub: McpHub, version: str) -> Starlette:
             interactive_calls = InteractiveCalls(LogLevels())
             stack.push_async_callback(interactive_calls.close)
             endpoint.transport = StreamableHttpTransport(build_server(api, hub, interactive_calls, version))
-            app.router.routes += McpInternalApi(ApiTools(api), servers, hub.sources).routes()
+            app.router.routes += McpInternalApi(ApiTools(api), servers, hub.registry).routes()
             await stack.enter_async_context(endpoint.transport.run())
             yield
 
@@ -131,26 +131,28 @@ def create_mcp_app(api_socket: str, hub: McpHub, version: str) -> Starlette:
 
 
 def serve(settings: Settings, version: str) -> None:
-    """Serve on the MCP socket until told to stop."""
+    """Serve on the MCP socket until SIGTERM."""
     logs.configure(settings.logs.level)
     quiet_library_logs()
     paths = settings.paths
-    sources = ServerRegistry(built_in(settings), paths.mcp_servers, settings.mcp.extra, JsonFile(f"{paths.run}/mcp-servers.json"))
+    registry = ServerRegistry(built_in(settings), paths.mcp_servers, settings.mcp.extra, JsonFile(f"{paths.run}/mcp-servers.json"))
     connect = connector(Processes(paths.socket("spawn"), RESTART_SECONDS), version)
     wake = partial(thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation)))
     api = paths.socket("api")
-    servers = UpstreamServers(sources, connect, idle_seconds=settings.mcp.idle, known=recorded(), wake=wake, admit=LeaseCheck(api))
-    serve_on(paths.socket("mcp"), create_mcp_app(api, McpHub(sources, servers, settings.handoff.asks_clients), version))
+    servers = UpstreamServers(
+        registry, connect, idle_seconds=settings.mcp.idle, recorded_tools=recorded_tools(), wake=wake, admit=LeaseCheck(api)
+    )
+    serve_on(paths.socket("mcp"), create_mcp_app(api, McpHub(registry, servers, settings.handoff.asks_clients), version))
 
 
 async def thaw(box: BoxClient) -> None:
-    """Resume a box that is suspended, where there is a box."""
+    """Resume the box, if there is one and it is suspended."""
     if box.isolation.rung == "box":
-        with suppress(Failure):  # its keeper is starting anew, and the box with it
+        with suppress(Failure):  # its daemon restarts, and the box with it
             await box.ask("thaw")
 
 
 def quiet_library_logs() -> None:
-    """The SDK logs a line for each request and session; only its warnings matter here."""
+    """Log only warnings of the SDK, which logs a line for each request and session."""
     for name in ("mcp", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""What an agent may read as resources of the protocol: the screen, the terminals, the downloads."""
+"""The API's own MCP resources: the screen, the terminals, the downloads."""
 
 import base64
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ type Headers = Mapping[str, str]
 
 
 class ApiResources:
-    """The resources of the API that `api` reaches; every call is made with the headers of who asks, and passes the API's guards."""
+    """Lists and reads the API's resources. Every request carries the caller's headers and passes the API's guards."""
 
     def __init__(self, api: ApiClient) -> None:
         self._api = api
 
     async def listed(self, tool_filter: ToolFilter, headers: Headers) -> list[Resource]:
-        """Those that there are now and that the caller may read; a part of the sandbox that does not work has none."""
+        """The resources that the caller may read now. A component that is down has none."""
         found: list[Resource] = []
         if tool_filter.may_use("browser"):
             found.append(Resource(uri=SCREEN, name="screen", description="The desktop as it looks now.", mime_type="image/png"))
@@ -44,11 +44,11 @@ class ApiResources:
         return found
 
     def templates(self, tool_filter: ToolFilter) -> list[ResourceTemplate]:
-        """The shapes of their addresses."""
+        """The resource templates that the caller may use."""
         return [template for scope, template in _TEMPLATES.items() if tool_filter.may_use(scope)]
 
     async def read(self, uri: str, headers: Headers) -> ReadResourceResult | None:
-        """Read one; None for an address that is not of ours. Raises NotFound, and as the API fails."""
+        """Read a resource; None for a URI that is not the API's. Raises NotFound, and Conflict with the API's message."""
         if uri == SCREEN:
             return _bytes(uri, await self._answer("GET", "/v1/screen/screenshot", headers, query={"format": "png"}))
         if uri.startswith(TERMINAL):
@@ -76,8 +76,8 @@ class ApiResources:
     async def _answer(self, verb: str, path: str, headers: Headers, **more: Any) -> httpx2.Response:
         answer = await self._api.send(verb, path, headers, **more)
         if answer.status_code != 200:
-            told = answer.json() if answer.headers["content-type"].startswith("application/json") else {}
-            raise Conflict(told.get("message") or f"the API answered {answer.status_code}", hint=told.get("hint"))
+            error = answer.json() if answer.headers["content-type"].startswith("application/json") else {}
+            raise Conflict(error.get("message") or f"the API answered {answer.status_code}", hint=error.get("hint"))
         return answer
 
 

@@ -1,4 +1,4 @@
-"""Which tools one request may see: what its caller may do, narrowed by the query of the URL."""
+"""Which tools one request sees: its caller's scopes and allow list, narrowed by the URL's query."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sandbox_server.core.allow_list import AllowList, names_one, read_header
 
 
 class FilteredTool(Protocol):
-    """A tool, as far as it is decided on."""
+    """The properties of a tool that the filter reads."""
 
     @property
     def name(self) -> str: ...
@@ -28,7 +28,7 @@ class FilteredTool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolFilter:
-    """What one request may see."""
+    """The tools, servers and scopes of one request."""
 
     scopes: frozenset[str]
     search: str = ""
@@ -37,10 +37,10 @@ class ToolFilter:
     tags: frozenset[str] = frozenset()
     read_only: bool = False
     allowed: AllowList = None
-    """What the caller's token names."""
+    """The tools that the caller's token lists."""
 
     def shows(self, tool: FilteredTool) -> bool:
-        """Whether the tool exists for this request."""
+        """Whether this request sees the tool."""
         return (
             self.may_use(tool.scope)
             and (self.search in tool.name or self.search in tool.server)
@@ -52,24 +52,24 @@ class ToolFilter:
         )
 
     def may_use(self, scope: str) -> bool:
-        """Whether the caller holds a scope, or needs none."""
+        """Whether the caller has a scope, or needs none."""
         return scope in ("any", "public") or scope in self.scopes
 
     def allows(self, tool: FilteredTool) -> bool:
-        """Whether the caller's token names the tool, where it names tools."""
+        """Whether the caller's token lists the tool, or lists none at all."""
         return names_one(self.allowed, names_of(tool))
 
 
 def names_of(tool: FilteredTool) -> tuple[str, ...]:
-    """Every name that a tool is called by."""
+    """The name of a tool and its aliases."""
     return (tool.name, *tool.aliases)
 
 
 def filter_of(request: Request) -> ToolFilter:
-    """Read the headers of the gateway and the query.
+    """Read the filter from the gateway's headers and the query.
 
-    `?search=` is part of a tool's or server's name, `?servers=`, `?tools=` and `?tags=` are names, `?readonly=1` leaves out what changes
-    things.
+    `?search=` matches a part of a tool's or server's name. `?servers=`, `?tools=` and `?tags=` are lists of names. `?readonly=1` hides
+    tools that change something.
     """
     query = request.query_params
     return ToolFilter(

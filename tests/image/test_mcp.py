@@ -33,10 +33,10 @@ APPLIES = (
 )
 
 DOES_NOT_APPLY = {
-    "tools-call-with-logging": "no operation logs to its caller; what servers behind the hub log is in test_mcp_servers.py",
-    "completion-complete": "it wants prompts of names that are its own; those of servers behind the hub are in test_mcp_servers.py",
+    "tools-call-with-logging": "no operation logs to its caller; what upstream servers log is in test_mcp_servers.py",
+    "completion-complete": "it wants prompts of names that are its own; those of upstream servers are in test_mcp_servers.py",
     "tools-call-mixed-content": "an operation has one result, so that a tool gives one kind of content beside its text",
-    "tools-call-sampling": "no operation asks the client's model; servers behind the hub do in test_mcp_servers.py",
+    "tools-call-sampling": "no operation asks the client's model; upstream servers do in test_mcp_servers.py",
     "tools-call-elicitation": "it wants a tool of a name that is its own; ours that asks the user is in test_handoff.py",
     "elicitation-sep1034-defaults": "no operation asks the client's user",
     "elicitation-sep1330-enums": "no operation asks the client's user",
@@ -46,13 +46,13 @@ DOES_NOT_APPLY = {
     "resources-read-text": "it wants resources of names that are its own; ours are in test_mcp_servers.py",
     "resources-read-binary": "it wants resources of names that are its own; ours are in test_mcp_servers.py",
     "resources-templates-read": "it wants resources of names that are its own; ours are in test_mcp_servers.py",
-    "resources-subscribe": "it wants resources of names that are its own; those of servers behind the hub are in test_mcp_servers.py",
-    "resources-unsubscribe": "it wants resources of names that are its own; those of servers behind the hub are in test_mcp_servers.py",
-    "prompts-list": "we have no prompts but those of servers behind the hub, which are in test_mcp_servers.py",
-    "prompts-get-simple": "we have no prompts but those of servers behind the hub",
-    "prompts-get-with-args": "we have no prompts but those of servers behind the hub",
-    "prompts-get-embedded-resource": "we have no prompts but those of servers behind the hub",
-    "prompts-get-with-image": "we have no prompts but those of servers behind the hub",
+    "resources-subscribe": "it wants resources of names that are its own; those of upstream servers are in test_mcp_servers.py",
+    "resources-unsubscribe": "it wants resources of names that are its own; those of upstream servers are in test_mcp_servers.py",
+    "prompts-list": "we have no prompts but those of upstream servers, which are in test_mcp_servers.py",
+    "prompts-get-simple": "we have no prompts but those of upstream servers",
+    "prompts-get-with-args": "we have no prompts but those of upstream servers",
+    "prompts-get-embedded-resource": "we have no prompts but those of upstream servers",
+    "prompts-get-with-image": "we have no prompts but those of upstream servers",
     "dns-rebinding-protection": "it is for servers without authentication, on localhost",
 }
 

@@ -64,7 +64,7 @@ async def test_the_list_is_narrowed_by_the_query(hub: Sandbox, query: str, insid
 
 
 async def ready(hub: Sandbox) -> None:
-    """Return once the sample has told its tools, which a list does not wait for without a bound."""
+    """Wait until the sample has listed its tools, which `tools/list` does not wait for."""
     assert hub.request("GET", "/v1/mcp/sample/tools").status_code == 200
 
 

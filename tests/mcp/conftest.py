@@ -1,4 +1,4 @@
-"""What the tests of the hub share: the API of the sample, and servers behind the hub that are another process, or none at all."""
+"""Fixtures of the MCP process: the sample API, and upstream servers in another process or in this one."""
 
 import asyncio
 import sys
@@ -28,7 +28,7 @@ SAMPLE = str(Path(__file__).parent / "sample_server.py")
 
 
 class InProcessConnector:
-    """In place of a connection to a program: a server in this process, and what was done with it."""
+    """Connects to a server in this process, and counts the connections."""
 
     def __init__(self) -> None:
         self.opened = 0
@@ -40,7 +40,7 @@ class InProcessConnector:
     async def connect(
         self, config: ServerConfig, ended: asyncio.Event, said: StderrTail, listener: ServerListener
     ) -> AsyncIterator[Client]:
-        """Connect, or fail as it is told to."""
+        """Connect, or fail as `fails` says."""
         self.opened += 1
         self.ended = ended
         if self.fails:
@@ -60,18 +60,18 @@ def servers_of(connect: Connect, idle_seconds: float = 0.0, **configs: dict[str,
 
 
 def nothing_behind() -> McpHub:
-    """A hub with the sandbox's own tools alone."""
+    """An MCP process with the API's tools alone."""
     return McpHub(*servers_of(InProcessConnector().connect))
 
 
 @pytest.fixture
-def line() -> InProcessConnector:
+def in_process() -> InProcessConnector:
     return InProcessConnector()
 
 
 @pytest.fixture
 def no_servers() -> UpstreamServers:
-    """No server but the sandbox itself."""
+    """No upstream servers."""
     return nothing_behind().servers
 
 

@@ -1,30 +1,30 @@
-"""A caller of a test's own."""
+"""A calling client for tests."""
 
 import asyncio
 
 from mcp_types import ElicitResult, InputRequest, LoggingMessageNotificationParams
 
-from sandbox_server.mcp.client_requests.clients import ClientAnswer
+from sandbox_server.mcp.client_requests.capabilities import ClientAnswer
 
 
 class FakeClient:
-    """A client that answers as it is told to, and keeps what it hears."""
+    """A client with a fixed answer, which records what it receives."""
 
     def __init__(self, client: str = "one", answer: ClientAnswer | None = None, *, waits_for_input: bool = False) -> None:
         self.client = client
         self.waits_for_input = waits_for_input
-        self.told: list[tuple[float, float | None, str | None]] = []
+        self.progress: list[tuple[float, float | None, str | None]] = []
         self.logged: list[str] = []
         self.asked: list[InputRequest] = []
         self.withdrawn = 0
         self._answer = answer
 
     def refusal(self, request: InputRequest) -> str | None:
-        """Nothing."""
+        """Refuse nothing."""
         return None
 
     async def ask(self, request: InputRequest) -> ClientAnswer:
-        """Answer, or think about it until the question is withdrawn."""
+        """Answer, or wait until the request is withdrawn."""
         self.asked.append(request)
         if self._answer is not None:
             return self._answer
@@ -36,9 +36,9 @@ class FakeClient:
         return ElicitResult(action="cancel")
 
     async def log(self, entry: LoggingMessageNotificationParams) -> None:
-        """Keep it."""
+        """Record it."""
         self.logged.append(str(entry.data))
 
     async def report(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Keep it."""
-        self.told.append((progress, total, message))
+        """Record it."""
+        self.progress.append((progress, total, message))

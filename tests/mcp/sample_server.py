@@ -1,4 +1,4 @@
-"""An MCP server for the tests of the hub, made with the SDK; as a program it speaks on its standard streams."""
+"""A sample upstream MCP server, made with the SDK; as a program it speaks over stdio."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The SDK's own client in front of a hub over HTTP, with a user, a model and ears."""
+"""The SDK's own client over HTTP, with a user and a model."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,7 +14,7 @@ ERAS = ("legacy", "2026-07-28")
 
 
 class Person:
-    """What a client is for: somebody who answers, a model that thinks, and what they heard."""
+    """The user and the model of a client, and what they received."""
 
     def __init__(self, answer: str | None = "blue") -> None:
         self.asked: list[str] = []
@@ -33,25 +33,25 @@ class Person:
         return CreateMessageResult(role="assistant", model="m", content=TextContent(text=f"thought of {params.messages[0].content.text}"))
 
     async def log(self, params: Any) -> None:
-        """Keep what is logged."""
+        """Record a log message."""
         self.logged.append(params.data)
 
     async def notice(self, message: Any) -> None:
-        """Keep what changes."""
+        """Record a notification."""
         self.noticed.append(getattr(message, "method", repr(message)))
 
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
-        """Keep how far it is."""
+        """Record progress."""
         self.progress.append(message)
 
     @property
     def able(self) -> dict[str, Any]:
-        """The options of a client that can all this."""
+        """The options of a client with every capability."""
         return {"elicitation_callback": self.elicit, "sampling_callback": self.think, "log_level": "info", **self.deaf}
 
     @property
     def deaf(self) -> dict[str, Any]:
-        """Those of one that cannot be asked."""
+        """The options of a client without sampling and elicitation."""
         return {"logging_callback": self.log, "message_handler": self.notice}
 
 

@@ -1,4 +1,4 @@
-"""What the API asks of the hub, over a socket, with the driver that the API asks with."""
+"""The internal HTTP API over a socket, with the client that the API process uses."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ CODE = {"x-sandbox-caller": "test", "x-sandbox-scopes": "code view files"}
 
 @pytest.fixture
 async def socket(api_socket: str, serving: Callable[..., Any], tmp_path: Path) -> AsyncIterator[str]:
-    """The socket of a hub with one server behind it."""
+    """The socket of an MCP process with one upstream server."""
     configs = {"sample": ServerConfig(command="x"), "secret": ServerConfig(command="x", hidden=True)}
     sources = ServerRegistry(configs, "/nowhere", None, JsonFile(str(tmp_path / "added.json")))
     servers = UpstreamServers(sources, InProcessConnector().connect, idle_seconds=0)

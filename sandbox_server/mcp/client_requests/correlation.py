@@ -1,4 +1,4 @@
-"""The calls that run at one server: which of them a question belongs to that the server asks meanwhile."""
+"""Request correlation: which running call an upstream server's request belongs to."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,24 +8,25 @@ from dataclasses import dataclass, field
 from mcp_types import InputRequest, LoggingMessageNotificationParams
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.mcp.client_requests.clients import CallingClient, ClientAnswer, refused
+from sandbox_server.mcp.client_requests.capabilities import ClientAnswer, refused
+from sandbox_server.mcp.client_requests.clients import CallingClient
 
-MAX_QUESTIONS = 8
-"""Questions of one call that wait for its client at once."""
+MAX_REQUESTS = 8
+"""Requests of one call that wait for its client at once."""
 
 
 @dataclass(eq=False, slots=True)
 class _Call:
     calling_client: CallingClient
-    questions: Tasks = field(default_factory=Tasks)
+    requests: Tasks = field(default_factory=Tasks)
     open: int = 0
 
 
 class RunningCalls:
     """Calls of many clients on one connection.
 
-    On standard streams a server does not say for which call it asks. It is the call that runs, or the latest one of a client that has
-    several; where the clients differ nobody is asked, because the question may hold what is another's.
+    Over stdio a request does not name its call. It belongs to the running call, or to the latest one of a client that has several.
+    While calls of several clients run it is refused, because it may hold another client's data.
     """
 
     def __init__(self) -> None:
@@ -33,24 +34,24 @@ class RunningCalls:
 
     @asynccontextmanager
     async def running(self, calling_client: CallingClient) -> AsyncIterator[None]:
-        """While it is open the call runs; its end withdraws what is asked for it."""
+        """Register a call while the context is open. Its end withdraws the open requests."""
         call = _Call(calling_client)
         self._running.append(call)
         try:
             yield
         finally:
             self._running.remove(call)
-            await call.questions.close()
+            await call.requests.close()
 
     async def ask(self, request: InputRequest) -> ClientAnswer:
-        """Ask who called; the reason why not, where that cannot be told or the call ends first."""
+        """Send a request to the calling client; an error if the client is ambiguous or the call ends first."""
         call = self._of_one_client()
         if call is None:
-            return refused(f"{request.method}: calls of several clients run, or none, and it is not said which of them is asked")
-        if call.open >= MAX_QUESTIONS:
-            return refused(f"{request.method}: {MAX_QUESTIONS} questions wait for an answer already")
+            return refused(f"{request.method}: calls of several clients run, or none, so the client of this request is unknown")
+        if call.open >= MAX_REQUESTS:
+            return refused(f"{request.method}: {MAX_REQUESTS} requests of this call already wait for an answer")
         call.open += 1
-        asked = call.questions.start(call.calling_client.ask(request), name=request.method)
+        asked = call.requests.start(call.calling_client.ask(request), name=request.method)
         try:
             await asyncio.wait([asked])
         finally:
@@ -59,7 +60,7 @@ class RunningCalls:
         return refused(f"{request.method}: the call has ended") if asked.cancelled() else asked.result()
 
     async def log(self, entry: LoggingMessageNotificationParams) -> None:
-        """Pass on what the server logs to who called, where that is one client."""
+        """Forward a log message to the calling client, if it is one client."""
         if call := self._of_one_client():
             await call.calling_client.log(entry)
 

@@ -1,6 +1,6 @@
-"""Calls of clients of protocol 2026-07-28, which are asked by the answer to their call: they send it again with what they answer.
+"""Multi-round-trip calls (MCP 2026-07-28): the result of a call lists requests, and the client repeats the call with its answers.
 
-The work goes on in between, so that a server that waits for the answer on its own connection need not know of it.
+The work continues between the requests. An upstream server of an older version waits for its answer on its own connection.
 """
 
 import asyncio
@@ -18,149 +18,151 @@ from mcp_types import (
 )
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.mcp.client_requests.clients import ClientAnswer, missing_capability, refused, send_log
-from sandbox_server.mcp.notifications.log_levels import LogLevels
-from sandbox_server.mcp.tools.api_tools import Context, request_of
+from sandbox_server.mcp.client_requests.capabilities import ClientAnswer, missing_capability, refused
+from sandbox_server.mcp.notifications.log_levels import LogLevels, send_log
+from sandbox_server.mcp.transport.request_context import RequestContext, http_request
 
-PARKED_SECONDS = 3600.0
-"""How long a call waits for the client to come again with its answers."""
-MAX_PARKED = 64
+RESUME_SECONDS = 3600.0
+"""How long a suspended call waits for the client's answers."""
+MAX_SUSPENDED = 64
 
 
 class MultiRoundTripCall:
-    """One call, through all the requests that it takes; it is the work's way to ask."""
+    """One call across all its requests: the CallingClient of its work."""
 
     waits_for_input = True
 
-    def __init__(self, context: Context, levels: LogLevels) -> None:
+    def __init__(self, context: RequestContext, levels: LogLevels) -> None:
         self.caller = _caller_of(context)
         self.client = secrets.token_hex(16)
-        self.context: Context | None = context
-        """The request that waits for it; None while the client answers."""
-        self.asked = asyncio.Event()
-        self._able = context.session.client_capabilities
+        self.context: RequestContext | None = context
+        """The request that waits for the result; None while the call is suspended."""
+        self.has_requests = asyncio.Event()
+        self._capabilities = context.session.client_capabilities
         self._levels = levels
-        self._questions: dict[str, tuple[InputRequest, asyncio.Future[InputResponse]]] = {}
+        self._requests: dict[str, tuple[InputRequest, asyncio.Future[InputResponse]]] = {}
 
     @property
-    def questions(self) -> dict[str, InputRequest]:
-        """What the client has to answer."""
-        return {key: request for key, (request, _) in self._questions.items()}
+    def requests(self) -> dict[str, InputRequest]:
+        """The open requests by key."""
+        return {key: request for key, (request, _) in self._requests.items()}
 
-    def answer(self, context: Context, answers: dict[str, InputResponse]) -> None:
-        """Go on, for the request with the answers; what was asked and is not answered is asked again."""
+    def answer(self, context: RequestContext, answers: dict[str, InputResponse]) -> None:
+        """Resume with the client's answers; unanswered requests are sent again."""
         self.context = context
         for key, answer in answers.items():
-            if key in self._questions and not self._questions[key][1].done():
-                self._questions[key][1].set_result(answer)
-                del self._questions[key]
-        if not self._questions:
-            self.asked.clear()
+            if key in self._requests and not self._requests[key][1].done():
+                self._requests[key][1].set_result(answer)
+                del self._requests[key]
+        if not self._requests:
+            self.has_requests.clear()
 
     def refusal(self, request: InputRequest) -> str | None:
-        """What the call said of its client."""
-        return missing_capability(request, self._able)
+        """A capability that the client did not declare."""
+        return missing_capability(request, self._capabilities)
 
     async def ask(self, request: InputRequest) -> ClientAnswer:
-        """Ask, and wait until the client comes again; a question that is withdrawn before it was sent is not asked."""
+        """Add a request and wait for its answer. Cancelling this withdraws the request."""
         if reason := self.refusal(request):
             return refused(reason)
         key = secrets.token_hex(8)
         future: asyncio.Future[InputResponse] = asyncio.get_running_loop().create_future()
-        self._questions[key] = (request, future)
-        self.asked.set()
+        self._requests[key] = (request, future)
+        self.has_requests.set()
         try:
             return await future
         finally:
-            self._questions.pop(key, None)
-            if not self._questions:
-                self.asked.clear()
+            self._requests.pop(key, None)
+            if not self._requests:
+                self.has_requests.clear()
 
     async def log(self, entry: LoggingMessageNotificationParams) -> None:
-        """Send it along with the request that waits."""
+        """Send it on the stream of the waiting request."""
         if self.context:
             await send_log(self.context, self._levels, entry)
 
     async def report(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Send it along with the request that waits."""
+        """Send it on the stream of the waiting request."""
         if self.context:
             await self.context.session.report_progress(progress, total, message)
 
 
 class MultiRoundTripCalls:
-    """The calls that wait for their clients' answers; end them with `close`."""
+    """The running and suspended calls. `close` cancels the suspended ones."""
 
     def __init__(self, levels: LogLevels) -> None:
         self._levels = levels
         self._tasks = Tasks()
-        self._parked: dict[str, tuple[MultiRoundTripCall, asyncio.Task[object], asyncio.TimerHandle]] = {}
+        self._suspended: dict[str, tuple[MultiRoundTripCall, asyncio.Task[object], asyncio.TimerHandle]] = {}
 
     async def close(self) -> None:
-        """End every call that still waits."""
-        for _, _, expiry in self._parked.values():
+        """Cancel every suspended call."""
+        for _, _, expiry in self._suspended.values():
             expiry.cancel()
-        self._parked.clear()
+        self._suspended.clear()
         await self._tasks.close()
 
-    async def serve[R](
-        self, context: Context, params: InputResponseRequestParams, work: Callable[[MultiRoundTripCall], Awaitable[R]]
+    async def run[R](
+        self, context: RequestContext, params: InputResponseRequestParams, work: Callable[[MultiRoundTripCall], Awaitable[R]]
     ) -> R | InputRequiredResult:
-        """Do the work, or go on with it; what has to be asked first is the result then. Raises MCPError, and as the work does."""
+        """Start the work or resume it; the result may be a list of requests. Raises MCPError, and as the work does."""
         if params.request_state is not None:
-            return await self._next(*self._taken(context, params.request_state, params.input_responses or {}))  # type: ignore[return-value] # the same call's
-        if len(self._parked) >= MAX_PARKED:
-            raise MCPError(INVALID_PARAMS, f"{MAX_PARKED} calls wait for an answer of their clients already")
-        begun = MultiRoundTripCall(context, self._levels)
-        return await self._next(begun, self._tasks.start(_outcome(work(begun)), name="call in rounds"))  # type: ignore[return-value]
+            return await self._next(*self._resumed(context, params.request_state, params.input_responses or {}))  # type: ignore[return-value] # the same call's
+        if len(self._suspended) >= MAX_SUSPENDED:
+            raise MCPError(INVALID_PARAMS, f"{MAX_SUSPENDED} calls already wait for an answer of their clients")
+        call = MultiRoundTripCall(context, self._levels)
+        return await self._next(call, self._tasks.start(_outcome(work(call)), name="multi-round-trip call"))  # type: ignore[return-value]
 
-    def _taken(self, context: Context, state: str, answers: dict[str, InputResponse]) -> tuple[MultiRoundTripCall, asyncio.Task[object]]:
-        found = self._parked.get(state)
+    def _resumed(
+        self, context: RequestContext, state: str, answers: dict[str, InputResponse]
+    ) -> tuple[MultiRoundTripCall, asyncio.Task[object]]:
+        found = self._suspended.get(state)
         if found is None or found[0].caller != _caller_of(context):
             raise MCPError(INVALID_PARAMS, "this call does not wait for an answer any more: call the tool anew")
-        parked, work, expiry = found
-        del self._parked[state]
+        call, work, expiry = found
+        del self._suspended[state]
         expiry.cancel()
-        parked.answer(context, answers)
-        return parked, work
+        call.answer(context, answers)
+        return call, work
 
-    async def _next(self, begun: MultiRoundTripCall, work: asyncio.Task[object]) -> object:
-        """Wait for the result or for something to ask; a client that goes away meanwhile ends the work."""
-        while not work.done() and not begun.questions:
-            await self._either(work, begun.asked)
+    async def _next(self, call: MultiRoundTripCall, work: asyncio.Task[object]) -> object:
+        """Wait for the result or for requests to the client. A client that disconnects cancels the work."""
+        while not work.done() and not call.requests:
+            await self._first_of(work, call.has_requests)
         if work.done():
             result = work.result()
             if isinstance(result, Exception):
                 raise result
             return result
-        begun.context = None
+        call.context = None
         state = secrets.token_urlsafe(24)
-        expiry = asyncio.get_running_loop().call_later(PARKED_SECONDS, self._expire, state)
-        self._parked[state] = (begun, work, expiry)
-        return InputRequiredResult(input_requests=begun.questions, request_state=state)
+        expiry = asyncio.get_running_loop().call_later(RESUME_SECONDS, self._expire, state)
+        self._suspended[state] = (call, work, expiry)
+        return InputRequiredResult(input_requests=call.requests, request_state=state)
 
-    async def _either(self, work: asyncio.Task[object], asked: asyncio.Event) -> None:
-        asking = self._tasks.start(asked.wait())
+    async def _first_of(self, work: asyncio.Task[object], has_requests: asyncio.Event) -> None:
+        waiting = self._tasks.start(has_requests.wait())
         try:
-            await asyncio.wait([work, asking], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([work, waiting], return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             work.cancel()
             raise
         finally:
-            asking.cancel()
+            waiting.cancel()
 
     def _expire(self, state: str) -> None:
-        found = self._parked.pop(state, None)
+        found = self._suspended.pop(state, None)
         if found:
             found[1].cancel()
 
 
 async def _outcome[R](work: Awaitable[R]) -> R | Exception:
-    """The result, or what was raised, which is then its request's to tell and no defect of a background task."""
+    """The result or the exception, which the request re-raises instead of the background task."""
     try:
         return await work
     except Exception as error:
         return error
 
 
-def _caller_of(context: Context) -> str:
-    return request_of(context).headers.get("x-sandbox-caller", "")
+def _caller_of(context: RequestContext) -> str:
+    return http_request(context).headers.get("x-sandbox-caller", "")

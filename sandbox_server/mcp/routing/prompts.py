@@ -1,4 +1,4 @@
-"""Prompts of the servers behind the hub, under names that begin with their server's, and what completes their arguments."""
+"""Routes `prompts/list`, `prompts/get` and `completion/complete` to upstream servers, under prefixed names."""
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -22,47 +22,47 @@ from sandbox_server.mcp.client_requests.interactive_calls import InteractiveCall
 from sandbox_server.mcp.servers.upstream import UpstreamServer
 from sandbox_server.mcp.servers.upstreams import UpstreamServers, prefix_of
 from sandbox_server.mcp.tool_filter import ToolFilter, filter_of
-from sandbox_server.mcp.tools.api_tools import Context, request_of
 from sandbox_server.mcp.tools.results import failure_text
+from sandbox_server.mcp.transport.request_context import RequestContext, http_request
 
 
 class PromptRouter:
-    """Answers `prompts/list`, `prompts/get` and `completion/complete`.
+    """Lists, gets and completes the prompts of upstream servers.
 
-    A caller whose token names its tools gets none: prompts are not among what it was given.
+    A caller whose token lists its tools gets none, because the token grants no prompts.
     """
 
     def __init__(self, servers: UpstreamServers, interactive_calls: InteractiveCalls) -> None:
         self._servers = servers
         self._interactive_calls = interactive_calls
 
-    async def list_prompts(self, context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
-        """List the prompts of every server that works; where two have one name, the first is listed."""
+    async def list_prompts(self, context: RequestContext, _: PaginatedRequestParams | None) -> ListPromptsResult:
+        """List the prompts of every running server. Of two prompts with one name the first is listed."""
         found: dict[str, Prompt] = {}
         for upstream, prompts in await self._servers.each(self._upstreams(context), UpstreamServer.prompts):
             for prompt in prompts:
-                found.setdefault(_named(upstream, prompt.name), prompt.model_copy(update={"name": _named(upstream, prompt.name)}))
+                found.setdefault(_prefixed(upstream, prompt.name), prompt.model_copy(update={"name": _prefixed(upstream, prompt.name)}))
         return ListPromptsResult(prompts=list(found.values()))
 
-    async def get(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
-        """Make one."""
+    async def get(self, context: RequestContext, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
+        """Get one prompt."""
 
-        async def made(calling_client: CallingClient) -> GetPromptResult:
+        async def get_prompt(calling_client: CallingClient) -> GetPromptResult:
             upstream, name = await self._found(context, params.name)
             return await upstream.prompt(name, params.arguments, calling_client)
 
         try:
-            return await self._interactive_calls.serve(context, params, made)
+            return await self._interactive_calls.run(context, params, get_prompt)
         except Failure as failure:
             raise MCPError(INTERNAL_ERROR, failure_text(failure)) from failure
 
-    async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
-        """Complete an argument of a prompt, or of an address' shape; with nothing where nobody can."""
+    async def complete(self, context: RequestContext, params: CompleteRequestParams) -> CompleteResult:
+        """Complete an argument of a prompt or a URI template; empty if no server can."""
         try:
             if not isinstance(params.ref, PromptReference):
-                shape = params.ref.uri
+                uri_template = params.ref.uri
                 for upstream, templates in await self._servers.each(self._upstreams(context), UpstreamServer.templates):
-                    if any(template.uri_template == shape for template in templates):
+                    if any(template.uri_template == uri_template for template in templates):
                         return await upstream.complete(params)
                 return CompleteResult(completion=Completion(values=[]))
             upstream, name = await self._found(context, params.ref.name)
@@ -70,20 +70,20 @@ class PromptRouter:
         except Failure as failure:
             raise MCPError(INTERNAL_ERROR, failure_text(failure)) from failure
 
-    async def _found(self, context: Context, name: str) -> tuple[UpstreamServer, str]:
-        """The server of a prompt, and how it is called there."""
+    async def _found(self, context: RequestContext, name: str) -> tuple[UpstreamServer, str]:
+        """The server of a prompt, and the prompt's name at the server."""
         upstreams = [upstream for upstream in self._upstreams(context) if name.startswith(prefix_of(upstream))]
         for upstream in sorted(upstreams, key=lambda each: -len(prefix_of(each))):
             for prompt in await upstream.prompts():
-                if _named(upstream, prompt.name) == name:
+                if _prefixed(upstream, prompt.name) == name:
                     return upstream, prompt.name
         raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}")
 
-    def _upstreams(self, context: Context) -> list[UpstreamServer]:
-        tool_filter: ToolFilter = filter_of(request_of(context))
+    def _upstreams(self, context: RequestContext) -> list[UpstreamServer]:
+        tool_filter: ToolFilter = filter_of(http_request(context))
         return [] if tool_filter.allowed is not None else self._servers.matching(tool_filter)
 
 
-def _named(upstream: UpstreamServer, name: str) -> str:
+def _prefixed(upstream: UpstreamServer, name: str) -> str:
     prefix = prefix_of(upstream)
     return name if name.startswith(prefix) else f"{prefix}{name}"

@@ -1,4 +1,4 @@
-"""Tools of the hub: the sandbox's own and those of the servers behind it, listed and called alike."""
+"""Routes `tools/list` and `tools/call` to the API's tools and to upstream servers."""
 
 import asyncio
 import logging
@@ -25,84 +25,86 @@ from sandbox_server.mcp.client_requests.clients import CallingClient
 from sandbox_server.mcp.client_requests.interactive_calls import InteractiveCalls
 from sandbox_server.mcp.servers.upstreams import UpstreamServers, UpstreamTool
 from sandbox_server.mcp.tool_filter import filter_of
-from sandbox_server.mcp.tools import api_tools
-from sandbox_server.mcp.tools.api_tools import ApiTools, Context, heartbeat, request_of
+from sandbox_server.mcp.tools.api_tools import ApiTools, heartbeat, protocol_tool
 from sandbox_server.mcp.tools.human_in_the_loop import REQUEST, WAIT, HumanInTheLoop
 from sandbox_server.mcp.tools.results import failed, failure_text
+from sandbox_server.mcp.transport.request_context import RequestContext, http_request
 
 _log = logging.getLogger("sandbox.audit")
 
 
 class ToolRouter:
-    """Answers `tools/list` and `tools/call`."""
+    """Lists and calls the tools of the API and of upstream servers."""
 
-    def __init__(self, own: ApiTools, servers: UpstreamServers, interactive_calls: InteractiveCalls, people: HumanInTheLoop | None) -> None:
-        self._own = own
+    def __init__(
+        self, api_tools: ApiTools, servers: UpstreamServers, interactive_calls: InteractiveCalls, human_in_the_loop: HumanInTheLoop | None
+    ) -> None:
+        self._api_tools = api_tools
         self._servers = servers
         self._interactive_calls = interactive_calls
-        self._people = people
+        self._human_in_the_loop = human_in_the_loop
 
-    async def list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        """List the tools that the caller may use; all fit on one page.
+    async def list_tools(self, context: RequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
+        """List the tools that the caller may use, on one page.
 
-        Where two have one name, the first is listed; a name of ours is never another server's, whoever asks.
+        Of two tools with one name the first is listed. No upstream tool can take the name of an API tool.
         """
-        tool_filter = filter_of(request_of(context))
+        tool_filter = filter_of(http_request(context))
         try:
-            own, foreign = await asyncio.gather(self._own.listed(tool_filter), self._servers.listed(tool_filter))
+            api_tools, upstream_tools = await asyncio.gather(self._api_tools.listed(tool_filter), self._servers.listed(tool_filter))
         except Failure as failure:
             raise MCPError(INTERNAL_ERROR, failure.message) from failure
-        found = {tool.name: api_tools.listed(tool) for tool in own}
-        for tool in foreign:
-            if tool.name not in found and not await self._own.owns(tool.name):
-                found[tool.name] = renamed(tool)
+        found = {tool.name: protocol_tool(tool) for tool in api_tools}
+        for tool in upstream_tools:
+            if tool.name not in found and not await self._api_tools.owns(tool.name):
+                found[tool.name] = prefixed(tool)
         return ListToolsResult(tools=list(found.values()))
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-        """Call one; whatever goes wrong with it is a result that the agent can read."""
-        request = request_of(context)
+    async def call_tool(self, context: RequestContext, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        """Call a tool. Every failure is an error result that the agent can read."""
+        request = http_request(context)
         try:
-            return await self._interactive_calls.serve(context, params, partial(self._call, request, params.name, params.arguments or {}))
+            return await self._interactive_calls.run(context, params, partial(self._call, request, params.name, params.arguments or {}))
         except Failure as failure:
             return failed(failure_text(failure))
 
     async def _call(self, request: Request, name: str, arguments: dict[str, Any], calling_client: CallingClient) -> CallToolResult:
         tool_filter = filter_of(request)
-        if tool := await self._own.find(name, tool_filter):
+        if tool := await self._api_tools.find(name, tool_filter):
             async with heartbeat(calling_client.report):
-                if self._people and tool.name in (REQUEST, WAIT):
-                    return await self._people.call(request, tool, arguments, tool_filter, calling_client)
-                return await self._own.call(request, tool, arguments)
-        foreign = None if await self._own.owns(name) else await self._servers.find(name, tool_filter)
-        if foreign is None:
+                if self._human_in_the_loop and tool.name in (REQUEST, WAIT):
+                    return await self._human_in_the_loop.call(request, tool, arguments, tool_filter, calling_client)
+                return await self._api_tools.call(request, tool, arguments)
+        upstream_tool = None if await self._api_tools.owns(name) else await self._servers.find(name, tool_filter)
+        if upstream_tool is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
-        return await call_upstream_tool(request, foreign, arguments, calling_client)
+        return await call_upstream_tool(request, upstream_tool, arguments, calling_client)
 
 
-def renamed(foreign: UpstreamTool) -> Tool:
-    """A foreign tool as it is listed here."""
-    return foreign.tool.model_copy(update={"name": foreign.name})
+def prefixed(upstream_tool: UpstreamTool) -> Tool:
+    """An upstream tool under its prefixed name."""
+    return upstream_tool.tool.model_copy(update={"name": upstream_tool.name})
 
 
 async def call_upstream_tool(
-    request: Request, foreign: UpstreamTool, arguments: Mapping[str, Any], calling_client: CallingClient
+    request: Request, upstream_tool: UpstreamTool, arguments: Mapping[str, Any], calling_client: CallingClient
 ) -> CallToolResult:
-    """Call a tool of a server behind the hub, and leave a line in the log of who called what. Raises MCPError and Failure as it fails."""
+    """Call an upstream tool and write an audit line. Raises MCPError and Failure."""
     started, outcome = time.monotonic(), "failed"
     try:
-        result = await foreign.upstream.call(foreign.tool.name, dict(arguments), calling_client)
+        result = await upstream_tool.upstream.call(upstream_tool.tool.name, dict(arguments), calling_client)
         outcome = "error" if result.is_error else "ok"
         return result
     except asyncio.CancelledError:
         outcome = "cancelled"
         raise
     finally:
-        told = {
+        fields = {
             "request_id": request.headers.get("x-request-id"),
             "caller": request.headers.get("x-sandbox-caller"),
             "surface": "mcp",
-            "operation": f"mcp.{foreign.server}.{foreign.tool.name}",
+            "operation": f"mcp.{upstream_tool.server}.{upstream_tool.tool.name}",
             "ms": round((time.monotonic() - started) * 1000, 2),
             "outcome": outcome,
         }
-        _log.info("call", extra={"fields": told})
+        _log.info("call", extra={"fields": fields})

@@ -1,4 +1,4 @@
-"""The server that comes with the image: Chromium's DevTools, for agents that debug pages."""
+"""The built-in upstream server: chrome-devtools-mcp, for agents that debug pages."""
 
 import json
 import logging
@@ -12,13 +12,13 @@ from sandbox_server.settings import Settings
 DEVTOOLS = "chrome_devtools"
 PACKAGES = "/opt/chrome-devtools"
 RECORD = f"{PACKAGES}/tools.json"
-"""What tools it has, asked when the image was built, so that nobody waits for it to start to learn that."""
+"""Its tool list, recorded when the image was built, so that `tools/list` does not start it."""
 
 _log = logging.getLogger(__name__)
 
 
 def built_in(settings: Settings) -> dict[str, ServerConfig]:
-    """The servers that are there unless the settings leave them, or the browser, out."""
+    """The built-in servers, unless the settings disable them or the browser."""
     left_out = settings.components.left_out
     if "browser" in left_out or "chrome-devtools" in left_out or not os.path.isdir(PACKAGES):
         return {}
@@ -28,8 +28,8 @@ def built_in(settings: Settings) -> dict[str, ServerConfig]:
     return {DEVTOOLS: ServerConfig(command="node", args=arguments, env=quiet, scope="browser", tags=("browser",))}
 
 
-def recorded() -> dict[str, list[Tool]]:
-    """The tools of the servers that were asked when the image was built."""
+def recorded_tools() -> dict[str, list[Tool]]:
+    """The tool lists that were recorded when the image was built."""
     try:
         with open(RECORD, encoding="utf-8") as file:
             return {DEVTOOLS: ListToolsResult.model_validate(json.load(file), by_name=False).tools}

@@ -1,4 +1,4 @@
-"""How a server behind the hub is described: the form of `mcp-servers.json`, which many clients of the protocol share."""
+"""The configuration of an upstream server: the form of `mcp-servers.json` that many MCP clients share."""
 
 import re
 from collections.abc import Mapping
@@ -15,24 +15,24 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 MAX_WORDS = 1000
 """Entries of each list and mapping of one server."""
 MAX_TEXT = 128 << 10
-"""Characters of one argument or value: what the kernel takes (MAX_ARG_STRLEN, execve(2))."""
+"""Characters of one argument or value: the kernel's limit (MAX_ARG_STRLEN, execve(2))."""
 
 
 def _passable(text: str) -> str:
     if "\0" in text:
-        raise ValueError("no program can be given a text with a NUL character in it")
+        raise ValueError("a program argument cannot contain a NUL character")
     return text
 
 
 def _one_line(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("it has characters that no header, name or path of one line has")
+        raise ValueError("it contains a control character or a line break")
     return text
 
 
 def _variable(name: str) -> str:
     if not name or "=" in name:
-        raise ValueError("this cannot name a variable of the environment")
+        raise ValueError("this is not a valid name of an environment variable")
     return _passable(name)
 
 
@@ -47,9 +47,9 @@ def _usable(pattern: str) -> str:
 
 
 class ServerConfig(BaseModel):
-    """One server: a program of the agent's that speaks on its standard streams, or the URL of one that speaks Streamable HTTP.
+    """One server: a program that speaks MCP over stdio, or the URL of one that speaks Streamable HTTP.
 
-    Fields that other clients know and this one does not are passed over.
+    Fields of other clients are ignored.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,32 +65,32 @@ class ServerConfig(BaseModel):
     type: Literal["stdio", "http", "streamable-http", "streamable_http", "streamableHttp"] | None = None
     disabled: bool = False
     hidden: bool = False
-    """Left out of `/mcp`, unless `?servers=` names it."""
+    """Leave the server out of `/mcp`, unless `?servers=` names it."""
     prefix: Annotated[str, Field(max_length=64), AfterValidator(_one_line)] | None = None
-    """What its tools' names begin with; the server's name and an underscore unless it says otherwise."""
+    """The prefix of its tools' names. Default: the server's name and an underscore."""
     tags: tuple[Word, ...] = Field(default=(), max_length=MAX_WORDS)
-    """What `?tags=` finds its tools by, beside its name."""
+    """Tags for `?tags=`, beside its name."""
     scope: Scope = "code"
-    """What a caller must be allowed, to use its tools."""
+    """The scope that a caller needs to use its tools."""
     tools: tuple[Annotated[Word, AfterValidator(_usable)], ...] | None = Field(default=None, max_length=MAX_WORDS)
-    """Patterns of the names of the tools that are let through, without the prefix; all of them unless it says otherwise."""
+    """Name patterns of the tools to expose, without the prefix. Default: all."""
     timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Seconds that one call may take; without a bound unless it says so."""
+    """Seconds that one call may take. Default: no limit."""
 
     @model_validator(mode="after")
-    def _is_one_of_two(self) -> "ServerConfig":
+    def _has_one_transport(self) -> "ServerConfig":
         if not self.disabled and (self.command is None) == (self.url is None):
             raise ValueError("give either command or url")
         return self
 
     @property
     def kind(self) -> Literal["stdio", "http"]:
-        """How it is spoken to."""
+        """Its transport."""
         return "stdio" if self.url is None else "http"
 
 
 def read_server(name: str, given: Mapping[str, Any]) -> ServerConfig:
-    """Check one server. Raises InvalidArgument that names it, and never a value, which may be a key."""
+    """Validate one server. Raises InvalidArgument, which names the server and no value, because a value may be a key."""
     if not _NAME.fullmatch(name):
         raise InvalidArgument(f"{name!r} cannot name an MCP server: use letters, digits, '-' and '_', at most 64 of them")
     if name in SERVERS:

@@ -1,4 +1,4 @@
-"""One live connection to a server, by the SDK's client."""
+"""Connects the SDK's client to an upstream server, over stdio or HTTP."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,29 +22,29 @@ from mcp_types import (
 )
 
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.mcp.client_requests.clients import ClientAnswer
+from sandbox_server.mcp.client_requests.capabilities import ClientAnswer
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.http_transport import SENT_HEADERS, HttpMessageLimits
 from sandbox_server.mcp.servers.stdio_transport import StderrTail, stdio_transport
 
 CONNECT_SECONDS = 10.0
 CALL_SECONDS = 24 * 3600.0
-"""For an answer over HTTP; what a call may take is the caller's and the configuration's to say."""
+"""Of one HTTP response; the caller and the configuration limit a call."""
 
 
 class ServerListener(Protocol):
-    """Who hears what a server says by itself."""
+    """Receives the messages that a server sends on its own."""
 
-    def notice(self, message: Any) -> None:
-        """It notifies of something."""
+    def on_notification(self, message: Any) -> None:
+        """Handle a notification."""
         ...
 
-    async def asked(self, request: InputRequest) -> ClientAnswer:
-        """It asks whoever called."""
+    async def on_request(self, request: InputRequest) -> ClientAnswer:
+        """Answer a request to the calling client."""
         ...
 
-    async def logged(self, entry: LoggingMessageNotificationParams) -> None:
-        """It logs."""
+    async def on_log(self, entry: LoggingMessageNotificationParams) -> None:
+        """Handle a log message."""
         ...
 
 
@@ -52,48 +52,48 @@ type Connect = Callable[[ServerConfig, asyncio.Event, StderrTail, ServerListener
 
 
 type Wake = Callable[[], Awaitable[None]]
-"""Lets the agent's processes go on, where they stand still."""
+"""Resumes a suspended box."""
 type Admit = Callable[[], Awaitable[None]]
-"""Raises HeldByHuman while nothing may be asked of a server."""
+"""Raises HeldByHuman while no request may be sent to a server."""
 
 
 async def awake() -> None:
-    """Do nothing: nothing ever stands still, and nobody holds anything."""
+    """Do nothing: there is no box to resume and no lease to check."""
 
 
 def listener_options(listener: ServerListener) -> dict[str, Any]:
-    """The options of an SDK client by which everything that a server says is heard.
+    """The options of an SDK client that pass every message of a server to a listener.
 
-    The client says with that that it can be asked. Roots are not among it: those of a client are folders of another machine.
+    They declare sampling and elicitation. Roots are not declared: a client's roots are folders of another machine.
     """
 
     async def on_message(message: Any) -> None:
-        listener.notice(message)
+        listener.on_notification(message)
 
     async def on_sampling(_: ClientRequestContext, params: CreateMessageRequestParams) -> Any:
-        return await listener.asked(CreateMessageRequest(params=params))
+        return await listener.on_request(CreateMessageRequest(params=params))
 
     async def on_elicitation(_: ClientRequestContext, params: ElicitRequestParams) -> Any:
-        return await listener.asked(ElicitRequest(params=params))
+        return await listener.on_request(ElicitRequest(params=params))
 
     return {
         "message_handler": on_message,
         "sampling_callback": on_sampling,
         "sampling_capabilities": SamplingCapability(tools=SamplingToolsCapability()),
         "elicitation_callback": on_elicitation,
-        "logging_callback": listener.logged,
+        "logging_callback": listener.on_log,
         "cache": None,
     }
 
 
 def connector(processes: Processes, version: str) -> Connect:
-    """How servers are connected to: their programs are started as the agent, in its box; URLs are reached from here."""
+    """Make the function that connects to servers: it starts programs as the agent in its box, and opens URLs from this process."""
     about = Implementation(name="tandem", version=version)
 
     @asynccontextmanager
-    async def connect(config: ServerConfig, ended: asyncio.Event, said: StderrTail, listener: ServerListener) -> AsyncIterator[Client]:
+    async def connect(config: ServerConfig, ended: asyncio.Event, stderr: StderrTail, listener: ServerListener) -> AsyncIterator[Client]:
         if config.kind == "stdio":
-            transport = stdio_transport(processes, config, ended, said)
+            transport = stdio_transport(processes, config, ended, stderr)
             async with Client(transport, mode="legacy", client_info=about, **listener_options(listener)) as client:
                 yield client
             return

@@ -1,6 +1,6 @@
-"""Whether servers may be asked now: they are programs of the agent's, which nobody starts or feeds while a person holds the shells.
+"""The control lease check for upstream servers: none is started or called while a person holds the shells.
 
-A tool's own word that it only reads is no reason to ask it: its server is the agent's, and says what it likes.
+They are the agent's programs. A tool's `readOnlyHint` is no exception, because its server is untrusted.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ from sandbox_server.drivers.ipc.unix_http import exchange
 
 ANSWER_SECONDS = 10.0
 RETRY_AFTER = 1.0
-HINT = "Servers that run go on with what they do. GET /v1/control tells who has the shells, POST /v1/control/request asks for them."
+HINT = "Running servers continue their calls. GET /v1/control tells who has the shells, POST /v1/control/request asks for them."
 
 _A_PROGRAM = Caller("a program")
 _HEADERS = {"X-Sandbox-Caller": "mcp", "X-Sandbox-Scopes": "view"}
 
 
 class LeaseCheck:
-    """Asks the API, on its socket, who has the shells; what cannot be told counts as held."""
+    """Asks the API's socket who has the shells. An unknown holder counts as a person."""
 
     def __init__(self, api_socket: str) -> None:
         self._socket = api_socket
 
     async def __call__(self) -> None:
-        """Raise HeldByHuman while a person holds the shells or nobody may act, and Unavailable while that is not known."""
+        """Raise HeldByHuman while a person holds the shells or all is paused, and Unavailable while the holder is unknown."""
         holding = await self._holding()
         if not holding.admits(_A_PROGRAM, "shell"):
             refusal = holding.refusal()
@@ -37,7 +37,9 @@ class LeaseCheck:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 _, answer = await exchange(self._socket, "GET", "/v1/control", b"", _HEADERS)
-            told = orjson.loads(answer)["data"]
-            return Holding.loads({**told, "reach": told["scope"]})
+            lease = orjson.loads(answer)["data"]
+            return Holding.loads({**lease, "reach": lease["scope"]})
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Unavailable("nobody can say who has control: nothing was asked of the MCP server", retry_after=RETRY_AFTER) from error
+            raise Unavailable(
+                "the holder of the control lease is unknown: the MCP server was not called", retry_after=RETRY_AFTER
+            ) from error

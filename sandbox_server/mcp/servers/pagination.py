@@ -1,4 +1,4 @@
-"""What a server lists: all its pages, within bounds, and of names those that an agent can be shown."""
+"""Pagination of upstream lists: every page within limits, without names that cannot be shown."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -8,17 +8,17 @@ from mcp_types import Prompt, Tool
 
 MAX_PAGES = 100
 MAX_LISTED = 10_000
-"""Entries of one list, on all its pages; a server with more is not listed at all."""
+"""Entries of one list on all its pages. A longer list is an error."""
 MAX_LIST_BYTES = 16 << 20
-"""Of one list, as JSON."""
+"""Size of one list as JSON."""
 MAX_NAME = 128
-"""Characters of a tool's or prompt's name, as the protocol has it."""
+"""Characters of a tool's or prompt's name: the protocol's limit."""
 
 _log = logging.getLogger(__name__)
 
 
 async def every_page(ask: Callable[[str | None], Awaitable[Any]], kind: str) -> list[Any]:
-    """The entries of a list whose pages are asked for by their cursors. Raises ValueError for one that is too long, and as `ask` does."""
+    """The entries of all pages, by cursor. Raises ValueError for a list over the limits, and as `ask` does."""
     found: list[Any] = []
     cursor: str | None = None
     size = 0
@@ -34,14 +34,14 @@ async def every_page(ask: Callable[[str | None], Awaitable[Any]], kind: str) -> 
     raise ValueError(f"they fill more than {MAX_PAGES} pages")
 
 
-def callable_of[N: (Tool, Prompt)](listed: list[N], server: str) -> list[N]:
-    """Those whose names can be shown and typed; the log says how many are left out."""
+def with_valid_names[N: (Tool, Prompt)](listed: list[N], server: str) -> list[N]:
+    """The entries with valid names; the others are skipped and counted in the log."""
     found = [each for each in listed if is_name(each.name)]
     if len(found) < len(listed):
-        _log.warning("the MCP server %s gives %d names that cannot be shown", server, len(listed) - len(found))
+        _log.warning("the MCP server %s lists %d names that cannot be shown", server, len(listed) - len(found))
     return found
 
 
 def is_name(name: str) -> bool:
-    """Whether a name is one word, of letters that are there to see."""
+    """Whether a name is one word of printable characters."""
     return 0 < len(name) <= MAX_NAME and name.isprintable() and " " not in name

@@ -1,4 +1,4 @@
-"""Where the servers behind the hub come from: the image, its user, and whoever adds one while it runs."""
+"""The server registry: upstream servers from the image, from files, from a setting, and from the API."""
 
 import json
 import logging
@@ -17,25 +17,25 @@ from sandbox_server.settings.mcp import servers_in
 type Origin = Literal["built-in", "file", "environment", "added"]
 
 MAX_ADDED = 64
-"""Servers that may be added while it runs."""
+"""Servers that the API may add."""
 MAX_FILE_BYTES = 1 << 20
-"""Of a file of servers."""
+"""Size of a file of servers."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredServer:
-    """One server as it is wanted now, and where that was said."""
+    """The configuration of one server and its origin."""
 
     config: ServerConfig
     origin: Origin
 
 
 class ServerRegistry:
-    """The servers that are wanted, by name; what is said later in this order wins: built-in, file, environment, added.
+    """The configured servers by name. Later origins win: built-in, file, environment, added.
 
-    The file is read again whenever it has changed. A file or server that cannot be understood is left out, and the log says so, once.
+    A changed file is read again. An invalid file or server is skipped and logged once.
     """
 
     def __init__(self, built_in: Mapping[str, ServerConfig], file: str, extra: Secret | None, added: JsonFile) -> None:
@@ -44,11 +44,11 @@ class ServerRegistry:
         self._files: list[tuple[str, Origin]] = [(file, "file"), *([(given, "environment")] if given.startswith("/") else [])]  # type: ignore[list-item] # literals
         self._inline = {} if not given or given.startswith("/") else _checked(servers_in(json.loads(given)), "EXTRA_MCP_SERVERS")
         self._added_file = added
-        self._added = _checked(added.read() or {}, "what was added")
+        self._added = _checked(added.read() or {}, "the servers that were added")
         self._read: dict[str, tuple[tuple[int, int] | None, dict[str, ServerConfig]]] = {}
 
-    def wanted(self) -> dict[str, RegisteredServer]:
-        """The servers that are not disabled, in a fixed order."""
+    def servers(self) -> dict[str, RegisteredServer]:
+        """The servers that are not disabled, in a stable order."""
         found: dict[str, RegisteredServer] = {name: RegisteredServer(config, "built-in") for name, config in self._built_in.items()}
         for path, origin in self._files:
             found |= {name: RegisteredServer(config, origin) for name, config in self._in_file(path).items()}
@@ -57,20 +57,20 @@ class ServerRegistry:
         return {name: source for name, source in found.items() if not source.config.disabled}
 
     def add(self, name: str, given: Mapping[str, Any]) -> None:
-        """Add a server, or change one that was added. Raises InvalidArgument, and Conflict for a name that is taken elsewhere."""
+        """Add a server, or change one that was added. Raises InvalidArgument, and Conflict for a name of another origin."""
         config = read_server(name, given)
-        taken = self.wanted().get(name)
+        taken = self.servers().get(name)
         if taken is not None and taken.origin != "added":
-            raise Conflict(f"there is an MCP server {name!r} already: it is {_said(taken.origin)}", name=name)
+            raise Conflict(f"there is an MCP server {name!r} already: it is {_origin_text(taken.origin)}", name=name)
         if len(self._added | {name: config}) > MAX_ADDED:
             raise ResourceExhausted(f"{MAX_ADDED} MCP servers were added already: remove one", limit=MAX_ADDED)
         self._keep(self._added | {name: config})
 
     def remove(self, name: str) -> None:
-        """Remove a server that was added. Raises NotFound, and Conflict for one that comes from elsewhere."""
+        """Remove a server that was added. Raises NotFound, and Conflict for a server of another origin."""
         if name not in self._added:
-            if name in self.wanted():
-                raise Conflict(f"the MCP server {name!r} was not added here: it is {_said(self.wanted()[name].origin)}", name=name)
+            if name in self.servers():
+                raise Conflict(f"the MCP server {name!r} was not added here: it is {_origin_text(self.servers()[name].origin)}", name=name)
             raise NotFound(f"no MCP server {name!r}", name=name)
         self._keep({kept: config for kept, config in self._added.items() if kept != name})
 
@@ -87,7 +87,7 @@ class ServerRegistry:
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
-    """What changes with a file; None where there is none."""
+    """A file's modification time and size; None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -104,10 +104,10 @@ def _load(path: str) -> dict[str, dict[str, Any]]:
 
 
 def _content(path: str) -> bytes:
-    """A file that may be the agent's: a regular one, of no more than it may have; nobody waits for a pipe."""
+    """Read a file that may be the agent's: regular, within the limit, and never blocking on a pipe."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         raise ValueError(f"it has more than {MAX_FILE_BYTES} bytes")
@@ -115,18 +115,18 @@ def _content(path: str) -> bytes:
 
 
 def _checked(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, ServerConfig]:
-    return dict(_each(given, where, read_server))
+    return dict(_valid(given, where, read_server))
 
 
-def _each(
+def _valid(
     given: Mapping[str, Mapping[str, Any]], where: str, read: Callable[[str, Mapping[str, Any]], ServerConfig]
 ) -> Iterator[tuple[str, ServerConfig]]:
     for name, server in given.items():
         try:
             yield name, read(name, server)
         except InvalidArgument as error:
-            _log.error("of %s: %s", where, error.message)
+            _log.error("%s: %s", where, error.message)
 
 
-def _said(origin: Origin) -> str:
+def _origin_text(origin: Origin) -> str:
     return {"built-in": "built in", "file": "in mcp-servers.json", "environment": "in EXTRA_MCP_SERVERS", "added": "added"}[origin]

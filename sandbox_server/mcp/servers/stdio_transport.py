@@ -1,6 +1,6 @@
-"""An MCP server of the agent's on its standard streams, as the SDK's client takes a transport: the spawner starts its program.
+"""The stdio transport for upstream servers: the spawner starts the program as the agent, and messages are lines.
 
-The SDK's own transport would start the program as this process's user. The messages are the SDK's; here they are but split into lines.
+The SDK's own stdio transport would start the program as this process's user.
 """
 
 import asyncio
@@ -25,50 +25,50 @@ from sandbox_server.mcp.message_limits import MAX_MESSAGE, MessageLimitError, Me
 from sandbox_server.mcp.servers.configuration import ServerConfig
 
 END_SECONDS = 2.0
-"""How long a server has to end by itself once its standard input is closed and it was asked to."""
-MAX_SAID = 4000
+"""How long a server has to exit after SIGTERM and the end of its standard input."""
+MAX_STDERR = 4000
 CHUNK_SECONDS = 0.01
-"""For each full pipe of what a server writes on its standard error."""
+"""The pause after each full chunk of standard error."""
 WRITE_SECONDS = 60.0
-"""How long a server may not read its standard input while there is something for it; then it is ended."""
+"""How long a server may leave its standard input unread before it is ended."""
 MAX_UNREAD = 256
-"""Messages for a server that may wait; one that asks without reading what it is answered is ended."""
-SHARE = 0.25
-"""Of this process's time, what one server's messages may take: between them it is others' turn."""
+"""Messages that may wait for a server. One that sends requests without reading the answers is ended."""
+CPU_SHARE = 0.25
+"""The share of this process's time that parsing one server's messages may take."""
 STRETCH_SECONDS = 0.05
-"""How long they may take at a stretch."""
+"""The longest time without a pause."""
 
 
 class StderrTail:
-    """The last of what a server wrote on its standard error, for who wants to know why it does not work."""
+    """The end of a server's standard error, to explain a failure."""
 
     def __init__(self) -> None:
-        self._kept = b""
-        self.broken = ""
-        """Why it was ended, where it did what it must not."""
+        self._tail = b""
+        self.violation = ""
+        """The limit that the server exceeded, if it was ended for one."""
 
-    def close(self, reason: str) -> None:
-        """Note why it is ended."""
-        self.broken = self.broken or reason
+    def record_violation(self, reason: str) -> None:
+        """Record the limit that the server exceeded."""
+        self.violation = self.violation or reason
 
     def take(self, chunk: bytes) -> None:
-        """Keep the end."""
-        self._kept = (self._kept + chunk)[-MAX_SAID:]
+        """Add a chunk and keep the end."""
+        self._tail = (self._tail + chunk)[-MAX_STDERR:]
 
     def __str__(self) -> str:
-        return without_controls(self._kept.decode("utf-8", "replace")).strip()
+        return without_controls(self._tail.decode("utf-8", "replace")).strip()
 
 
 @asynccontextmanager
 async def stdio_transport(
-    processes: Processes, config: ServerConfig, ended: asyncio.Event, said: StderrTail
+    processes: Processes, config: ServerConfig, ended: asyncio.Event, stderr: StderrTail
 ) -> AsyncIterator[TransportStreams]:
-    """Start the program, and end it with the context; `ended` is set when it hangs up. Raises as `Processes.start` does."""
+    """Start the program, and end it with the context. `ended` is set when it closes its output. Raises as `Processes.start` does."""
     async with AsyncExitStack() as opened:
-        errors = opened.enter_context(PipeReader(_at_leisure(said)))
+        errors = opened.enter_context(PipeReader(_throttled(stderr)))
         read_end, stdout = os.pipe()
         stdin, write_end = os.pipe()
-        theirs = [opened.enter_context(os.fdopen(fd, "rb" if fd == stdin else "wb", buffering=0)) for fd in (stdin, stdout)]
+        server_ends = [opened.enter_context(os.fdopen(fd, "rb" if fd == stdin else "wb", buffering=0)) for fd in (stdin, stdout)]
         reader = await _reader(opened, os.fdopen(read_end, "rb", buffering=0))
         writer = await _writer(opened, os.fdopen(write_end, "wb", buffering=0))
         process = await processes.start(
@@ -76,27 +76,27 @@ async def stdio_transport(
         )
         opened.push_async_callback(_end, process, writer)
         errors.release()
-        for end in theirs:
+        for end in server_ends:
             end.close()
         sent, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, taken = anyio.create_memory_object_stream[SessionMessage](0)
         for stream in (sent, received, outgoing, taken):
             opened.callback(stream.close)
         async with anyio.create_task_group() as pumps:
-            pumps.start_soon(_read, reader, sent, outgoing, ended, said)
-            pumps.start_soon(_write, writer, taken, sent, ended, said)
+            pumps.start_soon(_read, reader, sent, outgoing, ended, stderr)
+            pumps.start_soon(_write, writer, taken, sent, ended, stderr)
             try:
                 yield received, outgoing
             finally:
                 pumps.cancel_scope.cancel()
 
 
-def _at_leisure(said: StderrTail) -> Sink:
-    """Take what a server says; one that says very much waits between its pieces."""
+def _throttled(stderr: StderrTail) -> Sink:
+    """A sink for standard error that slows down a server which writes very much."""
     loop = asyncio.get_running_loop()
 
     def take(chunk: bytes) -> asyncio.Future[None] | None:
-        said.take(chunk)
+        stderr.take(chunk)
         if len(chunk) < CHUNK:
             return None
         ready: asyncio.Future[None] = loop.create_future()
@@ -125,56 +125,56 @@ async def _read(
     sent: ObjectSendStream[SessionMessage | Exception],
     outgoing: MemoryObjectSendStream[SessionMessage],
     ended: asyncio.Event,
-    said: StderrTail,
+    stderr: StderrTail,
 ) -> None:
-    """Pass on what the server says, until it hangs up or says more than it may."""
-    pace = _Pace()
+    """Forward the server's messages until it closes its output or exceeds a limit."""
+    budget = _CpuBudget()
     async with sent:
         try:
             with suppress(ConnectionError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 while line := await _line(reader):
-                    await sent.send(pace.timed(_message, line))
+                    await sent.send(budget.timed(_message, line))
                     _check_reads(outgoing)
-                    await pace.rest()
+                    await budget.rest()
         except MessageLimitError as error:
-            said.close(str(error))
+            stderr.record_violation(str(error))
         ended.set()
 
 
 def _check_reads(outgoing: MemoryObjectSendStream[SessionMessage]) -> None:
     if outgoing.statistics().tasks_waiting_send > MAX_UNREAD:
-        raise MessageLimitError(f"it does not read its answers, of which {MAX_UNREAD} wait")
+        raise MessageLimitError(f"it does not read its answers: {MAX_UNREAD} wait")
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
     try:
         line = await reader.readline()
-    except ValueError:  # it is longer than the reader's limit
+    except ValueError:  # longer than the reader's limit
         raise MessageLimitError(f"it sent a message of more than {MAX_MESSAGE} bytes") from None
     MessageSize().take(line)
     return line
 
 
 def _message(line: bytes) -> SessionMessage | Exception:
-    """What a line says; servers that print other things too are borne with. Raises TooMuchError where it is nested too deep."""
+    """Parse a line; one that is not a message is returned as an error. Raises MessageLimitError for too deep nesting."""
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValidationError as error:
         if "recursion limit" in str(error.errors(include_input=False, include_url=False)[0].get("ctx")):
             raise MessageLimitError("it sent a message of lists and objects in more of them than can be read") from None
-        return ValueError("a line that is no message")  # without the line, which may be long
+        return ValueError("a line that is not a message")  # without the line, which may be long
     except ValueError as error:
         return error
 
 
-class _Pace:
-    """Keeps what one server's messages cost to `SHARE` of the time."""
+class _CpuBudget:
+    """Limits the time for parsing one server's messages to `CPU_SHARE`."""
 
     def __init__(self) -> None:
         self._spent = 0.0
 
     def timed[T](self, work: Callable[[bytes], T], line: bytes) -> T:
-        """Do some work, and count the time."""
+        """Do some work and add its time."""
         began = time.monotonic()
         try:
             return work(line)
@@ -182,10 +182,10 @@ class _Pace:
             self._spent += time.monotonic() - began
 
     async def rest(self) -> None:
-        """Leave the others their share, once enough was spent."""
+        """Pause once enough time was spent."""
         if self._spent > STRETCH_SECONDS:
             spent, self._spent = self._spent, 0.0
-            await asyncio.sleep(spent * (1 / SHARE - 1))
+            await asyncio.sleep(spent * (1 / CPU_SHARE - 1))
 
 
 async def _write(
@@ -193,9 +193,9 @@ async def _write(
     taken: ObjectReceiveStream[SessionMessage],
     sent: MemoryObjectSendStream[SessionMessage | Exception],
     ended: asyncio.Event,
-    said: StderrTail,
+    stderr: StderrTail,
 ) -> None:
-    """Send the server what is for it, until it has hung up or does not read any more."""
+    """Send messages to the server until it closes its input or stops reading."""
     async with taken:
         try:
             with suppress(ConnectionError):
@@ -204,8 +204,8 @@ async def _write(
                     async with asyncio.timeout(WRITE_SECONDS):
                         await writer.drain()
         except TimeoutError:
-            said.close(f"it has not read its standard input for {WRITE_SECONDS:g} s")
-            sent.close()  # by which whoever waits for an answer knows that none comes
+            stderr.record_violation(f"it has not read its standard input for {WRITE_SECONDS:g} s")
+            sent.close()  # so that whoever waits for an answer gets an error
             ended.set()
 
 

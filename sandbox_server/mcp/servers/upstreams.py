@@ -1,4 +1,4 @@
-"""All servers behind the hub: kept in step with what is wanted, asked side by side, none of them able to hold up the others."""
+"""All upstream servers: kept in step with the registry and queried concurrently, so that none delays the others."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -18,18 +18,18 @@ from sandbox_server.mcp.servers.upstream import UpstreamServer
 from sandbox_server.mcp.tool_filter import ToolFilter
 
 WATCH_SECONDS = 2.0
-"""How soon a client that is there hears of a changed file."""
+"""How soon a connected client is notified of a changed file."""
 LIST_SECONDS = 10.0
-"""How long a list waits for servers that are just starting; what comes later is in the next list."""
+"""How long a list waits for servers that are starting; later results are in the next list."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamTool:
-    """A tool of a server behind the hub, under the name that it has here."""
+    """A tool of an upstream server, under its prefixed name."""
 
     name: str
     tool: Tool
-    """As its server tells it, under its own name."""
+    """The server's own description, under its own name."""
     upstream: UpstreamServer
     aliases: tuple[str, ...] = ()
 
@@ -51,35 +51,35 @@ class UpstreamTool:
 
 
 class UpstreamServers:
-    """The servers that `sources` wants, each started when it is first needed."""
+    """The servers of the registry, each started on demand."""
 
     def __init__(
         self,
-        sources: ServerRegistry,
+        registry: ServerRegistry,
         connect: Connect,
         *,
         idle_seconds: float,
-        known: Mapping[str, list[Tool]] | None = None,
+        recorded_tools: Mapping[str, list[Tool]] | None = None,
         wake: Wake = awake,
         admit: Admit = awake,
         changes: ChangeNotifications | None = None,
     ) -> None:
-        self._sources = sources
+        self._registry = registry
         self._connect = connect
         self._idle_seconds = idle_seconds
-        self._known = known or {}
+        self._recorded_tools = recorded_tools or {}
         self._wake = wake
         self._admit = admit
         self.changes = changes or ChangeNotifications()
-        """Who is told when there are others, or when one of them has others to give."""
+        """Notifies clients when servers or their lists change."""
         self._running: dict[str, UpstreamServer] = {}
         self._seen = False
         self._tasks = Tasks()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["UpstreamServers"]:
-        """End every server with the context."""
-        self._tasks.start(self._watch(), name="look for changed MCP servers")
+        """Watch the registry while the context is open; every server ends with it."""
+        self._tasks.start(self._watch(), name="watch the MCP server registry")
         try:
             yield self
         finally:
@@ -88,42 +88,42 @@ class UpstreamServers:
             await self._tasks.close()
 
     def all(self) -> dict[str, UpstreamServer]:
-        """Every server, after those that are no longer wanted, or wanted otherwise, were told to end."""
-        wanted = self._sources.wanted()
-        gone = [name for name, upstream in self._running.items() if name not in wanted or wanted[name].config != upstream.config]
-        for name in gone:
+        """Every registered server, after removed and changed ones were told to end."""
+        registered = self._registry.servers()
+        removed = [name for name, upstream in self._running.items() if name not in registered or registered[name].config != upstream.config]
+        for name in removed:
             self._tasks.start(self._running.pop(name).close(), name=f"end of MCP server {name}")
-        came = [name for name in wanted if name not in self._running]
-        for name in came:
-            self._running[name] = self._made(name, wanted[name])
-        if self._seen and (gone or came):
-            self.changes.tell(*EVERY_LIST)
+        added = [name for name in registered if name not in self._running]
+        for name in added:
+            self._running[name] = self._made(name, registered[name])
+        if self._seen and (removed or added):
+            self.changes.publish(*EVERY_LIST)
         self._seen = True
-        return {name: self._running[name] for name in wanted}
+        return {name: self._running[name] for name in registered}
 
-    def later(self, upstream: UpstreamServer, uri: str) -> None:
-        """Follow a resource no more, in the background, for a request that was cancelled can wait for nothing."""
-        self._tasks.start(upstream.unfollow(uri), name=f"unfollow a resource of {upstream.name}")
+    def unsubscribe_later(self, upstream: UpstreamServer, uri: str) -> None:
+        """Unsubscribe in the background, because a cancelled request cannot wait."""
+        self._tasks.start(upstream.unsubscribe(uri), name=f"unsubscribe from a resource of {upstream.name}")
 
     async def _watch(self) -> None:
-        """Look for what has changed in the files while there is somebody to tell; each request looks by itself."""
+        """Check the registry's files while a client could be notified; each request checks them too."""
         while True:
-            await self.changes.somebody.wait()
+            await self.changes.has_audience.wait()
             self.all()
             await asyncio.sleep(WATCH_SECONDS)
 
-    def _made(self, name: str, source: RegisteredServer) -> UpstreamServer:
-        admit = awake if source.origin == "built-in" else self._admit  # its own acts go through the gateway, and are told apart there
-        upstream = UpstreamServer(name, source.config, self._connect, self._idle_seconds, self._wake, self.changes.tell, admit)
-        if source.origin == "built-in" and name in self._known:
-            upstream.remember(self._known[name])
+    def _made(self, name: str, server: RegisteredServer) -> UpstreamServer:
+        admit = awake if server.origin == "built-in" else self._admit  # its actions pass the gateway, which checks the lease itself
+        upstream = UpstreamServer(name, server.config, self._connect, self._idle_seconds, self._wake, self.changes.publish, admit)
+        if server.origin == "built-in" and name in self._recorded_tools:
+            upstream.preset_tools(self._recorded_tools[name])
         return upstream
 
     def matching(self, tool_filter: ToolFilter) -> list[UpstreamServer]:
-        """The servers of which a view may show anything."""
+        """The servers that a filter may show tools of."""
         return [upstream for upstream in self.all().values() if _matches(upstream, tool_filter)]
 
-    def named(self, name: str, tool_filter: ToolFilter) -> UpstreamServer:
+    def get(self, name: str, tool_filter: ToolFilter) -> UpstreamServer:
         """A server that the caller may use. Raises NotFound."""
         upstream = self.all().get(name)
         if upstream is None or not tool_filter.may_use(upstream.config.scope):
@@ -131,16 +131,21 @@ class UpstreamServers:
         return upstream
 
     async def listed(self, tool_filter: ToolFilter) -> list[UpstreamTool]:
-        """The tools of all servers that a view shows."""
+        """The tools of all servers that a filter shows."""
         asked = self.matching(tool_filter)
         found = await self.each(asked, UpstreamServer.tools)
         for upstream in asked:
             if upstream.known_tools is None:
-                upstream.missed()
-        return [foreign for upstream, tools in found for foreign in upstream_tools(upstream, tools) if tool_filter.shows(foreign)]
+                upstream.mark_incomplete()
+        return [
+            upstream_tool
+            for upstream, tools in found
+            for upstream_tool in upstream_tools(upstream, tools)
+            if tool_filter.shows(upstream_tool)
+        ]
 
     async def find(self, name: str, tool_filter: ToolFilter) -> UpstreamTool | None:
-        """A tool by the name that it has here, if the view shows it. Raises Unavailable where the server that may have it does not work."""
+        """A tool by its prefixed name, if the filter shows it. Raises Unavailable if a server that may have it failed."""
         failures: list[Failure] = []
         candidates = [upstream for upstream in self.matching(tool_filter) if name.startswith(prefix_of(upstream))]
         for upstream in sorted(candidates, key=lambda each: -len(prefix_of(each))):
@@ -158,15 +163,15 @@ class UpstreamServers:
     async def each[T](
         self, upstreams: list[UpstreamServer], ask: Callable[[UpstreamServer], Awaitable[list[T]]]
     ) -> list[tuple[UpstreamServer, list[T]]]:
-        """Ask servers side by side; one that fails, or is not there in time, is left out."""
+        """Query servers concurrently; one that fails or is late is left out."""
         asked = {upstream.name: self._tasks.start(_or_nothing(ask(upstream))) for upstream in upstreams}
         if asked:
             await asyncio.wait(asked.values(), timeout=LIST_SECONDS)
         return [(upstream, asked[upstream.name].result()) for upstream in upstreams if asked[upstream.name].done()]
 
     def status(self, tool_filter: ToolFilter) -> list[dict[str, Any]]:
-        """What is known of every server that the caller may use, without starting one."""
-        origins = self._sources.wanted()
+        """The state of every server that the caller may use, without starting one."""
+        origins = self._registry.servers()
         return [
             {
                 "name": upstream.name,
@@ -183,12 +188,12 @@ class UpstreamServers:
 
 
 def prefix_of(upstream: UpstreamServer) -> str:
-    """What the names of a server's tools begin with."""
+    """The prefix of a server's tool names."""
     return f"{upstream.name}_" if upstream.config.prefix is None else upstream.config.prefix
 
 
 def upstream_tools(upstream: UpstreamServer, tools: list[Tool]) -> Iterator[UpstreamTool]:
-    """A server's tools that are let through, under the names that they have here: a prefix that is there already is not doubled."""
+    """A server's exposed tools under their prefixed names; a name that has the prefix already keeps it."""
     prefix = prefix_of(upstream)
     for tool in tools:
         if upstream.config.tools is None or any(patterns.glob(each).fullmatch(tool.name) for each in upstream.config.tools):
@@ -204,4 +209,4 @@ async def _or_nothing[T](asked: Awaitable[list[T]]) -> list[T]:
     try:
         return await asked
     except Failure:
-        return []  # its state says why
+        return []  # its state has the reason

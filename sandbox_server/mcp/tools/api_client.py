@@ -1,4 +1,4 @@
-"""The API as the MCP surface calls it: HTTP over its socket, in the name of whoever called the tool."""
+"""An HTTP client of the API's Unix socket, which calls operations in the name of the tool's caller."""
 
 import asyncio
 import time
@@ -14,21 +14,21 @@ from sandbox_server.core.results import ABOUT
 from sandbox_server.mcp.tools.catalog import ApiTool, ToolCatalog, read_catalog
 
 CALL_SECONDS = 24 * 3600.0
-"""A call may take this long; operations have shorter limits of their own."""
+"""Limit of one call; operations have shorter limits of their own."""
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
-"""For the list of tools, on a machine that has much else to do."""
+"""For the OpenAPI document, on a busy machine."""
 CATALOG_SECONDS = 30.0
-"""How old the list of tools may be; custom tools appear when the API restarts."""
+"""How long the catalog is cached; custom tools appear when the API restarts."""
 MAX_RESULT_BYTES = 32 * 1024 * 1024
-"""A result may be this large; agents read larger things piece by piece."""
+"""Of one result; agents read larger data piece by piece."""
 _MAX_CONNECTIONS = 256
 _KEPT_HEADERS = ("content-type", "retry-after", ABOUT)
 _OWN_HEADERS = {"X-Sandbox-Caller": "mcp", "X-Sandbox-Scopes": "view"}
 
 
 class ApiClient:
-    """A pool of connections to the API's socket."""
+    """A connection pool to the API's socket, with the cached tool catalog."""
 
     def __init__(self, client: httpx2.AsyncClient) -> None:
         self._client = client
@@ -39,7 +39,7 @@ class ApiClient:
     @classmethod
     @asynccontextmanager
     async def connect(cls, socket: str) -> AsyncIterator["ApiClient"]:
-        """Open the pool; the API need not be up yet."""
+        """Open the pool; the API may still be starting."""
         limits = httpx2.Limits(max_connections=_MAX_CONNECTIONS, max_keepalive_connections=16, keepalive_expiry=60)
         transport = httpx2.AsyncHTTPTransport(uds=socket, limits=limits)
         timeout = httpx2.Timeout(CALL_SECONDS, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
@@ -47,7 +47,7 @@ class ApiClient:
             yield cls(client)
 
     async def catalog(self) -> ToolCatalog:
-        """The tools as they are now, or as they last were while the API restarts. Raises Unavailable before it was ever up."""
+        """The current tools, or the last known ones while the API restarts. Raises Unavailable before its first start."""
         async with self._reading:
             if self._catalog is None or time.monotonic() - self._read_at > CATALOG_SECONDS:
                 await self._read()
@@ -56,11 +56,11 @@ class ApiClient:
             return self._catalog
 
     def known_catalog(self) -> ToolCatalog | None:
-        """The tools as they were last read."""
+        """The tools as last read; None before the first read."""
         return self._catalog
 
     async def call(self, tool: ApiTool, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> httpx2.Response:
-        """Call a tool's operation. Raises Unavailable if the API cannot be reached, TooLarge if the answer is over the limit."""
+        """Call a tool's operation. Raises Unavailable if the API cannot be reached, TooLarge if the response is over the limit."""
         query = {name: _query_value(arguments[name]) for name in tool.in_query if arguments.get(name) is not None}
         body = {name: value for name, value in arguments.items() if name not in tool.in_path | tool.in_query}
         sent = body if tool.takes_body else None
@@ -76,7 +76,7 @@ class ApiClient:
         body: Mapping[str, Any] | None = None,
         what: str = "",
     ) -> httpx2.Response:
-        """Send any request, and read its answer whole; `what` names it in a failure. Raises as `call` does."""
+        """Send any request and read the whole response; `what` names it in an error. Raises as `call` does."""
         request = self._client.build_request(verb, path, params=query, json=body, headers=dict(headers))
         try:
             response = await self._client.send(request, stream=True)

@@ -1,4 +1,4 @@
-"""The tools that an agent sees, read off the API's own OpenAPI document."""
+"""The tool catalog: the API's operations as MCP tools, read from its OpenAPI document."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -9,23 +9,23 @@ from sandbox_server.mcp.tool_filter import ToolFilter
 from sandbox_server.mcp.tools.schemas import Schema, inlined, object_of
 
 ENVELOPE = frozenset({"success", "message", "data", "hint"})
-"""The keys of the contract's envelope; an answer with exactly these is unwrapped."""
+"""The keys of the response envelope; a response with exactly these is unwrapped."""
 FILE_ERROR = {"$ref": "#/components/schemas/FileOperationError"}
 MAIN, BROWSER, MARKITDOWN = "sandbox", "browser", "markitdown"
 SERVERS = (MAIN, BROWSER, MARKITDOWN)
-"""As which servers the contract knows our tools: by what a tool's name begins with, else the first."""
+"""The contract's server names for the API's tools: a tool belongs to its name's prefix, else to the first."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiTool:
-    """One operation as a tool, with what is needed to call it over HTTP."""
+    """One operation as a tool, with its HTTP request."""
 
     name: str
     aliases: tuple[str, ...]
     server: str
-    """The one of SERVERS that it belongs to."""
+    """One of SERVERS."""
     tags: frozenset[str]
     title: str
     description: str
@@ -40,50 +40,50 @@ class ApiTool:
     input_schema: Schema
     output_schema: Schema | None
     enveloped: bool
-    """The answer is the contract's envelope, of which the agent gets `data`."""
+    """The response has the envelope; the agent gets its `data`."""
     wrapped: bool
-    """`data` is no object, so that it is given as the object's `result`."""
+    """`data` is not an object; the agent gets it as `{"result": data}`."""
 
 
 class ToolCatalog:
-    """Every tool by its name and its aliases."""
+    """Every tool by name and alias."""
 
     def __init__(self, tools: list[ApiTool]) -> None:
         self._tools = sorted(tools, key=lambda tool: tool.name)
         self._by_name = {name: tool for tool in tools for name in (tool.name, *tool.aliases)}
 
     def listed(self, tool_filter: ToolFilter) -> list[ApiTool]:
-        """The tools of a view in alphabetical order, each under its one name."""
+        """The tools that a filter shows, in alphabetical order, without aliases."""
         return [tool for tool in self._tools if tool_filter.shows(tool)]
 
     def find(self, name: str, tool_filter: ToolFilter) -> ApiTool | None:
-        """A tool by name or alias, if the view shows it."""
+        """A tool by name or alias, if the filter shows it."""
         tool = self._by_name.get(name)
         return tool if tool is not None and tool_filter.shows(tool) else None
 
     def has(self, name: str) -> bool:
-        """Whether a tool has this name or alias, whoever may see it."""
+        """Whether any tool has this name or alias, whatever the filter."""
         return name in self._by_name
 
     def input_schema(self, name: str) -> Schema | None:
-        """The arguments of a tool, whoever asks."""
+        """The input schema of a tool, whatever the filter."""
         tool = self._by_name.get(name)
         return tool.input_schema if tool else None
 
 
 def read_catalog(document: Mapping[str, Any]) -> ToolCatalog:
-    """Find the operations that are tools; one that no agent could call is left out, and the log says so."""
+    """Read the operations that are tools. One that no agent could call is skipped and logged."""
     tools: list[ApiTool] = []
     for verb, path, entry in _entries(document):
         try:
             tools += _offered(_tool(verb, path, entry, document["components"]["schemas"]))
         except ValueError as error:
-            _log.error("the tool %s is left out: %s", entry["x-tool"], error)
+            _log.error("the tool %s is skipped: %s", entry["x-tool"], error)
     return ToolCatalog(tools)
 
 
 def _offered(tool: ApiTool) -> Iterator[ApiTool]:
-    """The tool, and once more where it has names of a server that is known for nothing else."""
+    """The tool, and a second entry for aliases that belong to the markitdown server."""
     theirs = tuple(alias for alias in tool.aliases if alias.startswith(f"{MARKITDOWN}_"))
     if theirs:
         yield replace(tool, name=theirs[0], aliases=theirs[1:], server=MARKITDOWN)
@@ -140,7 +140,7 @@ def _body_schema(entry: Mapping[str, Any], components: Mapping[str, Any]) -> Sch
 
 
 def _result_schema(entry: Mapping[str, Any], components: Mapping[str, Any]) -> tuple[Schema | None, bool]:
-    """The schema of what the agent gets, None where it is not known, and whether the answer has the envelope around it."""
+    """The schema of the agent's result, None if unknown, and whether the response has the envelope."""
     content = entry["responses"]["200"]["content"]
     if "application/json" not in content:
         if "text/event-stream" in content:
@@ -154,7 +154,7 @@ def _result_schema(entry: Mapping[str, Any], components: Mapping[str, Any]) -> t
 
 
 def _without_failure(data: Schema) -> Schema:
-    """An agent gets a file error as a failure, so that it is no part of the result."""
+    """Remove the file error, which an agent gets as an error result."""
     if FILE_ERROR not in data.get("anyOf", ()):
         return data
     left = [schema for schema in data["anyOf"] if schema != FILE_ERROR]

@@ -1,4 +1,4 @@
-"""From the API's answer to what an agent reads."""
+"""Converts API responses to MCP tool results."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from sandbox_server.mcp.tools.catalog import ApiTool
 
 
 def result_of(tool: ApiTool, response: httpx2.Response) -> CallToolResult:
-    """Give data as text and as structured content, bytes as an image or resource, a failure as its sentence with `is_error`."""
+    """Return data as text and structured content, bytes as an image or resource, a failure as its message with `is_error`."""
     media_type = response.headers["content-type"].partition(";")[0]
     if media_type != "application/json":
         return _binary(tool, media_type, response)
@@ -27,12 +27,12 @@ def result_of(tool: ApiTool, response: httpx2.Response) -> CallToolResult:
 
 
 def failed(reason: str) -> CallToolResult:
-    """A result that says why the tool did not do it."""
+    """An error result with its reason."""
     return CallToolResult(content=[TextContent(text=reason)], is_error=True)
 
 
 def failure_text(failure: Failure) -> str:
-    """The sentence of a failure, and its hint."""
+    """The message of a failure, and its hint."""
     return _joined(failure.message, failure.hint)
 
 
@@ -51,14 +51,14 @@ def _binary(tool: ApiTool, media_type: str, response: httpx2.Response) -> CallTo
 
 
 def _image(image: ImageContent, about: str | None) -> CallToolResult:
-    """A picture, and before it what it is of, where that is known."""
+    """An image, preceded by its description if there is one."""
     if not about:
         return CallToolResult(content=[image])
     return CallToolResult(content=[TextContent(text=about), image], structured_content=json.loads(about))
 
 
 def _text(data: Any, body: dict[str, Any]) -> str:
-    """Prose where there is prose, else JSON; a call that gives nothing back says that it worked."""
+    """Text as it is, other data as JSON. A call without a result returns its message."""
     if data is body and isinstance(body, dict) and isinstance(body.get("data"), str):
         return str(body["data"])
     if data is None:

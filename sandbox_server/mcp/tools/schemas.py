@@ -1,4 +1,4 @@
-"""JSON Schemas of the OpenAPI document, made fit for agents: no references, no titles, an object at the top."""
+"""JSON Schemas of the OpenAPI document for agents: references inlined, titles removed, an object at the top."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _DROPPED = frozenset({"$ref", "title", "discriminator"})
 
 
 def inlined(schema: Mapping[str, Any], components: Mapping[str, Any], inside: frozenset[str] = frozenset()) -> Schema:
-    """Put what a reference means in its place; inside itself a recursive model is any object."""
+    """Inline every `$ref`. A recursive model becomes any object inside itself."""
     name = schema.get("$ref", "").rsplit("/", 1)[-1]
     if name in inside:
         return {"type": "object"}
@@ -33,7 +33,7 @@ def _inlined_value(key: str, value: Any, components: Mapping[str, Any], inside: 
 
 
 def object_of(properties: Mapping[str, Schema], required: list[str]) -> Schema:
-    """An object with these properties and no others."""
+    """An object schema with these properties and no others."""
     schema: Schema = {"type": "object", "properties": dict(properties)}
     if required:
         schema["required"] = required

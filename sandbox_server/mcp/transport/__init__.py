@@ -1,1 +1,1 @@
-"""."""
+"""Streamable HTTP for MCP clients, and their sessions."""

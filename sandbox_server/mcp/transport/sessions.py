@@ -1,4 +1,4 @@
-"""Sessions of MCP's clients: each credential has a share of them, and its longest unused one makes room for its next."""
+"""MCP sessions: a quota for each credential, and eviction of its least recently used session."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,51 +12,51 @@ MAX_SESSIONS = 1000
 PROGRAM_SESSIONS = 900
 SESSIONS_OF_ONE = 600
 IDLE_SECONDS = 1800.0
-"""After so long without a request a session is over."""
+"""A session without a request for this long has expired."""
 
 
 @dataclass(slots=True)
 class _TrackedSession:
-    place: Reservation
+    reservation: Reservation
     used_at: float
     requests: int = 0
 
 
 class McpSessions:
-    """Who has which session. `end` ends one by its id, in the name of the caller that it belongs to."""
+    """The open sessions and their owners. `end` closes a session by its id, in the name of its caller."""
 
     def __init__(self, end: Callable[[str, str], Awaitable[None]]) -> None:
         self._quota = Quota("MCP sessions", MAX_SESSIONS, programs=PROGRAM_SESSIONS, each=SESSIONS_OF_ONE)
         self._end = end
         self._known: dict[str, tuple[str, _TrackedSession]] = {}
-        """By their ids, the longest unused first."""
+        """By id, the least recently used first."""
 
     async def admit(self, name: str, *, person: bool) -> Reservation:
-        """A place for one more session of a caller, at the cost of the one that it has not used for longest. Raises ResourceExhausted."""
-        self._forget_idle()
+        """Reserve one more session for a caller; evicts its least recently used one if needed. Raises ResourceExhausted."""
+        self._expire_idle()
         try:
             return self._quota.take(name, person=person)
         except ResourceExhausted:
-            unused = self._longest_unused(owner_of(name, person=person), person=person)
-            if unused is None:
+            evicted = self._least_recently_used(owner_of(name, person=person), person=person)
+            if evicted is None:
                 raise
-            caller, _ = self._known[unused]
-            self.forget(unused)
-            await self._end(unused, caller)
+            caller, _ = self._known[evicted]
+            self.forget(evicted)
+            await self._end(evicted, caller)
             return self._quota.take(name, person=person)
 
-    def note(self, session: str, name: str, place: Reservation) -> None:
-        """Note that a session was opened in a place."""
-        self._known[session] = name, _TrackedSession(place, _now())
+    def note(self, session: str, name: str, reservation: Reservation) -> None:
+        """Record an opened session with its reservation."""
+        self._known[session] = name, _TrackedSession(reservation, _now())
 
     def forget(self, session: str) -> None:
-        """Note that a session is over; one that is not known is over already."""
+        """Record that a session has ended; an unknown one already has."""
         if session in self._known:
-            self._known.pop(session)[1].place.close()
+            self._known.pop(session)[1].reservation.close()
 
     @contextmanager
     def using(self, session: str) -> Iterator[None]:
-        """Keep a session while a request of it is answered."""
+        """Protect a session from eviction while one of its requests runs."""
         found = self._known.get(session)
         if found:
             found[1].requests += 1
@@ -69,16 +69,16 @@ class McpSessions:
                 if self._known.pop(session, None):
                     self._known[session] = found
 
-    def _forget_idle(self) -> None:
-        over = [name for name, (_, each) in self._known.items() if not each.requests and each.used_at + IDLE_SECONDS < _now()]
-        for session in over:
+    def _expire_idle(self) -> None:
+        expired = [name for name, (_, each) in self._known.items() if not each.requests and each.used_at + IDLE_SECONDS < _now()]
+        for session in expired:
             self.forget(session)
 
-    def _longest_unused(self, owner: str, *, person: bool) -> str | None:
+    def _least_recently_used(self, owner: str, *, person: bool) -> str | None:
         own = (
             session
             for session, (_, each) in self._known.items()
-            if not each.requests and (each.place.owner, each.place.person) == (owner, person)
+            if not each.requests and (each.reservation.owner, each.reservation.person) == (owner, person)
         )
         return next(own, None)
 

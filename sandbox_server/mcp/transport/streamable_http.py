@@ -1,7 +1,7 @@
-"""Streamable HTTP for every client: with and without a session, with plain JSON answers where events are not understood.
+"""Streamable HTTP for every client: with or without a session, with server-sent events or plain JSON.
 
-The SDK refuses a client that does not accept both JSON and events, and a call without a session. Here both are let in: `Accept` is
-completed before the SDK sees it, and where the client cannot read events its one answer is taken out of them.
+The SDK rejects a client that does not accept both JSON and events, and a call without a session. This transport accepts both:
+it completes the `Accept` header before the SDK sees it. A client that cannot read events gets the last event as plain JSON.
 """
 
 import json
@@ -24,20 +24,20 @@ from sandbox_server.core.quota import Quota, Reservation
 from sandbox_server.mcp.transport.sessions import MAX_SESSIONS, McpSessions
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""A call's arguments may be this large; larger files are uploaded over HTTP."""
+"""Of one call's arguments. Larger files are uploaded over HTTP."""
 CALLER = "x-sandbox-caller"
 SESSION = "mcp-session-id"
 _BOTH = "application/json, text/event-stream"
 _READS_EVENTS = "sandbox.reads_events"
 _OLDEST = HANDSHAKE_PROTOCOL_VERSIONS[0]
-"""What a client that names no version of the protocol is taken for."""
+"""The protocol version of a client that names none."""
 _COPIES = 2
-"""What a body takes: its bytes, and the values in them."""
+"""A body in memory: its bytes, and the values parsed from them."""
 _BODY_WAIT_SECONDS = 10.0
 
 
 class StreamableHttpTransport:
-    """An ASGI application for one MCP server."""
+    """An ASGI application for one MCP server, with quotas for sessions, calls and request bodies."""
 
     def __init__(self, server: Server[Any]) -> None:
         self._sessions = StreamableHTTPSessionManager(server, max_request_body_size=MAX_BODY_BYTES, max_sessions=MAX_SESSIONS + 1)
@@ -48,7 +48,7 @@ class StreamableHttpTransport:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Serve while the context is open; sessions end with it."""
+        """Serve while the context is open; every session ends with it."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._sessions.run())
             await stack.enter_async_context(self._single.run())
@@ -64,39 +64,41 @@ class StreamableHttpTransport:
             await _error("events belong to a session; start one with initialize", 405, {"Allow": "POST, DELETE"})(scope, receive, send)
             return
         person = request.headers.get("x-sandbox-actor") == "person"
-        begun = _TrackedSend(send)
+        tracked = _TrackedSend(send)
         try:
             with self._body_bytes.take(caller, person=person, size=0) as place:
-                await self._answer(request, _PeekableBody(receive, place), begun, caller, person=person)
+                await self._answer(request, _PeekableBody(receive, place), tracked, caller, person=person)
         except (ResourceExhausted, TooLarge) as refusal:
-            if begun.begun:
+            if tracked.started:
                 raise
             retry = {"Retry-After": str(round(refusal.retry_after))} if refusal.retry_after else None
             await _error(refusal.message, refusal.status, retry)(scope, receive, send)
 
     async def _answer(self, request: Request, body: "_PeekableBody", send: Send, caller: str, *, person: bool) -> None:
         scope = request.scope
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))  # a session is its caller's alone
+        scope["user"] = AuthenticatedUser(
+            AccessToken(token="", client_id=caller, scopes=[])
+        )  # so that the SDK ties a session to its caller
         scope[_READS_EVENTS] = "text/event-stream" in request.headers.get("accept", "")
         if not reads_events(request) and request.method == "POST":
             if b'"subscriptions/listen"' in await body.peek() and _method(await body.peek()) == "subscriptions/listen":
-                await _error("what is listened to comes as events: accept text/event-stream", 406)(scope, body, send)
+                await _error("subscriptions/listen answers with events: accept text/event-stream", 406)(scope, body, send)
                 return
             send = _EventsToJson(send)
         MutableHeaders(scope=scope)["accept"] = _BOTH
         if request.method != "POST":
-            await self._go_on(request, body, send)
+            await self._continue(request, body, send)
             return
         with self._calls.take(caller, person=person):
-            if not await self._in_session(request, body):
+            if not await self._needs_session(request, body):
                 await self._single.handle_request(scope, body, send)
             elif SESSION in request.headers or request.headers.get("mcp-protocol-version", _OLDEST) not in HANDSHAKE_PROTOCOL_VERSIONS:
-                await self._go_on(request, body, send)
+                await self._continue(request, body, send)
             else:
                 await self._open(request, body, send, caller, person=person)
 
-    async def _go_on(self, request: Request, body: "_PeekableBody", send: Send) -> None:
-        """Answer a request of a session that there is, or one of a protocol version that has none."""
+    async def _continue(self, request: Request, body: "_PeekableBody", send: Send) -> None:
+        """Answer a request of an open session, or one of a protocol version without sessions."""
         session = request.headers.get(SESSION, "")
         with self._known.using(session):
             await self._sessions.handle_request(request.scope, body, send)
@@ -115,14 +117,14 @@ class StreamableHttpTransport:
                 place.close()
 
     async def _end(self, session: str, caller: str) -> None:
-        """End a session as its client would."""
+        """End a session as its client would: by DELETE."""
         headers = [(SESSION.encode(), session.encode()), (b"accept", _BOTH.encode())]
         user = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
         scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers, "user": user}
-        await self._sessions.handle_request(scope, _nothing_more, _drop)
+        await self._sessions.handle_request(scope, _empty_body, _drop)
 
-    async def _in_session(self, request: Request, body: "_PeekableBody") -> bool:
-        """Whether the request has a session, or opens one; every other call stands on its own."""
+    async def _needs_session(self, request: Request, body: "_PeekableBody") -> bool:
+        """Whether the session manager answers: the request has a session, opens one, or is of a version without them."""
         version = request.headers.get("mcp-protocol-version")
         if SESSION in request.headers:
             return True
@@ -132,16 +134,16 @@ class StreamableHttpTransport:
 
 
 class _PeekableBody:
-    """A request body that can be looked at before it is handed on."""
+    """A request body that can be read before the SDK receives it."""
 
-    def __init__(self, receive: Receive, place: Reservation) -> None:
+    def __init__(self, receive: Receive, reservation: Reservation) -> None:
         self._receive = receive
-        self._place = place
+        self._reservation = reservation
         self._seen: list[Message] = []
         self._whole = bytearray()
 
     async def peek(self) -> bytearray:
-        """The whole body, or as much as is over the limit, which the SDK then refuses."""
+        """Read the whole body, or up to just over the limit; the SDK then refuses it."""
         while not self._seen or (self._seen[-1].get("more_body") and len(self._whole) <= MAX_BODY_BYTES):
             message = await self._take()
             self._seen.append(message)
@@ -152,26 +154,26 @@ class _PeekableBody:
         return self._seen.pop(0) if self._seen else await self._take()
 
     async def _take(self) -> Message:
-        """The next piece, for which memory is reserved. Raises ResourceExhausted."""
+        """Receive the next chunk and reserve memory for it. Raises ResourceExhausted."""
         message = await self._receive()
-        await self._place.grow(_COPIES * len(message.get("body", b"")), _BODY_WAIT_SECONDS)
+        await self._reservation.grow(_COPIES * len(message.get("body", b"")), _BODY_WAIT_SECONDS)
         return message
 
 
 class _TrackedSend:
-    """A `send` that knows whether an answer has begun."""
+    """A `send` that records whether a response has started."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.begun = False
+        self.started = False
 
     async def __call__(self, message: Message) -> None:
-        self.begun = True
+        self.started = True
         await self._send(message)
 
 
 class _SessionIdCapture:
-    """A `send` that knows which session an answer opens."""
+    """A `send` that records the id of the session that a response opens."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -184,7 +186,7 @@ class _SessionIdCapture:
         await self._send(message)
 
 
-async def _nothing_more() -> Message:
+async def _empty_body() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
@@ -193,7 +195,7 @@ async def _drop(_: Message) -> None:
 
 
 class _EventsToJson:
-    """A `send` that turns a response of events into the JSON of its last one, which is the answer."""
+    """A `send` that converts an event stream to plain JSON: the last event is the result."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -219,7 +221,7 @@ class _EventsToJson:
 
 
 def reads_events(request: Request | None) -> bool:
-    """Whether the client of a request that came this way said that it takes events."""
+    """Whether the client of this request accepts server-sent events."""
     return request is not None and bool(request.scope.get(_READS_EVENTS))
 
 

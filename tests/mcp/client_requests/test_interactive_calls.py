@@ -1,4 +1,4 @@
-"""What servers behind the hub ask and tell, as real clients of either kind of protocol meet it over HTTP."""
+"""Requests and notifications of upstream servers, as real clients of both protocol generations see them over HTTP."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ CALLER = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "view code files"}
 
 @pytest.fixture(scope="module")
 def url(api_socket: str, serving: Callable[..., Any]) -> Iterator[str]:
-    """A hub with the sample behind it."""
+    """An MCP process with the sample server."""
     with serving(create_mcp_app(api_socket, McpHub(*servers_of(InProcessConnector().connect, sample={"command": "x"})), "1")) as served:
         yield served
 

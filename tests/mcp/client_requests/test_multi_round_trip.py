@@ -1,4 +1,4 @@
-"""Calls that are asked by their own answer."""
+"""Multi-round-trip calls."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from sandbox_server.core import Conflict
 from sandbox_server.mcp.client_requests import multi_round_trip as module
 from sandbox_server.mcp.client_requests.multi_round_trip import MultiRoundTripCall, MultiRoundTripCalls
 from sandbox_server.mcp.notifications.log_levels import LogLevels
-from tests.mcp.client_requests.test_clients import FORM
+from tests.mcp.client_requests.test_capabilities import FORM
 from tests.mcp.contexts import Requested
 from tests.waiting import eventually
 
@@ -23,7 +23,7 @@ FIRST = CallToolRequestParams(name="t")
 
 
 @pytest.fixture
-async def rounds() -> AsyncIterator[MultiRoundTripCalls]:
+async def calls() -> AsyncIterator[MultiRoundTripCalls]:
     made = MultiRoundTripCalls(LogLevels())
     yield made
     await made.close()
@@ -41,41 +41,41 @@ def again(asked: InputRequiredResult, **answers: Any) -> CallToolRequestParams:
     return CallToolRequestParams(name="t", request_state=asked.request_state, input_responses=given)
 
 
-async def begun(rounds: MultiRoundTripCalls, context: Requested, work: Any = asks) -> InputRequiredResult:
-    asked = await rounds.serve(context, FIRST, work)  # type: ignore[arg-type]
+async def begun(calls: MultiRoundTripCalls, context: Requested, work: Any = asks) -> InputRequiredResult:
+    asked = await calls.run(context, FIRST, work)  # type: ignore[arg-type]
     assert isinstance(asked, InputRequiredResult)
     return asked
 
 
-async def test_the_work_goes_on_when_the_client_comes_again_and_tells_that_request(rounds: MultiRoundTripCalls) -> None:
-    first, second = Requested(able=ABLE), Requested(able=ABLE)
-    asked = await begun(rounds, first)
+async def test_the_work_goes_on_when_the_client_comes_again_and_tells_that_request(calls: MultiRoundTripCalls) -> None:
+    first, second = Requested(capabilities=ABLE), Requested(capabilities=ABLE)
+    asked = await begun(calls, first)
 
-    assert await rounds.serve(second, again(asked, other=ElicitResult(action="cancel")), asks) == "accept"  # type: ignore[arg-type]
+    assert await calls.run(second, again(asked, other=ElicitResult(action="cancel")), asks) == "accept"  # type: ignore[arg-type]
     assert (first.session.progress, second.session.progress) == ([], [1])
 
 
-async def test_an_answer_is_taken_once_and_from_who_was_asked(rounds: MultiRoundTripCalls) -> None:
-    asked = await begun(rounds, Requested(able=ABLE))
+async def test_an_answer_is_taken_once_and_from_who_was_asked(calls: MultiRoundTripCalls) -> None:
+    asked = await begun(calls, Requested(capabilities=ABLE))
     with pytest.raises(MCPError, match="call the tool anew"):
-        await rounds.serve(Requested("other", able=ABLE), again(asked), asks)  # type: ignore[arg-type]
-    await rounds.serve(Requested(able=ABLE), again(asked), asks)  # type: ignore[arg-type]
+        await calls.run(Requested("other", capabilities=ABLE), again(asked), asks)  # type: ignore[arg-type]
+    await calls.run(Requested(capabilities=ABLE), again(asked), asks)  # type: ignore[arg-type]
 
     with pytest.raises(MCPError, match="call the tool anew"):
-        await rounds.serve(Requested(able=ABLE), again(asked), asks)  # type: ignore[arg-type]
+        await calls.run(Requested(capabilities=ABLE), again(asked), asks)  # type: ignore[arg-type]
 
 
-async def test_what_was_not_answered_is_asked_again(rounds: MultiRoundTripCalls) -> None:
-    asked = await begun(rounds, Requested(able=ABLE))
+async def test_what_was_not_answered_is_asked_again(calls: MultiRoundTripCalls) -> None:
+    asked = await begun(calls, Requested(capabilities=ABLE))
     silent = CallToolRequestParams(name="t", request_state=asked.request_state)
-    repeated = await rounds.serve(Requested(able=ABLE), silent, asks)  # type: ignore[arg-type]
+    repeated = await calls.run(Requested(capabilities=ABLE), silent, asks)  # type: ignore[arg-type]
 
     assert isinstance(repeated, InputRequiredResult)
     assert repeated.input_requests == asked.input_requests
     assert repeated.request_state != asked.request_state
 
 
-async def test_work_that_is_done_before_the_client_comes_again_waits_for_it(rounds: MultiRoundTripCalls) -> None:
+async def test_work_that_is_done_before_the_client_comes_again_waits_for_it(calls: MultiRoundTripCalls) -> None:
     ended = asyncio.Event()
 
     async def impatient(calling_client: MultiRoundTripCall) -> str:
@@ -84,24 +84,24 @@ async def test_work_that_is_done_before_the_client_comes_again_waits_for_it(roun
         asking.cancel()
         return "done without"
 
-    asked = await begun(rounds, Requested(able=ABLE), impatient)
+    asked = await begun(calls, Requested(capabilities=ABLE), impatient)
     ended.set()
 
-    assert await rounds.serve(Requested(able=ABLE), again(asked), asks) == "done without"  # type: ignore[arg-type]
+    assert await calls.run(Requested(capabilities=ABLE), again(asked), asks) == "done without"  # type: ignore[arg-type]
 
 
-async def test_what_fails_fails_the_request_that_waits(rounds: MultiRoundTripCalls) -> None:
+async def test_what_fails_fails_the_request_that_waits(calls: MultiRoundTripCalls) -> None:
     async def fails(calling_client: MultiRoundTripCall) -> str:
         await calling_client.ask(FORM)
         raise Conflict("it went away")
 
-    asked = await begun(rounds, Requested(able=ABLE), fails)
+    asked = await begun(calls, Requested(capabilities=ABLE), fails)
     with pytest.raises(Conflict, match="it went away"):
-        await rounds.serve(Requested(able=ABLE), again(asked), fails)  # type: ignore[arg-type]
+        await calls.run(Requested(capabilities=ABLE), again(asked), fails)  # type: ignore[arg-type]
 
 
 async def test_a_client_that_goes_away_or_never_comes_again_ends_the_work(
-    rounds: MultiRoundTripCalls, monkeypatch: pytest.MonkeyPatch
+    calls: MultiRoundTripCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun_, ended = asyncio.Event(), list[str]()
 
@@ -112,17 +112,17 @@ async def test_a_client_that_goes_away_or_never_comes_again_ends_the_work(
         finally:
             ended.append(calling_client.caller)
 
-    waiting = asyncio.create_task(rounds.serve(Requested("gone"), FIRST, works))  # type: ignore[arg-type]
+    waiting = asyncio.create_task(calls.run(Requested("gone"), FIRST, works))  # type: ignore[arg-type]
     await begun_.wait()
     waiting.cancel()
     await eventually(lambda: ended == ["gone"])
-    monkeypatch.setattr(module, "PARKED_SECONDS", 0.0)
-    await begun(rounds, Requested("asked", able=ABLE), works)
+    monkeypatch.setattr(module, "RESUME_SECONDS", 0.0)
+    await begun(calls, Requested("asked", capabilities=ABLE), works)
     await eventually(lambda: ended == ["gone", "asked"])
 
 
-async def test_there_is_a_limit_to_what_waits(rounds: MultiRoundTripCalls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_PARKED", 1)
-    await begun(rounds, Requested(able=ABLE))
+async def test_there_is_a_limit_to_what_waits(calls: MultiRoundTripCalls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_SUSPENDED", 1)
+    await begun(calls, Requested(capabilities=ABLE))
     with pytest.raises(MCPError, match="wait for an answer"):
-        await rounds.serve(Requested(able=ABLE), FIRST, asks)  # type: ignore[arg-type]
+        await calls.run(Requested(capabilities=ABLE), FIRST, asks)  # type: ignore[arg-type]

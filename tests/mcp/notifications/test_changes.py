@@ -1,4 +1,4 @@
-"""Who is told of changes."""
+"""Change notifications to sessions and listeners."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -22,16 +22,16 @@ class Session:
         self.session = self
         self.exit_stack = AsyncExitStack()
         self.reads = asyncio.Event()
-        self.told: list[str] = []
+        self.notified: list[str] = []
 
     async def notify(self, method: str, params: Any) -> None:
         """Take it once it is read."""
-        self.told.append(method.removeprefix("notifications/"))
+        self.notified.append(method.removeprefix("notifications/"))
         await self.reads.wait()
 
 
 def heard(session: Session, number: int) -> bool:
-    return len(session.told) == number
+    return len(session.notified) == number
 
 
 async def test_sessions_hear_of_lists_and_of_the_resources_that_they_follow() -> None:
@@ -40,13 +40,13 @@ async def test_sessions_hear_of_lists_and_of_the_resources_that_they_follow() ->
     changes.bus.subscribe(published.append)
     for session in (ann, bob):
         session.reads.set()
-        await changes.joined(session, None)  # type: ignore[arg-type]
-    changes.followed(ann).add("a://x")  # type: ignore[arg-type]
-    changes.tell(ToolsListChanged(), ResourceUpdated("a://x"), ResourceUpdated("a://y"))
-    await eventually(lambda: len(ann.told) == 2 and len(published) == 3)
+        await changes.session_opened(session, None)  # type: ignore[arg-type]
+    changes.subscriptions_of(ann).add("a://x")  # type: ignore[arg-type]
+    changes.publish(ToolsListChanged(), ResourceUpdated("a://x"), ResourceUpdated("a://y"))
+    await eventually(lambda: len(ann.notified) == 2 and len(published) == 3)
 
-    assert sorted(ann.told) == ["resources/updated", "tools/list_changed"]
-    assert bob.told == ["tools/list_changed"]
+    assert sorted(ann.notified) == ["resources/updated", "tools/list_changed"]
+    assert bob.notified == ["tools/list_changed"]
     await changes.close()
 
 
@@ -54,25 +54,25 @@ async def test_a_session_that_does_not_read_holds_up_nobody_and_little_is_kept_f
     changes, slow, quick = ChangeNotifications(), Session(), Session()
     quick.reads.set()
     for session in (slow, quick):
-        await changes.joined(session, None)  # type: ignore[arg-type]
+        await changes.session_opened(session, None)  # type: ignore[arg-type]
     for number in range(1, 5):
-        changes.tell(ToolsListChanged())
+        changes.publish(ToolsListChanged())
         await eventually(partial(heard, quick, number))
-    assert len(slow.told) == 1
+    assert len(slow.notified) == 1
     slow.reads.set()
-    await eventually(lambda: len(slow.told) == 2)
+    await eventually(lambda: len(slow.notified) == 2)
 
     await changes.close()
-    assert len(slow.told) == 2
+    assert len(slow.notified) == 2
 
 
 async def test_it_is_known_whether_there_is_somebody_to_tell() -> None:
     changes, session = ChangeNotifications(), Session()
-    assert not changes.somebody.is_set()
-    await changes.joined(session, None)  # type: ignore[arg-type]
+    assert not changes.has_audience.is_set()
+    await changes.session_opened(session, None)  # type: ignore[arg-type]
     with changes.listening():
         await session.exit_stack.aclose()
-        assert changes.somebody.is_set()
+        assert changes.has_audience.is_set()
 
-    assert not changes.somebody.is_set()
+    assert not changes.has_audience.is_set()
     await changes.close()

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.anyio
 CODE: Any = Requested(version="2025-11-25", x_sandbox_scopes="code")
 
 
-async def test_names_begin_with_their_servers_prefix_once_and_scopes_decide(line: InProcessConnector) -> None:
+async def test_names_begin_with_their_servers_prefix_once_and_scopes_decide(in_process: InProcessConnector) -> None:
     _, servers = servers_of(
-        line.connect, one={"command": "x"}, two={"command": "x", "prefix": "gr"}, other={"command": "x", "scope": "admin"}
+        in_process.connect, one={"command": "x"}, two={"command": "x", "prefix": "gr"}, other={"command": "x", "scope": "admin"}
     )
     prompts = PromptRouter(servers, InteractiveCalls(LogLevels()))
     async with servers.open():
@@ -32,8 +32,8 @@ async def test_names_begin_with_their_servers_prefix_once_and_scopes_decide(line
     assert "hello to bob" in str(made)
 
 
-async def test_addresses_are_completed_by_the_server_whose_shape_it_is(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, one={"command": "x"})
+async def test_addresses_are_completed_by_the_server_whose_shape_it_is(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, one={"command": "x"})
     prompts = PromptRouter(servers, InteractiveCalls(LogLevels()))
 
     async def completed(uri: str) -> list[str]:

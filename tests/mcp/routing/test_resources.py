@@ -5,7 +5,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ReadResourceRequestParams, Resource
 
 from sandbox_server.mcp.resources import ApiResources
-from sandbox_server.mcp.routing.resources import ResourceRouter, _fits
+from sandbox_server.mcp.routing.resources import ResourceRouter
 from sandbox_server.mcp.servers.upstreams import UpstreamServers
 from tests.mcp.conftest import InProcessConnector, servers_of
 from tests.mcp.routing.test_tools import Asking
@@ -22,8 +22,8 @@ async def read(resources: ResourceRouter, uri: str, asking: Asking) -> Any:
     return await resources.read(asking, ReadResourceRequestParams(uri=uri))  # type: ignore[arg-type]
 
 
-async def test_resources_of_all_are_listed_and_read_by_their_own_addresses(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, sample={"command": "x"}, again={"command": "x"})
+async def test_resources_of_all_are_listed_and_read_by_their_own_addresses(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, sample={"command": "x"}, again={"command": "x"})
     resources, asking = hub(servers), Asking(scopes="browser code")
     async with servers.open():
         listed: list[Resource] = (await resources.list_resources(asking, None)).resources  # type: ignore[arg-type]
@@ -38,8 +38,8 @@ async def test_resources_of_all_are_listed_and_read_by_their_own_addresses(line:
     assert (foreign.contents[0].text, named.contents[0].text) == ("take note", "note x")
 
 
-async def test_what_nobody_has_is_an_error(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, sample={"command": "x"})
+async def test_what_nobody_has_is_an_error(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, sample={"command": "x"})
     async with servers.open():
         with pytest.raises(MCPError, match="Unknown resource"):
             await read(hub(servers), "nobody://x", Asking(scopes="code"))
@@ -47,8 +47,8 @@ async def test_what_nobody_has_is_an_error(line: InProcessConnector) -> None:
             await read(hub(servers), "sample://note", Asking(scopes="view"))
 
 
-async def test_a_token_that_names_its_tools_reads_nothing(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, sample={"command": "x"})
+async def test_a_token_that_names_its_tools_reads_nothing(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, sample={"command": "x"})
     asking = Asking(scopes="code browser", x_sandbox_tools="sample_echo")
     async with servers.open():
         assert (await hub(servers).list_resources(asking, None)).resources == []  # type: ignore[arg-type]
@@ -56,22 +56,3 @@ async def test_a_token_that_names_its_tools_reads_nothing(line: InProcessConnect
         for uri in ("sandbox://screen", "sample://note"):
             with pytest.raises(MCPError, match="Unknown resource"):
                 await read(hub(servers), uri, asking)
-
-
-@pytest.mark.parametrize(
-    ("template", "uri", "fits"),
-    [
-        ("note://{name}", "note://a/b", True),
-        ("note://{name}", "note://", False),
-        ("a{x}b{y}c", "a1b2b3c", True),
-        ("a{x}b{y}c", "abc", False),
-        ("{x}{y}", "ab", True),
-        ("{x}{y}", "a", False),
-        ("a{x}a", "aa", False),
-        ("plain", "plain", True),
-        ("a{", "a{", True),
-        ("a{x}ab", "aab", False),
-    ],
-)
-def test_an_address_fits_a_template_with_something_in_the_place_of_each_variable(template: str, uri: str, fits: bool) -> None:
-    assert _fits(template, uri) == fits

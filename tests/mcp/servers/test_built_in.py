@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.mcp.servers import built_in as module
-from sandbox_server.mcp.servers.built_in import built_in, recorded
+from sandbox_server.mcp.servers.built_in import built_in, recorded_tools
 from sandbox_server.settings import load
 
 
@@ -37,7 +37,7 @@ def test_an_image_without_them_has_none(monkeypatch: pytest.MonkeyPatch) -> None
 def test_their_tools_are_known_from_the_build(packages: Path) -> None:
     (packages / "tools.json").write_text(json.dumps({"tools": [{"name": "click", "inputSchema": {"type": "object"}}]}))
 
-    assert [tool.name for tool in recorded()["chrome_devtools"]] == ["click"]
+    assert [tool.name for tool in recorded_tools()["chrome_devtools"]] == ["click"]
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", '{"tools": [{}]}'])
@@ -45,4 +45,4 @@ def test_without_a_record_they_are_asked(packages: Path, content: str | None) ->
     if content is not None:
         (packages / "tools.json").write_text(content)
 
-    assert recorded() == {}
+    assert recorded_tools() == {}

@@ -14,7 +14,7 @@ from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.mcp import message_limits
 from sandbox_server.mcp.client_requests.clients import PlainHttpClient
-from sandbox_server.mcp.client_requests.correlation import MAX_QUESTIONS
+from sandbox_server.mcp.client_requests.correlation import MAX_REQUESTS
 from sandbox_server.mcp.servers import stdio_transport, upstream
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.connection import connector
@@ -133,7 +133,7 @@ async def test_a_flood_before_an_answer_holds_up_nobody_else(start: Start, kind:
 async def test_of_many_questions_at_once_few_reach_the_client(start: Start) -> None:
     client = FakeClient()
     assert await within(60, text_of(start("asks"), client)) == "done asks"
-    assert len(client.asked) <= MAX_QUESTIONS
+    assert len(client.asked) <= MAX_REQUESTS
 
 
 async def test_a_question_that_pretends_to_be_ours_says_whose_it_is(start: Start) -> None:
@@ -148,7 +148,7 @@ async def test_last_words_are_short_and_move_nothing_in_a_terminal(start: Start)
     hostile = start("dies")
     with pytest.raises(Unavailable):
         await within(30, hostile.tools())
-    assert len(hostile.reason) < stdio_transport.MAX_SAID + message_limits.MAX_REASON + 100
+    assert len(hostile.reason) < stdio_transport.MAX_STDERR + message_limits.MAX_REASON + 100
     assert "\x1b" not in hostile.reason
 
 

@@ -74,32 +74,32 @@ async def test_an_api_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: 
             await LeaseCheck(str(tmp_path / "api.sock"))()
 
 
-async def test_a_held_server_is_neither_started_nor_fed(line: InProcessConnector) -> None:
+async def test_a_held_server_is_neither_started_nor_fed(in_process: InProcessConnector) -> None:
     async def held() -> None:
         raise HeldByHuman("ann has control")
 
-    upstream = UpstreamServer("sample", ServerConfig(command="x"), line.connect, 0, admit=held)
+    upstream = UpstreamServer("sample", ServerConfig(command="x"), in_process.connect, 0, admit=held)
     for asked in (
         upstream.tools(),
         upstream.prompts(),
         upstream.resources(),
         upstream.templates(),
         upstream.read("sample://note"),
-        upstream.follow("sample://note"),
+        upstream.subscribe("sample://note"),
         upstream.call("echo", {"text": "x"}, PlainHttpClient()),
         upstream.prompt("greet", None, PlainHttpClient()),
     ):
         with pytest.raises(HeldByHuman):
             await asked
-    assert (line.opened, upstream.state) == (0, "stopped")
+    assert (in_process.opened, upstream.state) == (0, "stopped")
     await upstream.close()
 
 
-async def test_the_servers_of_the_image_keep_to_the_gateways_rules_and_are_asked_all_the_time(line: InProcessConnector) -> None:
+async def test_the_servers_of_the_image_keep_to_the_gateways_rules_and_are_asked_all_the_time(in_process: InProcessConnector) -> None:
     async def held() -> None:
         raise HeldByHuman("ann has control")
 
-    sources, _ = servers_of(line.connect, sample={"command": "x"})
-    servers = UpstreamServers(sources, line.connect, idle_seconds=0, admit=held)
+    sources, _ = servers_of(in_process.connect, sample={"command": "x"})
+    servers = UpstreamServers(sources, in_process.connect, idle_seconds=0, admit=held)
     async with servers.open():
         assert await servers.all()["sample"].tools()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp_types import ListToolsResult, Prompt, Tool
 
-from sandbox_server.mcp.servers.pagination import MAX_LIST_BYTES, MAX_NAME, callable_of, every_page
+from sandbox_server.mcp.servers.pagination import MAX_LIST_BYTES, MAX_NAME, every_page, with_valid_names
 
 pytestmark = pytest.mark.anyio
 
@@ -33,5 +33,5 @@ async def test_a_list_that_is_short_and_heavy_is_refused() -> None:
 
 def test_names_that_cannot_be_shown_are_left_out_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     names = ("fine", "x" * MAX_NAME, "x" * (MAX_NAME + 1), "", "a b", "a\n", "\u202e")
-    assert [prompt.name for prompt in callable_of([Prompt(name=name) for name in names], "s")] == ["fine", "x" * MAX_NAME]
+    assert [prompt.name for prompt in with_valid_names([Prompt(name=name) for name in names], "s")] == ["fine", "x" * MAX_NAME]
     assert "5 names" in caplog.text

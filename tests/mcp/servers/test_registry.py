@@ -28,7 +28,7 @@ def write(folder: Path, document: Any, name: str = "mcp-servers.json") -> None:
 
 
 def origins(found: ServerRegistry) -> dict[str, str]:
-    return {name: source.origin for name, source in found.wanted().items()}
+    return {name: source.origin for name, source in found.servers().items()}
 
 
 def test_servers_come_from_four_places_and_the_later_wins(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_servers_come_from_four_places_and_the_later_wins(tmp_path: Path) -> Non
     found.add("three", {"command": "c"})
 
     assert origins(found) == {"chrome_devtools": "built-in", "one": "file", "two": "environment", "three": "added"}
-    assert found.wanted()["two"].config.command == "b"
+    assert found.servers()["two"].config.command == "b"
 
 
 def test_the_variable_may_name_a_file(tmp_path: Path) -> None:
@@ -48,12 +48,12 @@ def test_the_variable_may_name_a_file(tmp_path: Path) -> None:
 
 def test_a_change_of_the_file_is_seen(tmp_path: Path) -> None:
     found = sources(tmp_path)
-    before = list(found.wanted())
+    before = list(found.servers())
     write(tmp_path, {"one": {"command": "a"}})
-    then = list(found.wanted())
+    then = list(found.servers())
     write(tmp_path, {"one": {"command": "a"}, "two": {"command": "b"}})
 
-    assert (before, then, list(found.wanted())) == (["chrome_devtools"], ["chrome_devtools", "one"], ["chrome_devtools", "one", "two"])
+    assert (before, then, list(found.servers())) == (["chrome_devtools"], ["chrome_devtools", "one"], ["chrome_devtools", "one", "two"])
 
 
 def test_a_built_in_server_can_be_switched_off(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_understood_breaks_nothing_and_is_named_once(
 def test_a_server_that_cannot_be_used_does_not_take_the_others_along(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(tmp_path, {"bad": {"command": "x", "url": "http://a/"}, "good": {"command": "x"}})
 
-    assert list(sources(tmp_path).wanted()) == ["chrome_devtools", "good"]
+    assert list(sources(tmp_path).servers()) == ["chrome_devtools", "good"]
     assert "'bad' is wrong" in caplog.text
 
 
@@ -84,9 +84,9 @@ def test_what_was_added_outlives_the_process_and_can_be_removed(tmp_path: Path) 
     sources(tmp_path).add("mine", {"command": "x", "env": {"KEY": "v"}})
     again = sources(tmp_path)
 
-    assert again.wanted()["mine"].config.env == {"KEY": "v"}
+    assert again.servers()["mine"].config.env == {"KEY": "v"}
     again.remove("mine")
-    assert list(sources(tmp_path).wanted()) == ["chrome_devtools"]
+    assert list(sources(tmp_path).servers()) == ["chrome_devtools"]
 
 
 def test_a_name_is_taken_once(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
     found.add("mine", {"command": "x"})
     found.add("mine", {"command": "y"})
 
-    assert found.wanted()["mine"].config.command == "y"
+    assert found.servers()["mine"].config.command == "y"
     with pytest.raises(Conflict, match="built in"):
         found.add("chrome_devtools", {"command": "x"})
     with pytest.raises(Conflict, match="built in"):
@@ -124,7 +124,7 @@ def hang(path: Path) -> None:
 def test_a_file_that_is_not_what_it_should_be_is_left_out_at_once(tmp_path: Path, make: Any, caplog: pytest.LogCaptureFixture) -> None:
     make(tmp_path / "mcp-servers.json")
 
-    assert list(sources(tmp_path).wanted()) == ["chrome_devtools"]
+    assert list(sources(tmp_path).servers()) == ["chrome_devtools"]
     assert "are left out" in caplog.text
 
 

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from sandbox_server.core import NotFound
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.mcp.servers.configuration import ServerConfig
-from sandbox_server.mcp.servers.stdio_transport import MAX_SAID, StderrTail, stdio_transport
+from sandbox_server.mcp.servers.stdio_transport import MAX_STDERR, StderrTail, stdio_transport
 from tests.mcp.conftest import program
 from tests.waiting import eventually
 
@@ -54,8 +54,8 @@ async def test_the_program_ends_with_the_connection(processes: Processes, tmp_pa
 
 def test_the_last_words_are_kept() -> None:
     said = StderrTail()
-    said.take(b"first" * MAX_SAID)
+    said.take(b"first" * MAX_STDERR)
     said.take(b" last\n")
 
     assert str(said).endswith("first last")
-    assert len(str(said)) <= MAX_SAID
+    assert len(str(said)) <= MAX_STDERR

@@ -38,20 +38,20 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def upstream(line: InProcessConnector) -> AsyncIterator[UpstreamServer]:
-    """The sample behind the hub."""
-    made = UpstreamServer("sample", ServerConfig(command="sample"), line.connect, 0)
+async def upstream(in_process: InProcessConnector) -> AsyncIterator[UpstreamServer]:
+    """The sample as an upstream server."""
+    made = UpstreamServer("sample", ServerConfig(command="sample"), in_process.connect, 0)
     yield made
     await made.close()
 
 
-async def test_it_is_started_when_it_is_needed_and_once(upstream: UpstreamServer, line: InProcessConnector) -> None:
-    assert (upstream.state, line.opened) == ("stopped", 0)
+async def test_it_is_started_when_it_is_needed_and_once(upstream: UpstreamServer, in_process: InProcessConnector) -> None:
+    assert (upstream.state, in_process.opened) == ("stopped", 0)
 
     names = await asyncio.gather(*(upstream.tools() for _ in range(3)))
 
     assert {tool.name for tool in names[0]} == {"echo", "sample_sum", "fail", "die", "wait", "ask", "think", "log", "change"}
-    assert (upstream.state, line.opened) == ("running", 1)
+    assert (upstream.state, in_process.opened) == ("running", 1)
 
 
 async def test_what_a_tool_gives_is_passed_on(upstream: UpstreamServer) -> None:
@@ -64,20 +64,20 @@ async def test_what_a_tool_gives_is_passed_on(upstream: UpstreamServer) -> None:
 async def test_progress_comes_through_and_cancelling_reaches_the_tool(upstream: UpstreamServer) -> None:
     client = FakeClient()
     call = asyncio.create_task(upstream.call("wait", {"mark": "unit"}, client))
-    await eventually(lambda: client.told)
+    await eventually(lambda: client.progress)
     call.cancel()
 
     with pytest.raises(asyncio.CancelledError):
         await call
     await eventually(lambda: "unit" in sample_server.cancelled)
-    assert client.told == [(1, 3, "one of three")]
+    assert client.progress == [(1, 3, "one of three")]
 
 
 async def test_tools_that_changed_are_asked_for_again(upstream: UpstreamServer) -> None:
-    upstream.remember([Tool(name="old", input_schema={"type": "object"})])
+    upstream.preset_tools([Tool(name="old", input_schema={"type": "object"})])
     assert [tool.name for tool in await upstream.tools()] == ["old"]
 
-    upstream.notice(ToolListChangedNotification())
+    upstream.on_notification(ToolListChangedNotification())
 
     assert "echo" in [tool.name for tool in await upstream.tools()]
 
@@ -93,11 +93,11 @@ async def test_a_refusal_of_the_server_is_passed_on(upstream: UpstreamServer) ->
         await upstream.read("sample://nothing")
 
 
-async def test_a_server_that_goes_away_during_a_call_is_no_invitation_to_repeat_it(line: InProcessConnector) -> None:
-    upstream = UpstreamServer("sample", ServerConfig(command="sample"), line.connect, 0)
+async def test_a_server_that_goes_away_during_a_call_is_no_invitation_to_repeat_it(in_process: InProcessConnector) -> None:
+    upstream = UpstreamServer("sample", ServerConfig(command="sample"), in_process.connect, 0)
     call = asyncio.create_task(upstream.call("wait", {"mark": "gone"}, PlainHttpClient()))
     await eventually(lambda: upstream.state == "running")
-    line.ended.set()
+    in_process.ended.set()
 
     with pytest.raises(Conflict, match="went away while wait ran"):
         await call
@@ -141,19 +141,19 @@ async def test_prompts_are_listed_made_and_completed(upstream: UpstreamServer) -
     assert (await upstream.complete(params)).completion.values == ["ann", "anton"]
 
 
-async def test_what_changes_is_told_and_resources_where_they_are_followed(line: InProcessConnector) -> None:
+async def test_what_changes_is_told_and_resources_where_they_are_followed(in_process: InProcessConnector) -> None:
     told: list[ServerEvent] = []
-    upstream = UpstreamServer("sample", ServerConfig(command="sample"), line.connect, 0, tell=told.append)
+    upstream = UpstreamServer("sample", ServerConfig(command="sample"), in_process.connect, 0, publish=told.append)
     await upstream.call("change", {"uri": "sample://note"}, PlainHttpClient())
     await eventually(lambda: len(told) == 3)
-    await upstream.follow("sample://note")
-    await upstream.follow("sample://note")
+    await upstream.subscribe("sample://note")
+    await upstream.subscribe("sample://note")
     assert sample_server.followed == ["sample://note"]
     await upstream.call("change", {"uri": "sample://note"}, PlainHttpClient())
     await eventually(lambda: len(told) == 7)
-    await upstream.unfollow("sample://note")
+    await upstream.unsubscribe("sample://note")
     assert sample_server.followed == ["sample://note"]
-    await upstream.unfollow("sample://note")
+    await upstream.unsubscribe("sample://note")
 
     assert sample_server.followed == []
     assert set(told) == {ToolsListChanged(), PromptsListChanged(), ResourcesListChanged(), ResourceUpdated("sample://note")}

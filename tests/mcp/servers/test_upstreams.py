@@ -27,21 +27,21 @@ async def names(servers: UpstreamServers, tool_filter: ToolFilter = CODE) -> lis
     return [foreign.name for foreign in await servers.listed(tool_filter)]
 
 
-async def test_tools_get_the_servers_name_before_theirs_and_never_twice(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, sample={"command": "x", "tools": ["echo", "sample_*"]})
+async def test_tools_get_the_servers_name_before_theirs_and_never_twice(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, sample={"command": "x", "tools": ["echo", "sample_*"]})
     async with servers.open():
         assert await names(servers) == ["sample_echo", "sample_sum"]
 
 
-async def test_a_prefix_may_be_another_or_none(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, a={"command": "x", "prefix": ""}, b={"command": "x", "prefix": "my."})
+async def test_a_prefix_may_be_another_or_none(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, a={"command": "x", "prefix": ""}, b={"command": "x", "prefix": "my."})
     async with servers.open():
         assert {"echo", "my.echo"} <= set(await names(servers))
 
 
-async def test_a_dead_server_does_not_break_the_list(line: InProcessConnector) -> None:
-    line.fails = [OSError("dead")] * 9
-    _, servers = servers_of(line.connect, dead={"command": "x"})
+async def test_a_dead_server_does_not_break_the_list(in_process: InProcessConnector) -> None:
+    in_process.fails = [OSError("dead")] * 9
+    _, servers = servers_of(in_process.connect, dead={"command": "x"})
     living, _ = InProcessConnector(), None
     _, both = servers_of(living.connect, sample={"command": "x"})
     async with servers.open(), both.open():
@@ -51,7 +51,7 @@ async def test_a_dead_server_does_not_break_the_list(line: InProcessConnector) -
             await servers.find("dead_echo", CODE)
 
 
-async def test_a_slow_server_does_not_hold_up_the_list(line: InProcessConnector, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_server_does_not_hold_up_the_list(in_process: InProcessConnector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LIST_SECONDS", 0.01)
     started = asyncio.Event()
 
@@ -63,7 +63,7 @@ async def test_a_slow_server_does_not_hold_up_the_list(line: InProcessConnector,
 
             async def __aexit__(self, *_: object) -> None: ...
 
-        return Never() if config.command == "slow" else line.connect(config, ended, said, listener)
+        return Never() if config.command == "slow" else in_process.connect(config, ended, said, listener)
 
     _, servers = servers_of(connect, slow={"command": "slow"})
     async with servers.open():
@@ -71,11 +71,11 @@ async def test_a_slow_server_does_not_hold_up_the_list(line: InProcessConnector,
         assert started.is_set()
 
 
-async def test_a_view_shows_what_its_caller_may_use(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, sample={"command": "x", "scope": "browser", "tags": ["web"]})
+async def test_a_view_shows_what_its_caller_may_use(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, sample={"command": "x", "scope": "browser", "tags": ["web"]})
     async with servers.open():
         assert await names(servers) == []
-        assert line.opened == 0
+        assert in_process.opened == 0
         browser = frozenset({"browser"})
         assert await names(servers, ToolFilter(browser, read_only=True)) == ["sample_echo"]
         assert await names(servers, ToolFilter(browser, tags=frozenset({"web"}), names=frozenset({"sample_echo"}))) == ["sample_echo"]
@@ -85,42 +85,42 @@ async def test_a_view_shows_what_its_caller_may_use(line: InProcessConnector) ->
         assert await servers.find("sample_fail", ToolFilter(browser, allowed=("sample_e*",))) is None
 
 
-async def test_a_hidden_server_is_seen_by_who_names_it(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, sample={"command": "x", "hidden": True})
+async def test_a_hidden_server_is_seen_by_who_names_it(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, sample={"command": "x", "hidden": True})
     async with servers.open():
         assert await names(servers) == []
         assert "sample_echo" in await names(servers, ToolFilter(frozenset({"code"}), servers=frozenset({"sample"})))
 
 
-async def test_servers_that_are_not_named_are_not_started(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, one={"command": "x"}, two={"command": "x"})
+async def test_servers_that_are_not_named_are_not_started(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, one={"command": "x"}, two={"command": "x"})
     async with servers.open():
         await names(servers, ToolFilter(frozenset({"code"}), servers=frozenset({"two"})))
-        assert line.opened == 1
+        assert in_process.opened == 1
         assert await servers.find("two_echo", CODE)
-        assert line.opened == 1
+        assert in_process.opened == 1
 
 
-async def test_a_server_that_is_no_longer_wanted_is_ended(line: InProcessConnector, tmp_path, until) -> None:  # type: ignore[no-untyped-def]
+async def test_a_server_that_is_no_longer_wanted_is_ended(in_process: InProcessConnector, tmp_path, until) -> None:  # type: ignore[no-untyped-def]
     from sandbox_server.drivers.storage.json_file import JsonFile
     from sandbox_server.mcp.servers.registry import ServerRegistry
 
-    sources = ServerRegistry({}, "/nowhere", None, JsonFile(str(tmp_path / "added.json")))
-    servers = UpstreamServers(sources, line.connect, idle_seconds=0)
+    registry = ServerRegistry({}, "/nowhere", None, JsonFile(str(tmp_path / "added.json")))
+    servers = UpstreamServers(registry, in_process.connect, idle_seconds=0)
     async with servers.open():
-        sources.add("mine", {"command": "x"})
+        registry.add("mine", {"command": "x"})
         assert "mine_echo" in await names(servers)
-        old = servers.named("mine", CODE)
-        sources.add("mine", {"command": "y"})
-        assert servers.named("mine", CODE) is not old
-        sources.remove("mine")
+        old = servers.get("mine", CODE)
+        registry.add("mine", {"command": "y"})
+        assert servers.get("mine", CODE) is not old
+        registry.remove("mine")
         assert await names(servers) == []
         with pytest.raises(NotFound):
-            servers.named("mine", CODE)
+            servers.get("mine", CODE)
 
 
-async def test_the_status_tells_without_starting_anything(line: InProcessConnector) -> None:
-    _, servers = servers_of(line.connect, sample={"command": "x"})
+async def test_the_status_tells_without_starting_anything(in_process: InProcessConnector) -> None:
+    _, servers = servers_of(in_process.connect, sample={"command": "x"})
     async with servers.open():
         [before] = servers.status(CODE)
         await names(servers)
@@ -132,13 +132,13 @@ async def test_the_status_tells_without_starting_anything(line: InProcessConnect
 
 
 async def test_clients_hear_that_servers_came_and_went_and_that_one_came_too_late_for_a_list(
-    line: InProcessConnector, tmp_path: Path
+    in_process: InProcessConnector, tmp_path: Path
 ) -> None:
     told: list[ServerEvent] = []
     changes = ChangeNotifications()
     changes.bus.subscribe(told.append)
-    sources = ServerRegistry({}, str(tmp_path / "servers.json"), None, JsonFile(str(tmp_path / "added.json")))
-    servers = UpstreamServers(sources, line.connect, idle_seconds=0, changes=changes)
+    registry = ServerRegistry({}, str(tmp_path / "servers.json"), None, JsonFile(str(tmp_path / "added.json")))
+    servers = UpstreamServers(registry, in_process.connect, idle_seconds=0, changes=changes)
     async with servers.open():
         with changes.listening():
             servers.all()
@@ -146,7 +146,7 @@ async def test_clients_hear_that_servers_came_and_went_and_that_one_came_too_lat
             (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"sample": {"command": "x"}}}))
             await eventually(lambda: set(told) == set(EVERY_LIST))
         told.clear()
-        line.fails = [OSError("not yet")]
+        in_process.fails = [OSError("not yet")]
         assert await names(servers) == []
         assert "sample_echo" in await names(servers)
         await eventually(lambda: told == [ToolsListChanged()])

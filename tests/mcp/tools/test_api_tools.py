@@ -5,7 +5,7 @@ from starlette.requests import Request
 
 from sandbox_server.mcp.tool_filter import ToolFilter
 from sandbox_server.mcp.tools.api_client import ApiClient
-from sandbox_server.mcp.tools.api_tools import ApiTools, forwarded, listed
+from sandbox_server.mcp.tools.api_tools import ApiTools, protocol_tool
 
 pytestmark = pytest.mark.anyio
 
@@ -28,17 +28,11 @@ async def test_a_tool_is_found_by_name_and_alias_and_called(api: ApiClient) -> N
     assert result.structured_content == {"total": 3}
 
 
-async def test_a_tool_out_of_view_is_not_found(api: ApiClient) -> None:
+async def test_a_tool_that_the_filter_hides_is_not_found(api: ApiClient) -> None:
     assert await ApiTools(api).find("sample_add", ToolFilter(frozenset({"view"}))) is None
 
 
 async def test_a_tool_is_listed_with_what_it_does(api: ApiClient, sample: Any) -> None:
-    [add] = [listed(tool) for tool in await ApiTools(api).listed(VIEW) if tool.name == "sample_add"]
+    [add] = [protocol_tool(tool) for tool in await ApiTools(api).listed(VIEW) if tool.name == "sample_add"]
 
     assert (add.title, add.annotations and add.annotations.read_only_hint) == ("Add two numbers", True)
-
-
-def test_who_asks_is_passed_on_and_no_credential_is() -> None:
-    headers = forwarded(request(x_sandbox_caller="a", x_sandbox_scopes="view", x_sandbox_tools="t", authorization="Bearer s", cookie="c"))
-
-    assert headers == {"x-sandbox-caller": "a", "x-sandbox-scopes": "view", "x-sandbox-tools": "t", "x-sandbox-surface": "mcp"}

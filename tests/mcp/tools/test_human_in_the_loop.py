@@ -1,4 +1,4 @@
-"""A request to a person, which the user of the client that asks may answer too: real clients, a hub and handoffs over HTTP."""
+"""A handoff that the user of the calling client may answer too: real clients, MCP and handoffs over HTTP."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -18,7 +18,7 @@ from sandbox_server.core.operation import operations
 from sandbox_server.features.description import Description
 from sandbox_server.features.handoff.feature import Handoffs
 from sandbox_server.mcp.app import McpHub, create_mcp_app
-from sandbox_server.mcp.tools.human_in_the_loop import answered, has_secrets, question
+from sandbox_server.mcp.tools.human_in_the_loop import elicitation_of, has_secrets, reply_of
 from tests.features.handoff.desks import desk
 from tests.mcp.conftest import InProcessConnector, nothing_behind, servers_of
 from tests.mcp.sdk_clients import ERAS, client_of
@@ -32,7 +32,7 @@ ASKED = {"kind": "choice", "reason": "Which seat?", "choices": ["aisle", "window
 
 
 class User:
-    """The user of a client: answers as told, or thinks until the question is withdrawn."""
+    """The user of a client: answers as told, or thinks until the request is withdrawn."""
 
     def __init__(self, answer: ElicitResult | None = None) -> None:
         self.asked: list[Any] = []
@@ -130,7 +130,7 @@ async def test_who_declines_has_answered_and_who_looks_away_leaves_it_to_the_oth
     assert (ended["choice"], ended["answered_in"]) == ("aisle", "view")
 
 
-async def test_the_question_is_withdrawn_when_a_person_on_the_page_is_quicker(url: str, ann: httpx2.AsyncClient) -> None:
+async def test_the_request_is_withdrawn_when_a_person_on_the_page_is_quicker(url: str, ann: httpx2.AsyncClient) -> None:
     user = User()
     async with client_of(url, "legacy", AGENT, elicitation_callback=user) as client:
         asking = asyncio.create_task(client.call_tool("request_human", ASKED))
@@ -205,11 +205,11 @@ async def test_only_the_people_on_the_page_are_asked_for_some(
 def test_fields_are_asked_for_by_form_and_secrets_never() -> None:
     fields = [{"name": "city", "label": "City", "secret": False}, {"name": "note", "label": "Remark", "secret": False}]
     handoff = {"reason": "Where to?", "instructions": "Say it.", "fields": fields}
-    form: Any = question(handoff).params
+    form: Any = elicitation_of(handoff).params
     content = {"field_city": "Ulm", "field_note": "soon", "outcome": "partly", "note": "x"}
 
     assert form.requested_schema["required"] == ["field_city", "field_note", "outcome"]
     assert form.message.startswith("Where to?\n\nSay it.")
-    assert answered(handoff, content) == {"outcome": "partly", "note": "x", "choice": None, "values": {"city": "Ulm", "note": "soon"}}
+    assert reply_of(handoff, content) == {"outcome": "partly", "note": "x", "choice": None, "values": {"city": "Ulm", "note": "soon"}}
     assert not has_secrets(handoff)
     assert has_secrets({"fields": [{"name": "pin", "label": "PIN", "secret": True}]})
