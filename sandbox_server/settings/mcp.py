@@ -34,11 +34,11 @@ class McpSettings:
         "EXTRA_MCP_SERVERS",
         MCP_SERVERS,
         None,
-        "More servers behind `/mcp`: JSON in the form of `/opt/gem/mcp-servers.json`, or the path of such a file.",
+        "Servers behind `/mcp` besides those of `/opt/gem/mcp-servers.json`: JSON of the same form, or the path of such a file.",
     )
     idle: float = variable(
         "MCP_IDLE_SECONDS",
         seconds(0, 86400 * 30),
         900.0,
-        "Idle time after which a server behind `/mcp` is stopped. The next call starts it again. 0: never.",
+        "Stop a server behind `/mcp` after this time without a call. The next call starts it again. 0: never.",
     )
