@@ -42,7 +42,7 @@ ALLOWED = {
         *SETTINGS,
     ),
     "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
-    "hub": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.hub", *SETTINGS),
+    "mcp": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
     "stream": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }
 """What the modules of a package may import of ours. Features may also import modules of their own feature."""

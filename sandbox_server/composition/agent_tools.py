@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from sandbox_server.composition.machine import Machine
 from sandbox_server.composition.part import Part
-from sandbox_server.drivers.clients.mcp_hub import Hub
+from sandbox_server.drivers.clients.mcp_hub import McpHubClient
 from sandbox_server.drivers.documents.markdown import Conversion
 from sandbox_server.drivers.documents.web_markdown import Web
 from sandbox_server.drivers.documents.web_reach import Reach
 from sandbox_server.drivers.ports.holders import PortHolders
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.mcp.feature import McpServers
+from sandbox_server.features.mcp.servers import McpServers
+from sandbox_server.features.mcp.tools import McpTools
 from sandbox_server.features.ports.feature import PortViews
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
@@ -26,4 +27,5 @@ def build_agent_tools(machine: Machine, way: Callable[[str], str | None]) -> Par
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(machine.ports, holders, machine.shares, settings.auth.preview_domain)
-    return Part((skills, McpServers(Hub(paths.socket("mcp"))), Markdown(Conversion(processes), web, files, paths.spool), ports))
+    hub = McpHubClient(paths.socket("mcp"))
+    return Part((skills, McpServers(hub), McpTools(hub), Markdown(Conversion(processes), web, files, paths.spool), ports))
