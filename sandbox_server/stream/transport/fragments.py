@@ -1,4 +1,4 @@
-"""Fragmentation and reassembly of messages that are longer than a data channel takes. Sans-io; `web/stream/fragments.js` reassembles too."""
+"""Fragmentation and reassembly of messages that are longer than a data channel takes. Sans-io: `web/stream/fragments.js` joins them."""
 
 from collections.abc import Iterator
 
