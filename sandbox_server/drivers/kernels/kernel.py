@@ -57,6 +57,8 @@ class Kernel:
         self._process = process
         self._said = said
         self._relay = relay
+        self._connected_through: int | None = None
+        """Number of the relay that it was connected through last."""
 
     @property
     def exit(self) -> Exit | None:
@@ -65,7 +67,10 @@ class Kernel:
 
     async def connect(self) -> None:
         """Wait until it answers, through a relay that does. Raises KernelEnded, and Unavailable where the relay fails."""
-        await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
+        relay = await self._relay.current()
+        if relay != self._connected_through:
+            await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
+            self._connected_through = relay
 
     async def execute(self, code: str, bounds: Bounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> Line:
         """Run code and give the kernel's reply: `status`, `execution_count`, `ename`, `dropped` bytes.

@@ -50,6 +50,8 @@ def main(packages: str, connection: str) -> None:
 
 def become(connection: str) -> None:
     """Serve on the sockets that the connection names."""
+    if SESSION in os.environ:
+        name(os.environ[SESSION].rstrip())  # it came with room for a longer one
     with open(int(connection) if connection.isdecimal() else connection, encoding="utf-8") as file:
         described = json.load(file)
     run(described)

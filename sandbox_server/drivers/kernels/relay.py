@@ -37,6 +37,10 @@ KNOWN = "known"
 """Folder of the connection files of those kernels that JupyterLab lists."""
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
 """Where this package is."""
+RECONNECT_MS = 2
+"""Milliseconds after which a socket that a kernel does not listen on yet is tried again (zmq_setsockopt(3), ZMQ_RECONNECT_IVL); ZeroMQ's
+own 100 are longer than a kernel takes to start. Twice as long each time, and at most `MAX_RECONNECT_MS`."""
+MAX_RECONNECT_MS = 100
 KNOCK_SECONDS = 0.05
 """After how long a kernel that starts is asked again whether it is there; twice as long each time, and at most `MOST_KNOCK_SECONDS`."""
 MOST_KNOCK_SECONDS = 1.0
@@ -68,6 +72,16 @@ class NoReplyError(Exception):
     """The kernel has run the code and is there, but what became of it was not said, or got lost."""
 
 
+def _context() -> Any:
+    """The ZeroMQ context of this process, for all kernels: each has two threads of its own."""
+    import zmq.asyncio
+
+    context = zmq.asyncio.Context.instance()
+    context.setsockopt(zmq.RECONNECT_IVL, RECONNECT_MS)
+    context.setsockopt(zmq.RECONNECT_IVL_MAX, MAX_RECONNECT_MS)
+    return context
+
+
 class Link:
     """The conversation with one kernel."""
 
@@ -76,7 +90,7 @@ class Link:
 
         from sandbox_server.drivers.kernels.copies import Copies
 
-        self._client = AsyncKernelClient(connection_file=connection_file)
+        self._client = AsyncKernelClient(connection_file=connection_file, context=_context())
         self._client.load_connection_file()
         self._client.start_channels(stdin=False, hb=False, control=False)
         self.copies = Copies(pid)

@@ -18,8 +18,11 @@ KEPT_EXECUTIONS = 2
 
 
 class Session:
-    """One session; its code runs one piece after the other. `implicit` was made for a caller that named none, `isolation` holds for all
-    of its kernels."""
+    """One session; its code runs one piece after the other.
+
+    `implicit` was made for a caller that named none. `once` is for one execution and nobody looks for it, so its kernel keeps the name that
+    it started with. `isolation` holds for all of its kernels.
+    """
 
     def __init__(
         self,
@@ -29,6 +32,7 @@ class Session:
         tasks: Tasks,
         *,
         implicit: bool = False,
+        once: bool = False,
         isolation: IsolationPolicy | None = None,
     ) -> None:
         self.id = session_id
@@ -37,6 +41,7 @@ class Session:
         self.isolation = isolation
         self.last_used = time.time()
         self.closed = False
+        self._once = once
         self._kernels = kernels
         self._tasks = tasks
         self._kernel: Kernel | None = None
@@ -131,7 +136,8 @@ class Session:
 
     async def _renew(self, directory: str | None) -> None:
         ended, self._kernel = self._kernel, await self._kernels.take(self.kernel_name, self.isolation, directory)
-        await self._kernel.name(f"jupyter:{self.id}", self.kernel_name)
+        if not self._once:
+            await self._kernel.name(f"jupyter:{self.id}", self.kernel_name)
         if ended:
             await ended.close()
         if self.closed:  # meanwhile

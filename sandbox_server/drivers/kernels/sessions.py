@@ -128,7 +128,8 @@ class Sessions:
         """A session for one execution, which nobody else sees and which ends with the context. Raises ResourceExhausted."""
         if len(self._unnamed) >= self.limit:
             raise self._full()
-        session = Session(str(uuid4()), await self._kernel_name(kernel_name), self.kernels, self._tasks, isolation=isolation)
+        name = await self._kernel_name(kernel_name)
+        session = Session(str(uuid4()), name, self.kernels, self._tasks, once=True, isolation=isolation)
         self._unnamed.add(session)
         try:
             yield session
