@@ -40,6 +40,7 @@ done
 printf '\\t%s\\n' "$(readlink -f "$(command -v python3)")"
 """
 
+
 @dataclass(frozen=True, slots=True)
 class Python:
     """One Python that can run a kernel."""

@@ -29,14 +29,14 @@ class Starter:
     """Starts such kernels, or fails, and remembers them."""
 
     def __init__(self) -> None:
-        self.started: list[Started] = []
+        self.started: list[Kernel] = []
         self.fails = False
 
     async def start(self) -> Kernel:
         if self.fails:
             raise Unavailable("no kernel today")
-        self.started.append(Started())
-        return cast("Kernel", self.started[-1])
+        self.started.append(cast("Kernel", Started()))
+        return self.started[-1]
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Regular expressions for text, or with patterns, that come from outside: RE2, whose time grows with the text and no faster.
 
 It takes RE2's syntax (https://github.com/google/re2/wiki/Syntax): no look-around, no back-references; `\\d`, `\\s`, `\\w` and `\\b` know
-ASCII alone; `$` is the very end. Python's own `re` backtracks: `tests/test_patterns.py` holds it to constant patterns that it can prove
-linear.
+ASCII alone; `$` is the very end. Python's own `re` backtracks: `tests/test_pattern_safety.py` holds it to constant patterns that
+it can prove linear.
 """
 
 from collections.abc import Callable, Iterator
