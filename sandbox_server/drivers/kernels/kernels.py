@@ -15,9 +15,9 @@ from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgumen
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.fence.__main__ import REFUSED
 from sandbox_server.drivers.fence.policy import IsolationPolicy
-from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, Tail
-from sandbox_server.drivers.kernels.nursery import NAME_ROOM, Nursery
-from sandbox_server.drivers.kernels.relayed import Relayed
+from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputTail
+from sandbox_server.drivers.kernels.kernel_zygote import NAME_ROOM, KernelZygote
+from sandbox_server.drivers.kernels.relay_client import RelayClient
 from sandbox_server.drivers.kernels.warm_kernels import WarmKernels
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.pipes import PipeReader
@@ -27,7 +27,7 @@ PACKAGES = "/opt/kernel"
 """Below it, by version, is what runs a notebook's code."""
 DEFAULT = "python3"
 SCRIPT = str(Path(__file__).with_name("launch.py"))
-FENCED = "sandbox_server.drivers.kernels.fenced"
+FENCED = "sandbox_server.drivers.kernels.isolated_kernel"
 START_SECONDS = 60.0
 PROBE_SECONDS = 20.0
 _FIND = """
@@ -110,8 +110,8 @@ class Kernels:
         self._limits = {"data": memory, "core": 0, **(limits or {})}
         self._private = private or folder
         self._enabled = enabled
-        self._nursery: Nursery | None = None
-        self._relay: Relayed | None = None
+        self._zygote: KernelZygote | None = None
+        self._relay: RelayClient | None = None
         self._opening = asyncio.Lock()
         self._opened = AsyncExitStack()
         self._tasks = Tasks()
@@ -152,7 +152,7 @@ class Kernels:
         return await self._start(await self.pythons.get(self.default))
 
     async def _start(self, python: Python, isolation: IsolationPolicy | None = None, directory: str | None = None) -> Kernel:
-        relay, tail, key = await self.relayed(), Tail(), secrets.token_hex(6)
+        relay, tail, key = await self.relayed(), OutputTail(), secrets.token_hex(6)
         file = str((await relay.prepare("open", kernel=key))["file"])
         said = PipeReader(tail.take)
         try:
@@ -186,11 +186,11 @@ class Kernels:
             private = [self._private, json.dumps(asdict(isolation)), file]
             role, instead = ["kernels/isolated", *private], [sys.executable, "-I", "-m", FENCED, *private, *instead[:-1]]
         options |= {"on_exit": "kill", "limits": self._limits}
-        if self._nursery and python.program == self._nursery.program and _may_be_forked(isolation):
-            return await self._nursery.start(role, instead, **options)
+        if self._zygote and python.program == self._zygote.program and _may_be_forked(isolation):
+            return await self._zygote.start(role, instead, **options)
         return await self._processes.start(instead, **options)
 
-    async def relayed(self) -> Relayed:
+    async def relayed(self) -> RelayClient:
         """The relay through which every kernel is spoken to. Raises Unavailable where there is no `python3` with a kernel."""
         async with self._opening:
             if self._relay is None:
@@ -198,14 +198,14 @@ class Kernels:
                 if usual is None:
                     raise Unavailable("there is no kernel for the agent's python3")
                 memory = self._limits["data"]
-                nursery = Nursery(self._processes, program=usual.program, packages=usual.packages, memory=memory)
-                self._nursery = await self._opened.enter_async_context(nursery)
-                self._relay = await self._opened.enter_async_context(Relayed(nursery, self._folder))
+                zygote = KernelZygote(self._processes, program=usual.program, packages=usual.packages, memory=memory)
+                self._zygote = await self._opened.enter_async_context(zygote)
+                self._relay = await self._opened.enter_async_context(RelayClient(zygote, self._folder))
             return self._relay
 
 
 def _may_be_forked(isolation: IsolationPolicy | None) -> bool:
-    """Whether what the template has already, its environment and what it has imported, is nothing that the policy keeps away."""
+    """Whether what the zygote has already, its environment and what it has imported, is nothing that the policy keeps away."""
     return isolation is None or (isolation.env is None and (isolation.read is None or "/" not in isolation.read.deny))
 
 

@@ -1,6 +1,6 @@
 """Starts an IPython kernel, inside the agent's box, with whichever Python runs this file: `launch.py PACKAGES CONNECTION`.
 
-CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `fenced` makes it. A `template` has
+CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `isolated_kernel` makes it. The zygote has
 imported this file, and becomes a kernel without starting Python.
 
 It needs nothing but the standard library of Python 3.10 and the packages it is pointed to. Those come last on the path: what the agent

@@ -9,7 +9,7 @@ from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, Unav
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
+from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 
 RETRY_AFTER = 1.0
@@ -17,7 +17,7 @@ KEPT_EXECUTIONS = 2
 """Executions whose output can still be followed."""
 
 
-class Session:
+class JupyterSession:
     """One session; its code runs one piece after the other.
 
     `implicit` was made for a caller that named none. `once` is for one execution and nobody looks for it, so its kernel keeps the name that
@@ -72,7 +72,7 @@ class Session:
         async with self._free:
             await self._ready(directory)
 
-    async def begin(self, code: str, *, timeout: float, bounds: Bounds, directory: str | None = None) -> Execution:
+    async def begin(self, code: str, *, timeout: float, bounds: OutputBounds, directory: str | None = None) -> Execution:
         """Start to run code, once what ran before is over; give the execution, which goes on by itself.
 
         Raises Conflict where that is not over within `timeout` seconds, InvalidArgument and Unavailable as `open`.
@@ -144,7 +144,7 @@ class Session:
             await self._kernel.close()
             raise NotFound("Session not found", session_id=self.id)
 
-    async def _run(self, execution: Execution, kernel: Kernel, bounds: Bounds, timeout: float) -> None:
+    async def _run(self, execution: Execution, kernel: Kernel, bounds: OutputBounds, timeout: float) -> None:
         try:
             await execution.run(kernel, bounds, timeout)
         finally:

@@ -24,10 +24,10 @@ from sandbox_server.core import (
 from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.features.bash.command import Command, Kept
-from sandbox_server.features.bash.follow import Position, follow
-from sandbox_server.features.bash.output import Text, excerpt
-from sandbox_server.features.bash.session import Session, Sessions
+from sandbox_server.features.bash.command import BashCommand, OutputLimit
+from sandbox_server.features.bash.follow import BashPosition, follow
+from sandbox_server.features.bash.output import DecodedText, excerpt
+from sandbox_server.features.bash.session import BashSession, BashSessions
 from sandbox_server.features.bash.wire import (
     BashExecRequest,
     BashExecResult,
@@ -57,10 +57,10 @@ class Bash:
     def __init__(self, processes: Processes, *, workspace: str, max_sessions: int, output_bytes: int, spool: str) -> None:
         self._processes = processes
         self._workspace = workspace
-        self._kept = Kept(output_bytes, spool)
-        self._sessions = Sessions(max_sessions)
+        self._kept = OutputLimit(output_bytes, spool)
+        self._sessions = BashSessions(max_sessions)
         self._tasks = Tasks()
-        self._commands: weakref.WeakSet[Command] = weakref.WeakSet()
+        self._commands: weakref.WeakSet[BashCommand] = weakref.WeakSet()
 
     @property
     def busy(self) -> bool:
@@ -88,7 +88,7 @@ class Bash:
         """
         session, command = await self._start(request)
         if request.async_mode:
-            return Reply(session.result(command, command.state(), Text("", 0), Text("", 0)))
+            return Reply(session.result(command, command.state(), DecodedText("", 0), DecodedText("", 0)))
         with command.held():
             await command.wait(request.timeout)
             state, ended, most = command.state(), command.ended, request.max_output_length
@@ -101,9 +101,9 @@ class Bash:
     async def stream_exec(self, request: BashExecRequest, call: Call) -> AsyncIterator[Event]:
         """Run a command and give its output as events, or go on with one after `Last-Event-ID`."""
         if call.last_event_id:
-            return self._resume(Position.parse(call.last_event_id), None)
+            return self._resume(BashPosition.parse(call.last_event_id), None)
         session, command = await self._start(request)
-        position = Position(session.id, command.id, command.stdout.base, command.stderr.base)
+        position = BashPosition(session.id, command.id, command.stdout.base, command.stderr.base)
         return _held(command, follow(command, position, 0 if request.async_mode else request.timeout))
 
     @operation("POST /v1/bash/output", scope="shell", read_only=True)
@@ -129,12 +129,12 @@ class Bash:
     async def stream_output(self, request: BashOutputRequest, call: Call) -> AsyncIterator[Event]:
         """Give the output of a command as events until it has ended."""
         if call.last_event_id:
-            return self._resume(Position.parse(call.last_event_id), None)
+            return self._resume(BashPosition.parse(call.last_event_id), None)
         session = self._sessions.get(request.session_id)
         command = session.command(request.command_id)
         if command is None:
             raise Conflict(f"session {session.id!r} has run no command yet", session_id=session.id)
-        return self._resume(Position(session.id, command.id, request.offset, request.stderr_offset), None)
+        return self._resume(BashPosition(session.id, command.id, request.offset, request.stderr_offset), None)
 
     @operation("POST /v1/bash/write", scope="shell", acts="shell")
     async def write(self, request: BashWriteRequest) -> None:
@@ -184,7 +184,7 @@ class Bash:
             await self._probe(request)
         if session_id not in self._sessions:
             working_dir = request.exec_dir or self._workspace
-            self._sessions.add(Session(session_id, working_dir, snapshot_path=request.snapshot_path))
+            self._sessions.add(BashSession(session_id, working_dir, snapshot_path=request.snapshot_path))
         return self._sessions.get(session_id).state()
 
     @operation("POST /v1/bash/sessions/{session_id}/close", scope="shell", destructive=True, acts="shell")
@@ -192,7 +192,7 @@ class Bash:
         """Close a session: its running command is killed, its output forgotten. What runs in the background goes on."""
         await self._close(self._sessions.get(request.session_id))
 
-    async def _start(self, request: BashExecRequest) -> tuple[Session, Command]:
+    async def _start(self, request: BashExecRequest) -> tuple[BashSession, BashCommand]:
         _require_absolute("exec_dir", request.exec_dir)
         session = self._session_for(request)
         cwd = request.exec_dir or session.working_dir
@@ -211,14 +211,14 @@ class Bash:
         self._tasks.start(self._watch(session, command, request.hard_timeout), name=f"bash command {command.id}")
         return session, command
 
-    def _session_for(self, request: BashExecRequest) -> Session:
+    def _session_for(self, request: BashExecRequest) -> BashSession:
         if request.session_id:
             return self._sessions.get(request.session_id)
-        session = Session(str(uuid4()), self._workspace, temporary=True)
+        session = BashSession(str(uuid4()), self._workspace, temporary=True)
         self._sessions.add(session)
         return session
 
-    async def _watch(self, session: Session, command: Command, hard_timeout: float | None) -> None:
+    async def _watch(self, session: BashSession, command: BashCommand, hard_timeout: float | None) -> None:
         await command.watch(hard_timeout)
         session.touch()
         self._make_room()
@@ -233,7 +233,7 @@ class Bash:
             excess -= command.kept
             session.forget(command.id)
 
-    async def _new_output(self, session: Session, command: Command, request: BashOutputRequest) -> BashOutputResult:
+    async def _new_output(self, session: BashSession, command: BashCommand, request: BashOutputRequest) -> BashOutputResult:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.wait_timeout
         while True:
@@ -253,7 +253,7 @@ class Bash:
             command=state,
         )
 
-    def _resume(self, position: Position, timeout: float | None) -> AsyncIterator[Event]:
+    def _resume(self, position: BashPosition, timeout: float | None) -> AsyncIterator[Event]:
         command = self._sessions.get(position.session_id).command(position.command_id)
         assert command
         return _held(command, follow(command, position, timeout))
@@ -270,7 +270,7 @@ class Bash:
         if found.exit.code != 0:
             raise InvalidArgument(f"snapshot_path {request.snapshot_path!r} cannot be read", snapshot_path=request.snapshot_path)
 
-    async def _close(self, session: Session) -> None:
+    async def _close(self, session: BashSession) -> None:
         self._sessions.remove(session)
         if running := session.running:
             await running.kill(signal.SIGKILL)
@@ -278,13 +278,13 @@ class Bash:
         session.drop()
 
 
-async def _held(command: Command, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+async def _held(command: BashCommand, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
     with command.held():
         async for event in events:
             yield event
 
 
-def _hint(command: Command, *, more: bool) -> str | None:
+def _hint(command: BashCommand, *, more: bool) -> str | None:
     if command.exit and command.exit.lost:
         return "how the command ended was not observed, because the process supervisor went away; it may still run"
     if more:

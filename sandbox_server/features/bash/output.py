@@ -4,7 +4,7 @@ import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox_server.drivers.spawn.output_spool import Spool
+from sandbox_server.drivers.spawn.output_spool import OutputSpool
 
 READ_LIMIT = 8 << 20
 """Bytes of one stream in one answer; the rest is read with the next call."""
@@ -14,18 +14,18 @@ MAX_CHARACTER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DecodedText:
     """Characters, and the offset of the byte after them."""
 
     text: str
     end: int
 
-    def moved(self, base: int) -> "Text":
+    def moved(self, base: int) -> "DecodedText":
         """The same text in a stream that begins `base` bytes further on."""
-        return Text(self.text, self.end + base)
+        return DecodedText(self.text, self.end + base)
 
 
-async def read_text(spool: Spool, offset: int, *, ended: bool, limit: int = READ_LIMIT, stop: int | None = None) -> Text:
+async def read_text(spool: OutputSpool, offset: int, *, ended: bool, limit: int = READ_LIMIT, stop: int | None = None) -> DecodedText:
     """Read from byte `offset`, about `limit` bytes at most, up to `stop` or what is there.
 
     While the stream has not `ended`, a character whose last bytes are missing waits for them. Bytes that are no UTF-8 are replaced, and
@@ -43,21 +43,21 @@ async def read_text(spool: Spool, offset: int, *, ended: bool, limit: int = READ
         parts.append(decoder.decode(piece))
         position = min(start, stop) + len(piece)
     if ended and position == stop:
-        return Text("".join([*parts, decoder.decode(b"", final=True)]), position)
-    return Text("".join(parts), position - len(decoder.getstate()[0]))
+        return DecodedText("".join([*parts, decoder.decode(b"", final=True)]), position)
+    return DecodedText("".join(parts), position - len(decoder.getstate()[0]))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpoolPart:
     """One command's share of its session's output: from `base` up to `stop`, or without an end so far."""
 
-    spool: Spool
+    spool: OutputSpool
     base: int
     stop: int | None
     ended: bool
 
 
-async def read_parts(parts: Sequence[Part], offset: int) -> Text:
+async def read_parts(parts: Sequence[SpoolPart], offset: int) -> DecodedText:
     """Read from byte `offset` of a session's output on, across commands."""
     texts, position, room = list[str](), offset, READ_LIMIT
     for part in parts:
@@ -73,10 +73,10 @@ async def read_parts(parts: Sequence[Part], offset: int) -> Text:
         position = part.base + new.end
         if part.stop is None or position < part.stop:
             break
-    return Text("".join(texts), position)
+    return DecodedText("".join(texts), position)
 
 
-async def excerpt(spool: Spool, most: int, *, ended: bool) -> Text:
+async def excerpt(spool: OutputSpool, most: int, *, ended: bool) -> DecodedText:
     """Read a whole stream in at most about `most` characters, its middle left out with a marker; 0 is without a limit.
 
     Without a limit the text still ends at `READ_LIMIT` bytes, and its `end` says so.
@@ -86,7 +86,7 @@ async def excerpt(spool: Spool, most: int, *, ended: bool) -> Text:
     if not most or (size <= room and len(first.text) <= most):
         return first
     last = first if size <= room else await read_text(spool, size - room, ended=ended, limit=room)
-    return Text(_shorten(first.text, last.text, most, size), last.end)
+    return DecodedText(_shorten(first.text, last.text, most, size), last.end)
 
 
 def _shorten(first: str, last: str, most: int, size: int) -> str:

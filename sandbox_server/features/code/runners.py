@@ -6,12 +6,12 @@ from uuid import uuid4
 
 from sandbox_server.core import DeadlineExceeded, InvalidArgument, NotFound, Reply
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds
-from sandbox_server.drivers.kernels.outputs import Output, stream_text
-from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
-from sandbox_server.drivers.nodes.outcome import Outcome
-from sandbox_server.drivers.nodes.script import Limits, Program, Scripts
-from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
+from sandbox_server.drivers.kernels.kernel import OutputBounds
+from sandbox_server.drivers.kernels.outputs import KernelOutput, stream_text
+from sandbox_server.drivers.kernels.sessions import KernelSessions
+from sandbox_server.drivers.nodes.outcome import NodeOutcome
+from sandbox_server.drivers.nodes.script import NodeLimits, NodeProgram, NodeScripts
+from sandbox_server.drivers.nodes.sessions import NodeSessions
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.process import Completed, Processes
 from sandbox_server.features.code.wire import DEFAULT_TIMEOUT, CodeExecuteRequest, CodeExecuteResponse
@@ -24,7 +24,7 @@ class PythonRunner:
 
     def __init__(self, sessions: KernelSessions, output_bytes: int) -> None:
         self._sessions = sessions
-        self._bounds = Bounds(output_bytes)
+        self._bounds = OutputBounds(output_bytes)
 
     async def run(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
         """Run code in its session, or in a kernel that ends with it."""
@@ -51,7 +51,7 @@ class PythonRunner:
 class NodeRunner:
     """Runs JavaScript and TypeScript."""
 
-    def __init__(self, scripts: Scripts, sessions: NodeSessions, output_bytes: int, memory: int) -> None:
+    def __init__(self, scripts: NodeScripts, sessions: NodeSessions, output_bytes: int, memory: int) -> None:
         self._scripts = scripts
         self._sessions = sessions
         self._output_bytes = output_bytes
@@ -59,11 +59,11 @@ class NodeRunner:
 
     async def run(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
         """Run a program, or code in its session."""
-        limits = Limits(self._output_bytes, self._memory, request.timeout or DEFAULT_TIMEOUT)
+        limits = NodeLimits(self._output_bytes, self._memory, request.timeout or DEFAULT_TIMEOUT)
         typescript = request.language == "typescript"
         if not request.stateful:
             node = await self._sessions.nodes.get(None)
-            program = Program(request.code, typescript, directory=request.cwd, isolation=request.isolation)
+            program = NodeProgram(request.code, typescript, directory=request.cwd, isolation=request.isolation)
             outcome = await self._scripts.run(node, program, limits)
             return node_answer(request, outcome, None)
         session, created = await self._sessions.create(request.session_id, None, request.cwd, isolation=request.isolation)
@@ -129,7 +129,7 @@ def python_answer(request: CodeExecuteRequest, execution: Execution, session_id:
     return Reply(response, hint="; ".join(execution.notes) or None)
 
 
-def node_answer(request: CodeExecuteRequest, outcome: Outcome, session_id: str | None) -> Reply[CodeExecuteResponse]:
+def node_answer(request: CodeExecuteRequest, outcome: NodeOutcome, session_id: str | None) -> Reply[CodeExecuteResponse]:
     """What became of JavaScript."""
     outputs = list(_streams(outcome.stdout, outcome.stderr))
     if outcome.result is not None:
@@ -176,6 +176,6 @@ def _streams(stdout: str, stderr: str) -> Iterator[dict[str, Any]]:
             yield {"output_type": "stream", "name": name, "text": text}
 
 
-def _plain(output: Output) -> dict[str, Any]:
+def _plain(output: KernelOutput) -> dict[str, Any]:
     found = ((name, getattr(output, name)) for name in _FIELDS)
     return {name: value for name, value in found if value is not None}

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 from sandbox_server.core import Call, Event, Reply, operation, stream_of
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds
-from sandbox_server.drivers.kernels.session import Session
-from sandbox_server.drivers.kernels.sessions import Sessions
-from sandbox_server.features.jupyter.answer import answer
-from sandbox_server.features.jupyter.follow import Position, follow
+from sandbox_server.drivers.kernels.kernel import OutputBounds
+from sandbox_server.drivers.kernels.session import JupyterSession
+from sandbox_server.drivers.kernels.sessions import KernelSessions
+from sandbox_server.features.jupyter.execution_result import answer
+from sandbox_server.features.jupyter.follow import ExecutionPosition, follow
 from sandbox_server.features.jupyter.wire import (
     DEFAULT_TIMEOUT,
     ActiveSessionsResult,
@@ -28,9 +28,9 @@ class Jupyter:
 
     tag = "jupyter"
 
-    def __init__(self, sessions: Sessions, *, output_bytes: int) -> None:
+    def __init__(self, sessions: KernelSessions, *, output_bytes: int) -> None:
         self._sessions = sessions
-        self._bounds = Bounds(output_bytes)
+        self._bounds = OutputBounds(output_bytes)
 
     @operation("POST /v1/jupyter/execute", scope="code", acts="shell")
     async def execute_code(self, request: JupyterExecuteRequest) -> Reply[JupyterExecuteResponse]:
@@ -49,10 +49,10 @@ class Jupyter:
     async def stream_execute(self, request: JupyterExecuteRequest, call: Call) -> AsyncIterator[Event]:
         """Run Python code and give its outputs as events, or go on with an execution after `Last-Event-ID`."""
         if call.last_event_id:
-            position = Position.parse(call.last_event_id)
+            position = ExecutionPosition.parse(call.last_event_id)
             return follow(self._sessions.get(position.session_id).execution(position.execution_id), position)
         session, execution = await self._begin(request)
-        return follow(execution, Position(session.id, execution.id, 0))
+        return follow(execution, ExecutionPosition(session.id, execution.id, 0))
 
     @operation("GET /v1/jupyter/info", scope="view")
     async def get_info(self) -> JupyterInfoResponse:
@@ -94,7 +94,7 @@ class Jupyter:
         """Interrupt what runs in a session, as Ctrl-C does; its variables stay."""
         return JupyterInterruptResult(interrupted=await self._sessions.get(request.session_id).interrupt())
 
-    async def _begin(self, request: JupyterExecuteRequest) -> tuple[Session, Execution]:
+    async def _begin(self, request: JupyterExecuteRequest) -> tuple[JupyterSession, Execution]:
         timeout = request.timeout or DEFAULT_TIMEOUT
         return await self._sessions.begin(
             request.session_id,
@@ -107,7 +107,7 @@ class Jupyter:
         )
 
 
-def _described(session: Session) -> KernelSession:
+def _described(session: JupyterSession) -> KernelSession:
     return KernelSession(
         kernel_name=session.kernel_name,
         last_used=session.last_used,

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from sandbox_server.core import InvalidArgument, Reply, operation
-from sandbox_server.drivers.nodes.script import Limits, Program, Scripts
-from sandbox_server.drivers.nodes.session import Session
-from sandbox_server.drivers.nodes.sessions import MAX_IDLE, Sessions
+from sandbox_server.drivers.nodes.script import NodeLimits, NodeProgram, NodeScripts
+from sandbox_server.drivers.nodes.session import NodeSession
+from sandbox_server.drivers.nodes.sessions import MAX_IDLE, NodeSessions
 from sandbox_server.drivers.stats.toolbox import Toolbox
-from sandbox_server.features.nodejs.answer import answer
+from sandbox_server.features.nodejs.outcome_result import answer
 from sandbox_server.features.nodejs.wire import (
     DEFAULT_TIMEOUT,
     NodeJSCreateSessionRequest,
@@ -28,7 +28,7 @@ from sandbox_server.features.nodejs.wire import (
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class NodeResources:
     """Bytes that one execution may have: of each stream that is kept, and of memory."""
 
     output: int
@@ -40,7 +40,7 @@ class NodeJS:
 
     tag = "nodejs"
 
-    def __init__(self, scripts: Scripts, sessions: Sessions, toolbox: Toolbox, room: Room) -> None:
+    def __init__(self, scripts: NodeScripts, sessions: NodeSessions, toolbox: Toolbox, room: NodeResources) -> None:
         self._scripts = scripts
         self._sessions = sessions
         self._toolbox = toolbox
@@ -54,12 +54,12 @@ class NodeJS:
         session, where variables, functions and imports stay for the next time, and the last expression's value is an output.
         """
         _require_absolute(request.cwd)
-        limits = Limits(self._room.output, self._room.memory, request.timeout or DEFAULT_TIMEOUT)
+        limits = NodeLimits(self._room.output, self._room.memory, request.timeout or DEFAULT_TIMEOUT)
         if request.stateful or request.session_id:
             return await self._evaluate(request, limits)
         node = await self._sessions.nodes.get(request.version)
         typescript = request.language == "typescript"
-        program = Program(request.code, typescript, request.stdin or "", request.files or {}, request.cwd, request.isolation)
+        program = NodeProgram(request.code, typescript, request.stdin or "", request.files or {}, request.cwd, request.isolation)
         return answer(request.code, await self._scripts.run(node, program, limits), None)
 
     @operation("GET /v1/nodejs/info", scope="view")
@@ -118,7 +118,7 @@ class NodeJS:
         await self._sessions.remove(await self._sessions.get(request.session_id, request.version))
         return NodeJSDeleteSessionResponse(deleted=True)
 
-    async def _evaluate(self, request: NodeJSExecuteRequest, limits: Limits) -> Reply[NodeJSExecuteResponse]:
+    async def _evaluate(self, request: NodeJSExecuteRequest, limits: NodeLimits) -> Reply[NodeJSExecuteResponse]:
         session, created = await self._sessions.create(request.session_id, request.version, request.cwd, isolation=request.isolation)
         if request.cwd and not created:
             session.move(request.cwd)
@@ -129,7 +129,7 @@ class NodeJS:
         return answer(request.code, outcome, session.id)
 
 
-def _described(session: Session) -> NodeJSSession:
+def _described(session: NodeSession) -> NodeJSSession:
     return NodeJSSession(
         session_id=session.id,
         cwd=session.directory,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_server.drivers.shells.session_store import ShellStore, StoredSession, StoredSessions
 from sandbox_server.drivers.shells.shells import ShellKey
-from sandbox_server.drivers.shells.store import ShellStore, StoredSession, StoredSessions
 
 SESSION = StoredSession(
     id="main",

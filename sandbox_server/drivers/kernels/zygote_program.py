@@ -1,7 +1,7 @@
-"""What kernels and their relay are forked of, inside the agent's box: `template.py PACKAGES`.
+"""The zygote of the kernels and their relay, inside the agent's box: `zygote_program.py PACKAGES`.
 
-Most of a kernel's start is imports. This program has done them, and forks (`forking`). It ends when something was installed since then,
-which might have been imported instead: then another one takes its place.
+Most of a kernel's start is imports. This program has done them, and forks (`spawn.zygote`). It ends when something was installed since
+then, which might have been imported instead: then another one takes its place.
 """
 
 import gc
@@ -17,12 +17,12 @@ type Seen = Mapping[str, int | None]
 
 
 def main(packages: str) -> None:
-    """Serve as the template, or be what it has forked."""
+    """Serve as the zygote, or be what it has forked."""
     sys.path[0] = ""  # as in a notebook
     places = [*sys.path[1:], site.getusersitepackages()]
     before = _look(places)
     sys.path += [packages, ROOT]
-    from sandbox_server.drivers.kernels import fenced, launch, relay
+    from sandbox_server.drivers.kernels import isolated_kernel, launch, relay
     from sandbox_server.drivers.spawn import zygote
 
     launch.load()
@@ -32,7 +32,7 @@ def main(packages: str) -> None:
     gc.freeze()  # what was forked then copies fewer pages
     roles: Mapping[str, Callable[..., int | None]] = {
         "kernels/kernel": launch.become,
-        "kernels/isolated": fenced.become,
+        "kernels/isolated": isolated_kernel.become,
         "kernels/relay": relay.become,
     }
     words = zygote.serve(lambda: _look(places) != before)

@@ -2,7 +2,7 @@
 
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Control
-from sandbox_server.features.shell.session import Session
+from sandbox_server.features.shell.session import ShellSession
 
 
 class Typist:
@@ -11,7 +11,7 @@ class Typist:
     def __init__(self, caller: Caller, control: Control) -> None:
         self._caller = caller
         self._control = control
-        self.session: Session | None = None
+        self.session: ShellSession | None = None
         """Where the caller types, once that is known."""
 
     async def may_type(self) -> bool:

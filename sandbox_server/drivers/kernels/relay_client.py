@@ -11,8 +11,8 @@ from typing import Self
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.ipc.json_lines import Line, Lines
-from sandbox_server.drivers.kernels.nursery import OOM_SCORE, Nursery
+from sandbox_server.drivers.ipc.json_lines import JsonLine, JsonLines
+from sandbox_server.drivers.kernels.kernel_zygote import OOM_SCORE, KernelZygote
 from sandbox_server.drivers.spawn.process import Process, put_down
 
 SCRIPT = str(Path(__file__).with_name("relay.py"))
@@ -31,13 +31,13 @@ AROUND = 300
 TRIES = 3
 """For what may be asked twice, where the relay ended before it answered."""
 
-type OnOutput = Callable[[Line], None]
+type OnOutput = Callable[[JsonLine], None]
 type OnBegin = Callable[[], None]
 
 
 @dataclass(slots=True)
-class _Question:
-    answer: asyncio.Future[Line]
+class _RelayRequest:
+    answer: asyncio.Future[JsonLine]
     on_output: OnOutput | None
     on_begin: OnBegin | None
     allowed: int
@@ -45,15 +45,15 @@ class _Question:
 
 
 @dataclass(slots=True)
-class _Conversation:
+class _RelayConnection:
     """One relay's life; what was asked of it ends with it."""
 
-    lines: Lines
+    lines: JsonLines
     process: Process
     number: int
     slack: int = SLACK
     """Bytes that it may still say to questions that nobody asks any more."""
-    questions: dict[int, _Question] = field(default_factory=dict)
+    questions: dict[int, _RelayRequest] = field(default_factory=dict)
     over: bool = False
 
     async def listen(self) -> None:
@@ -71,7 +71,7 @@ class _Conversation:
                     question.answer.set_exception(_gone())
         await put_down(self.process)
 
-    def _hear(self, line: Line, size: int) -> bool:
+    def _hear(self, line: JsonLine, size: int) -> bool:
         """Take a line of so many bytes; False where that is more than was asked for."""
         number, event = line.get("id"), line.get("event")
         question = self.questions.get(number) if isinstance(number, int) else None
@@ -97,17 +97,17 @@ class RelayEnded(Unavailable):
     """The relay ended before it had answered."""
 
 
-class Relayed:
+class RelayClient:
     """Asks the relay; an asynchronous context manager, which ends it.
 
-    `nursery` starts it, `folder` is where kernels have their sockets, of the agent's tree.
+    `zygote` starts it, `folder` is where kernels have their sockets, of the agent's tree.
     """
 
-    def __init__(self, nursery: Nursery, folder: str) -> None:
-        self._nursery = nursery
+    def __init__(self, zygote: KernelZygote, folder: str) -> None:
+        self._zygote = zygote
         self._role = ["kernels/relay", folder]
-        self._instead = [nursery.program, "-I", SCRIPT, nursery.packages, folder]
-        self._conversation: _Conversation | None = None
+        self._instead = [zygote.program, "-I", SCRIPT, zygote.packages, folder]
+        self._conversation: _RelayConnection | None = None
         self._numbers = count(1)
         self._starting = asyncio.Lock()
         self._tasks = Tasks()
@@ -126,7 +126,7 @@ class Relayed:
         """Which relay it is, by number: a kernel has to be connected once through each. Raises Unavailable where none can start."""
         return (await self._running()).number
 
-    async def prepare(self, op: str, **fields: object) -> Line:
+    async def prepare(self, op: str, **fields: object) -> JsonLine:
         """Ask for what can be asked twice, and ask again where the relay ended before it answered.
 
         Raises Unavailable as `ask` does, and ResourceExhausted where no relay can be started for want of processes.
@@ -136,7 +136,7 @@ class Relayed:
                 return await self.ask(op, None, None, **fields)
         return await self.ask(op, None, None, **fields)
 
-    async def ask(self, op: str, on_output: OnOutput | None = None, on_begin: OnBegin | None = None, **fields: object) -> Line:
+    async def ask(self, op: str, on_output: OnOutput | None = None, on_begin: OnBegin | None = None, **fields: object) -> JsonLine:
         """Ask and give the answer; `on_output` hears what comes before it, `on_begin` of the code's begin.
 
         Raises Unavailable where the relay cannot do it, and RelayEnded where that ended before it answered, or hung; the next one who asks
@@ -144,7 +144,7 @@ class Relayed:
         """
         conversation, number = await self._running(), next(self._numbers)
         allowed = SLACK + MAX_ESCAPED * _number(fields.get("room")) + AROUND * _number(fields.get("count"))
-        question = _Question(asyncio.get_running_loop().create_future(), on_output, on_begin, allowed)
+        question = _RelayRequest(asyncio.get_running_loop().create_future(), on_output, on_begin, allowed)
         conversation.questions[number], conversation.slack = question, SLACK
         try:
             async with asyncio.timeout(ANSWER_SECONDS if op in WAITS_FOR_NONE else None):
@@ -160,7 +160,7 @@ class Relayed:
             question.answer.cancel()
             del conversation.questions[number]
 
-    async def _running(self) -> _Conversation:
+    async def _running(self) -> _RelayConnection:
         async with self._starting:
             if self._closed:
                 raise Unavailable("there are no kernels any more")
@@ -168,15 +168,15 @@ class Relayed:
                 self._conversation = await self._start()
             return self._conversation
 
-    async def _start(self) -> _Conversation:
+    async def _start(self) -> _RelayConnection:
         await self._opened.aclose()
-        lines = await self._opened.enter_async_context(Lines(MAX_LINE))
-        forked = self._conversation is None  # one that has ended may have had too little of what it got of the template
+        lines = await self._opened.enter_async_context(JsonLines(MAX_LINE))
+        forked = self._conversation is None  # one that has ended may have had too little of what it got of the zygote
         options = {"cwd": "/", "stdin": lines.theirs, "oom_score": OOM_SCORE}
-        process = await self._nursery.start(self._role, self._instead, forked=forked, **options)
+        process = await self._zygote.start(self._role, self._instead, forked=forked, **options)
         self._opened.push_async_callback(put_down, process)
         lines.release()
-        conversation = _Conversation(lines, process, next(self._numbers))
+        conversation = _RelayConnection(lines, process, next(self._numbers))
         self._tasks.start(conversation.listen(), name="the kernels' relay")
         return conversation
 

@@ -2,12 +2,12 @@
 
 from sandbox_server.core import Reply
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.outputs import Output
-from sandbox_server.drivers.kernels.session import Session
+from sandbox_server.drivers.kernels.outputs import KernelOutput
+from sandbox_server.drivers.kernels.session import JupyterSession
 from sandbox_server.features.jupyter.wire import JupyterExecuteResponse, JupyterOutput
 
 
-def output_model(output: Output) -> JupyterOutput:
+def output_model(output: KernelOutput) -> JupyterOutput:
     """An output by the contract's names."""
     return JupyterOutput(
         output_type=output.output_type,
@@ -22,7 +22,7 @@ def output_model(output: Output) -> JupyterOutput:
     )
 
 
-def answer(session: Session, execution: Execution) -> Reply[JupyterExecuteResponse]:
+def answer(session: JupyterSession, execution: Execution) -> Reply[JupyterExecuteResponse]:
     """What became of an execution that is over."""
     response = JupyterExecuteResponse(
         kernel_name=session.kernel_name,

@@ -7,10 +7,10 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.drivers.kernels import relayed as module
+from sandbox_server.drivers.kernels import relay_client as module
+from sandbox_server.drivers.kernels.kernel_zygote import KernelZygote
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.kernels.nursery import Nursery
-from sandbox_server.drivers.kernels.relayed import MAX_LINE, Relayed, RelayEnded
+from sandbox_server.drivers.kernels.relay_client import MAX_LINE, RelayClient, RelayEnded
 from sandbox_server.drivers.spawn.process import Process, Processes
 from tests.drivers.kernels.conftest import MEMORY
 from tests.drivers.kernels.waiting import until
@@ -21,16 +21,16 @@ KILL_THE_RELAY = ["bash", "-c", "kill -KILL $(pgrep -f [k]ernels/relay)"]
 
 
 @asynccontextmanager
-async def relay_of(kernels: Kernels, processes: Processes, folder: str) -> AsyncIterator[Relayed]:
+async def relay_of(kernels: Kernels, processes: Processes, folder: str) -> AsyncIterator[RelayClient]:
     python = await kernels.pythons.get("python3")
     async with (
-        Nursery(processes, program=python.program, packages=python.packages, memory=MEMORY) as nursery,
-        Relayed(nursery, folder) as relay,
+        KernelZygote(processes, program=python.program, packages=python.packages, memory=MEMORY) as zygote,
+        RelayClient(zygote, folder) as relay,
     ):
         yield relay
 
 
-async def relay_changed(relay: Relayed, first: int) -> bool:
+async def relay_changed(relay: RelayClient, first: int) -> bool:
     """Whether another relay has been started."""
     return await relay.current() != first
 
@@ -110,7 +110,7 @@ async def test_who_waits_when_no_more_is_asked_is_told_and_no_relay_is_started_a
             await relay.ask("open", kernel="none")
 
 
-class Hostile(Nursery):
+class Hostile(KernelZygote):
     """Starts what root in the box may have put in a relay's place."""
 
     program_text = ""
@@ -134,10 +134,10 @@ HOSTILE = {
 async def test_a_relay_that_says_what_no_relay_says_has_ended_and_memory_stays_bounded(
     processes: Processes, sockets: object, said: str
 ) -> None:
-    nursery = Hostile(processes, program="python3", packages="/", memory=MEMORY)
-    nursery.program_text = HOSTILE[said]
+    zygote = Hostile(processes, program="python3", packages="/", memory=MEMORY)
+    zygote.program_text = HOSTILE[said]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    async with Relayed(nursery, str(sockets)) as relay:
+    async with RelayClient(zygote, str(sockets)) as relay:
         with anyio.fail_after(60), pytest.raises(RelayEnded):
             await relay.ask("execute", room=100_000, count=100)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4 * MAX_LINE / 1024
@@ -145,9 +145,9 @@ async def test_a_relay_that_says_what_no_relay_says_has_ended_and_memory_stays_b
 
 async def test_a_relay_that_never_answers_is_ended(processes: Processes, sockets: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.5)
-    nursery = Hostile(processes, program="python3", packages="/", memory=MEMORY)
-    nursery.program_text = "sys.stdin.readline()"
-    async with Relayed(nursery, str(sockets)) as relay:
+    zygote = Hostile(processes, program="python3", packages="/", memory=MEMORY)
+    zygote.program_text = "sys.stdin.readline()"
+    async with RelayClient(zygote, str(sockets)) as relay:
         with anyio.fail_after(60), pytest.raises(RelayEnded):
             await relay.ask("open", kernel="one")
 
@@ -161,6 +161,6 @@ async def test_the_relay_is_among_the_last_that_end_for_want_of_memory(kernels: 
 
 
 async def test_a_program_that_is_not_there_is_named(processes: Processes, sockets: object) -> None:
-    async with Relayed(Nursery(processes, program="/no/such/python", packages="/", memory=MEMORY), str(sockets)) as relay:
+    async with RelayClient(KernelZygote(processes, program="/no/such/python", packages="/", memory=MEMORY), str(sockets)) as relay:
         with pytest.raises(NotFound, match="/no/such/python"):
             await relay.current()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from sandbox_server.drivers.ipc.json_lines import Line
-from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
+from sandbox_server.drivers.ipc.json_lines import JsonLine
+from sandbox_server.drivers.kernels.kernel import Kernel, OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.conftest import MEMORY
@@ -26,9 +26,9 @@ print(json.dumps([sys.path, sys.argv, os.getcwd(), sorted(os.environ), resource.
 
 async def said(kernel: Kernel, code: str) -> str:
     """What code prints."""
-    told: list[Line] = []
+    told: list[JsonLine] = []
     with anyio.fail_after(60):
-        await kernel.execute(code, Bounds(100_000), told.append)
+        await kernel.execute(code, OutputBounds(100_000), told.append)
     return "".join(str(line.get("text") or line.get("evalue")) for line in told)
 
 
@@ -41,7 +41,7 @@ async def test_a_forked_kernel_finds_what_one_finds_that_was_started(
     await forked.close()
     async with Kernels(processes, folder=str(sockets), default="python3", memory=MEMORY, warm=False) as others:
         await others.relayed()
-        monkeypatch.setattr(others, "_nursery", None)
+        monkeypatch.setattr(others, "_zygote", None)
         started = await others.take("python3")
         assert "launch.py" in await said(started, "print(open('/proc/self/cmdline').read())")
         assert await said(started, SEEN) == first

@@ -7,10 +7,10 @@ import pytest
 
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.drivers.fence.policy import EnvPolicy, IsolationPolicy, LimitsPolicy, NetworkPolicy, ReadPolicy, WritePolicy
-from sandbox_server.drivers.ipc.json_lines import Line
-from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
+from sandbox_server.drivers.ipc.json_lines import JsonLine
+from sandbox_server.drivers.kernels.kernel import Kernel, OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.kernels.sessions import Sessions
+from sandbox_server.drivers.kernels.sessions import KernelSessions
 
 pytestmark = pytest.mark.anyio
 
@@ -26,9 +26,9 @@ def tried(what):
 
 async def said(kernel: Kernel, code: str) -> list[str]:
     """Every text that code puts out."""
-    told: list[Line] = []
+    told: list[JsonLine] = []
     with anyio.fail_after(60):
-        await kernel.execute(code, Bounds(100_000), told.append)
+        await kernel.execute(code, OutputBounds(100_000), told.append)
     return [str(line.get("text") or line.get("evalue") or line["data"]["text/plain"]) for line in told]
 
 
@@ -78,17 +78,17 @@ async def test_a_fenced_kernel_has_no_rights_in_its_namespaces_forked_or_not(ker
     assert "".join(rights).splitlines()[1] == "[-1, -1, -1]"
 
 
-async def test_a_session_keeps_its_isolation_and_takes_no_other(sessions: Sessions, home: Path) -> None:
+async def test_a_session_keeps_its_isolation_and_takes_no_other(sessions: KernelSessions, home: Path) -> None:
     policy = IsolationPolicy(limits=LimitsPolicy(file_bytes=10))
     with anyio.fail_after(60):
-        session, execution = await sessions.begin("s", None, "1", timeout=30, bounds=Bounds(1000), isolation=policy)
+        session, execution = await sessions.begin("s", None, "1", timeout=30, bounds=OutputBounds(1000), isolation=policy)
         await execution.wait()
         again, execution = await sessions.begin(
-            "s", None, "from pathlib import Path; Path('/tmp/x').write_text('x' * 100)", timeout=30, bounds=Bounds(10_000)
+            "s", None, "from pathlib import Path; Path('/tmp/x').write_text('x' * 100)", timeout=30, bounds=OutputBounds(10_000)
         )
         await execution.wait()
         with pytest.raises(Exception, match="another isolation"):
-            await sessions.begin("s", None, "1", timeout=30, bounds=Bounds(1000), isolation=IsolationPolicy())
+            await sessions.begin("s", None, "1", timeout=30, bounds=OutputBounds(1000), isolation=IsolationPolicy())
 
     assert session is again
     assert execution.status == "error"

@@ -1,4 +1,4 @@
-"""Puts the fence round itself and becomes a kernel: `fenced.py PRIVATE POLICY CONNECTION_FILE PROGRAM SCRIPT PACKAGES`.
+"""Puts the fence round itself and becomes a kernel: `isolated_kernel.py PRIVATE POLICY CONNECTION_FILE PROGRAM SCRIPT PACKAGES`.
 
 A fenced process can make no Unix sockets, and does not see the directory in which kernels have theirs. So the sockets that the kernel
 listens on are made before the fence is up, and it is given them as open descriptors. No code of the agent runs before.
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def become(private: str, encoded: str, connection_file: str) -> int:
-    """Be the kernel, in a process that a `template` has forked."""
+    """Be the kernel, in a process that the zygote has forked."""
 
     def run(fence: Fence, connection: int) -> None:
         os.environ.update(fence.environment(os.environ))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_server.drivers.shells.marks import MAX_MARK, Mark, MarkParser
+from sandbox_server.drivers.shells.shell_integration import MAX_MARK, Mark, MarkParser
 
 NONCE = "5f0c1d"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sandbox_server.drivers.kernels.copies import Copies
+from sandbox_server.drivers.kernels.forked_copies import ForkedCopies
 
 Until = Callable[..., None]
 
@@ -39,7 +39,7 @@ def group(leader: int) -> list[str]:
 
 
 def test_copies_are_ended_and_neither_the_kernel_nor_its_programs(kernel: int, until: Until) -> None:
-    copies = Copies(kernel)
+    copies = ForkedCopies(kernel)
     assert len(group(kernel)) == 5
     assert copies.end() == 0
     until(lambda: len(group(kernel)) == 2)
@@ -47,7 +47,7 @@ def test_copies_are_ended_and_neither_the_kernel_nor_its_programs(kernel: int, u
 
 
 def test_copies_that_were_there_before_the_code_began_are_not_its_own(kernel: int) -> None:
-    copies = Copies(kernel)
+    copies = ForkedCopies(kernel)
     before = group(kernel)
     until_the_clock_ticks()
     copies.begin()

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from sandbox_server.core import Reply
-from sandbox_server.drivers.nodes.outcome import Outcome
+from sandbox_server.drivers.nodes.outcome import NodeOutcome
 from sandbox_server.features.nodejs.wire import NodeJSExecuteResponse, NodeJSOutput
 
 
-def outputs(outcome: Outcome) -> Iterator[NodeJSOutput]:
+def outputs(outcome: NodeOutcome) -> Iterator[NodeJSOutput]:
     """The streams, the value and the exception, as outputs."""
     for name, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if text:
@@ -19,7 +19,7 @@ def outputs(outcome: Outcome) -> Iterator[NodeJSOutput]:
         yield NodeJSOutput(output_type="error", ename=thrown.name, evalue=thrown.text, traceback=thrown.stack)
 
 
-def answer(code: str, outcome: Outcome, session_id: str | None) -> Reply[NodeJSExecuteResponse]:
+def answer(code: str, outcome: NodeOutcome, session_id: str | None) -> Reply[NodeJSExecuteResponse]:
     """What became of code."""
     response = NodeJSExecuteResponse(
         status=outcome.status,

@@ -11,7 +11,7 @@ SWEEPS = 50
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class Copies:
+class ForkedCopies:
     """What code has forked of the kernel with number `pid`, and has not executed another program since."""
 
     def __init__(self, pid: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, TooLarge
 from sandbox_server.drivers.fence.policy import IsolationPolicy, WritePolicy
-from sandbox_server.drivers.shells.fenced import MAX_WORD, FencedShells
+from sandbox_server.drivers.shells.isolated_shells import MAX_WORD, FencedShells
 from sandbox_server.drivers.spawn.process import Processes
 
 pytestmark = pytest.mark.anyio
