@@ -7,11 +7,11 @@ from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import NodeScripts
 from sandbox_server.drivers.nodes.sessions import NodeSessions
 from sandbox_server.drivers.stats import system
-from sandbox_server.features.code.feature import Code
-from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.execution import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.languages import Code
 from sandbox_server.features.editors import EditorPages
-from sandbox_server.features.jupyter.feature import Jupyter
-from sandbox_server.features.nodejs.feature import NodeJS, NodeResources
+from sandbox_server.features.jupyter.kernels import Jupyter
+from sandbox_server.features.nodejs.runtimes import NodeJS, NodeResources
 from sandbox_server.parts.shared import Part, Shared
 
 

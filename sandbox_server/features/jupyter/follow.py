@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sandbox_server.core import Event, InvalidArgument
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.features.jupyter.execution_result import output_model
+from sandbox_server.features.jupyter.execution import output_model
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from sandbox_server.features.shell.follow import ShellPosition, follow
 from sandbox_server.features.shell.session import ShellProfile, ShellSession
 from sandbox_server.features.shell.session_limits import FOR_PEOPLE
 from sandbox_server.features.shell.sessions import ShellSessions
-from sandbox_server.features.shell.shell_input import Typist
+from sandbox_server.features.shell.shell_input import ShellInput
 from sandbox_server.features.shell.terminal import HELD, NO_ROOM, Terminal
 from sandbox_server.features.shell.view import follow_terminal, screen_text
 from sandbox_server.features.shell.wire import (
@@ -269,7 +269,7 @@ class Shell:
         opened this way and never used ends half a minute after its last terminal. The socket closes with 4404 where there is no
         session, 4429 where there is no room for a new one, and 4423 where a person keeps programs from opening one.
         """
-        typist = Typist(call.caller, self._control)
+        typist = ShellInput(call.caller, self._control)
         terminal = Terminal(socket, typist.may_type, typist.typed)
         try:
             session = await self._existing(request.session_id) or await self._opened_for(call.caller, request.session_id)

@@ -5,7 +5,7 @@ from sandbox_server.core.control import Control
 from sandbox_server.features.shell.session import ShellSession
 
 
-class Typist:
+class ShellInput:
     """One caller at the terminal of a session; lines that are entered there are the latest typist's."""
 
     def __init__(self, caller: Caller, control: Control) -> None:

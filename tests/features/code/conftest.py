@@ -13,8 +13,8 @@ from sandbox_server.drivers.nodes.nodes import Nodes
 from sandbox_server.drivers.nodes.script import NodeScripts
 from sandbox_server.drivers.nodes.sessions import NodeSessions
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.features.code.feature import Code
-from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.execution import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.languages import Code
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon

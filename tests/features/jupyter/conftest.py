@@ -9,7 +9,7 @@ import pytest
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import KernelSessions
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.features.jupyter.feature import Jupyter
+from sandbox_server.features.jupyter.kernels import Jupyter
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon

@@ -9,7 +9,7 @@ from sandbox_server.drivers.nodes.script import NodeScripts
 from sandbox_server.drivers.nodes.sessions import NodeSessions
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.stats.toolbox import Toolbox
-from sandbox_server.features.nodejs.feature import NodeJS, NodeResources
+from sandbox_server.features.nodejs.runtimes import NodeJS, NodeResources
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon

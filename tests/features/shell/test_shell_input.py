@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core import Caller
 from sandbox_server.features.shell.session import ShellSession
-from sandbox_server.features.shell.shell_input import Typist
+from sandbox_server.features.shell.shell_input import ShellInput
 from tests.controls import FreeControl
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_lines_of_a_session_are_those_of_whoever_typed_last() -> None:
     control, state = FreeControl(), SimpleNamespace(entered=lambda line: None)
     session = cast("ShellSession", SimpleNamespace(id="s-1", state=state))
-    ann, bob = Typist(Caller("ann", person=True), control), Typist(Caller("bob", person=True), control)
+    ann, bob = ShellInput(Caller("ann", person=True), control), ShellInput(Caller("bob", person=True), control)
     ann.typed(1)
     ann.session = bob.session = session
     assert await ann.may_type()

@@ -1,5 +1,5 @@
 from sandbox_server.drivers.nodes.outcome import NodeOutcome, Thrown
-from sandbox_server.features.nodejs.outcome_result import answer, outputs
+from sandbox_server.features.nodejs.execution import answer, outputs
 
 
 def test_streams_value_and_exception_are_outputs_in_this_order() -> None:

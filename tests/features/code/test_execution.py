@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from sandbox_server.core import InvalidArgument, Reply
-from sandbox_server.features.code.feature import Code
-from sandbox_server.features.code.wire import CodeExecuteRequest, CodeExecuteResponse
+from sandbox_server.features.code.execution import CodeExecuteRequest, CodeExecuteResponse
+from sandbox_server.features.code.languages import Code
 
 pytestmark = pytest.mark.anyio
 

@@ -1,15 +1,21 @@
-"""What goes over the wire for Jupyter, by the contract's names."""
+"""An execution in a kernel: the request, and the response by the contract's names."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Model
+from sandbox_server.core import Model, Reply
 from sandbox_server.drivers.fence.policy import IsolationPolicy
+from sandbox_server.drivers.kernels.execution import Execution
+from sandbox_server.drivers.kernels.outputs import KernelOutput
+from sandbox_server.drivers.kernels.session import JupyterSession
 
 type ExecutionStatus = Literal["running", "ok", "error", "timeout"]
 
+
 Timeout = Annotated[int, Field(ge=1, le=300)]
+
+
 DEFAULT_TIMEOUT = 30
 
 
@@ -70,66 +76,32 @@ class JupyterExecuteResponse(Model):
     """Bytes of output over the limit, of which nothing is kept."""
 
 
-class JupyterInfoResponse(Model):
-    """Kernels and sessions."""
-
-    default_kernel: str
-    available_kernels: list[str]
-    """Those that can be started here."""
-    active_sessions: int
-    session_timeout_seconds: int
-    """Seconds without use after which a session is closed."""
-    max_sessions: int
-    description: str
-    kernel_detection: str
-
-
-class KernelSession(Model):
-    """One session."""
-
-    kernel_name: str
-    last_used: float
-    """Seconds since the epoch."""
-    age_seconds: int
-    """Seconds since it was used last."""
-    state: Literal["idle", "busy"] = "idle"
+def output_model(output: KernelOutput) -> JupyterOutput:
+    """An output by the contract's names."""
+    return JupyterOutput(
+        output_type=output.output_type,
+        name=output.name,
+        text=output.text,
+        data=output.data,
+        metadata=output.metadata,
+        execution_count=output.execution_count,
+        ename=output.ename,
+        evalue=output.evalue,
+        traceback=output.traceback,
+    )
 
 
-class ActiveSessionsResult(Model):
-    """All sessions."""
-
-    sessions: dict[str, KernelSession]
-    """By id."""
-
-
-class JupyterSessionRef(Model):
-    """A session by its id."""
-
-    session_id: str
-
-
-class JupyterCreateSessionRequest(Model):
-    """A session to create."""
-
-    session_id: str | None = None
-    """Its id. Empty or absent: a new one. An id that exists gives that session."""
-    kernel_name: str | None = None
-    """Kernel, as `info` lists them. Absent: the default."""
-    cwd: str | None = None
-    """Working directory, absolute. Absent: the workspace."""
-    isolation: IsolationPolicy | None = None
-    """What its code is kept from, as long as the session lives."""
-
-
-class JupyterCreateSessionResponse(Model):
-    """The session."""
-
-    session_id: str
-    kernel_name: str
-    message: str
-
-
-class JupyterInterruptResult(Model):
-    """Whether anything ran."""
-
-    interrupted: bool
+def answer(session: JupyterSession, execution: Execution) -> Reply[JupyterExecuteResponse]:
+    """What became of an execution that is over."""
+    response = JupyterExecuteResponse(
+        kernel_name=session.kernel_name,
+        session_id=session.id,
+        status=execution.status,
+        execution_count=execution.execution_count,
+        outputs=[output_model(output) for output in execution.shown],
+        code=execution.code,
+        msg_id=execution.id,
+        exit_code=execution.exit_code,
+        dropped_bytes=execution.dropped,
+    )
+    return Reply(response, hint="; ".join(execution.notes) or None)

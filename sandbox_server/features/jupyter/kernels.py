@@ -1,26 +1,81 @@
 """The operations on Jupyter kernels."""
 
 from collections.abc import AsyncIterator
+from typing import Literal
 
-from sandbox_server.core import Call, Event, Reply, operation, stream_of
+from sandbox_server.core import Call, Event, Model, Reply, operation, stream_of
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.session import JupyterSession
 from sandbox_server.drivers.kernels.sessions import KernelSessions
-from sandbox_server.features.jupyter.execution_result import answer
+from sandbox_server.features.jupyter.execution import DEFAULT_TIMEOUT, JupyterExecuteRequest, JupyterExecuteResponse, answer
 from sandbox_server.features.jupyter.follow import ExecutionPosition, follow
-from sandbox_server.features.jupyter.wire import (
-    DEFAULT_TIMEOUT,
-    ActiveSessionsResult,
-    JupyterCreateSessionRequest,
-    JupyterCreateSessionResponse,
-    JupyterExecuteRequest,
-    JupyterExecuteResponse,
-    JupyterInfoResponse,
-    JupyterInterruptResult,
-    JupyterSessionRef,
-    KernelSession,
-)
+
+
+class JupyterInfoResponse(Model):
+    """Kernels and sessions."""
+
+    default_kernel: str
+    available_kernels: list[str]
+    """Those that can be started here."""
+    active_sessions: int
+    session_timeout_seconds: int
+    """Seconds without use after which a session is closed."""
+    max_sessions: int
+    description: str
+    kernel_detection: str
+
+
+class KernelSession(Model):
+    """One session."""
+
+    kernel_name: str
+    last_used: float
+    """Seconds since the epoch."""
+    age_seconds: int
+    """Seconds since it was used last."""
+    state: Literal["idle", "busy"] = "idle"
+
+
+class ActiveSessionsResult(Model):
+    """All sessions."""
+
+    sessions: dict[str, KernelSession]
+    """By id."""
+
+
+class JupyterSessionRef(Model):
+    """A session by its id."""
+
+    session_id: str
+
+
+class JupyterCreateSessionRequest(Model):
+    """A session to create."""
+
+    session_id: str | None = None
+    """Its id. Empty or absent: a new one. An id that exists gives that session."""
+    kernel_name: str | None = None
+    """Kernel, as `info` lists them. Absent: the default."""
+    cwd: str | None = None
+    """Working directory, absolute. Absent: the workspace."""
+    isolation: IsolationPolicy | None = None
+    """What its code is kept from, as long as the session lives."""
+
+
+class JupyterCreateSessionResponse(Model):
+    """The session."""
+
+    session_id: str
+    kernel_name: str
+    message: str
+
+
+class JupyterInterruptResult(Model):
+    """Whether anything ran."""
+
+    interrupted: bool
 
 
 class Jupyter:

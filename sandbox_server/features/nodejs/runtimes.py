@@ -1,30 +1,127 @@
 """The operations on Node.js."""
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from sandbox_server.core import InvalidArgument, Reply, operation
+from pydantic import Field
+
+from sandbox_server.core import InvalidArgument, Model, Reply, operation
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.nodes.script import NodeLimits, NodeProgram, NodeScripts
 from sandbox_server.drivers.nodes.session import NodeSession
 from sandbox_server.drivers.nodes.sessions import MAX_IDLE, NodeSessions
 from sandbox_server.drivers.stats.toolbox import Toolbox
-from sandbox_server.features.nodejs.outcome_result import answer
-from sandbox_server.features.nodejs.wire import (
-    DEFAULT_TIMEOUT,
-    NodeJSCreateSessionRequest,
-    NodeJSCreateSessionResponse,
-    NodeJSDeleteSessionResponse,
-    NodeJSExecuteRequest,
-    NodeJSExecuteResponse,
-    NodeJSPackage,
-    NodeJSRuntime,
-    NodeJSSession,
-    NodeJSSessionListResponse,
-    NodeJSSessionRef,
-    NodeJSSessionResponse,
-    NodeJSUpdateSessionRequest,
-    NodeJSUpdateSessionResponse,
-    NodeJSVersion,
-)
+from sandbox_server.features.nodejs.execution import DEFAULT_TIMEOUT, NodeJSExecuteRequest, NodeJSExecuteResponse, answer
+
+IdleSeconds = Annotated[int, Field(ge=60, le=86400)]
+
+
+class NodeJSPackage(Model):
+    name: str
+    version: str
+
+
+class NodeJSRuntime(Model):
+    """Node.js versions and packages."""
+
+    node_version: str
+    npm_version: str
+    supported_languages: list[str]
+    description: str
+    runtime_directory: str | None = None
+    """Where this Node.js is."""
+    global_npm_directory: str | None = None
+    """Where `npm install --global` puts packages."""
+    runtime_packages: list[NodeJSPackage] = Field(default_factory=list)
+    global_packages: list[NodeJSPackage] = Field(default_factory=list)
+    error: str | None = None
+    available_versions: list[str] = Field(default_factory=list)
+    """Those that can be started here."""
+    current_version: str | None = None
+
+
+class NodeJSVersion(Model):
+    version: str | None = None
+    """Which Node.js: `node20`, `node22`, `node24`, or `20`, `22`, `24`."""
+
+
+class NodeJSCreateSessionRequest(Model):
+    """A session to open."""
+
+    session_id: str | None = None
+    """Its id. Empty or absent: a new one. An id that exists gives that session."""
+    cwd: str | None = None
+    """Working directory, absolute. Absent: the workspace."""
+    max_idle_time: IdleSeconds | None = 86400
+    """Seconds without use after which it is closed."""
+    version: str | None = None
+    """Which Node.js. Absent: the default."""
+    isolation: IsolationPolicy | None = None
+    """What its code is kept from, as long as the session lives."""
+
+
+class NodeJSSession(Model):
+    """One session."""
+
+    session_id: str
+    cwd: str
+    created_at: float
+    """Milliseconds since the epoch."""
+    last_used: float
+    """Milliseconds since the epoch."""
+    max_idle_time: int
+    """Milliseconds."""
+    age_seconds: int
+    """Seconds since it was used last."""
+    state: Literal["IDLE", "EXECUTING"]
+    version: str
+    """Which Node.js, as in `node22`."""
+
+
+class NodeJSCreateSessionResponse(Model):
+    session_id: str
+    created: bool
+    """False for one that was there."""
+    message: str | None = None
+    session: NodeJSSession | None = None
+
+
+class NodeJSSessionListResponse(Model):
+    sessions: dict[str, NodeJSSession] = Field(default_factory=dict)
+    """By id."""
+
+
+class NodeJSSessionRef(Model):
+    """A session by its id."""
+
+    session_id: str
+    version: str | None = None
+    """Which Node.js it has to be of. Absent: any."""
+
+
+class NodeJSSessionResponse(Model):
+    session: NodeJSSession
+
+
+class NodeJSUpdateSessionRequest(Model):
+    """What to change of a session."""
+
+    session_id: str
+    version: str | None = None
+    """Which Node.js it has to be of. Absent: any."""
+    max_idle_time: IdleSeconds | None = None
+    """Seconds without use after which it is closed."""
+    cwd: str | None = None
+    """Working directory of the next code, absolute."""
+
+
+class NodeJSUpdateSessionResponse(Model):
+    updated: bool
+    session: NodeJSSession
+
+
+class NodeJSDeleteSessionResponse(Model):
+    deleted: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.outputs import KernelOutput
 from sandbox_server.drivers.kernels.session import JupyterSession
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.features.jupyter.execution_result import answer, output_model
+from sandbox_server.features.jupyter.execution import answer, output_model
 
 pytestmark = pytest.mark.anyio
 

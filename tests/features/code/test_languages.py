@@ -2,8 +2,8 @@ import anyio
 import pytest
 
 from sandbox_server.core import InvalidArgument
-from sandbox_server.features.code.feature import Code
-from sandbox_server.features.code.wire import CodeExecuteRequest, Language
+from sandbox_server.features.code.execution import CodeExecuteRequest, Language
+from sandbox_server.features.code.languages import Code
 
 pytestmark = pytest.mark.anyio
 

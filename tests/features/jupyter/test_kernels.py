@@ -6,13 +6,8 @@ import anyio
 import pytest
 
 from sandbox_server.core import Call, Caller, Event, InvalidArgument, NotFound, Reply
-from sandbox_server.features.jupyter.feature import Jupyter
-from sandbox_server.features.jupyter.wire import (
-    JupyterCreateSessionRequest,
-    JupyterExecuteRequest,
-    JupyterExecuteResponse,
-    JupyterSessionRef,
-)
+from sandbox_server.features.jupyter.execution import JupyterExecuteRequest, JupyterExecuteResponse
+from sandbox_server.features.jupyter.kernels import Jupyter, JupyterCreateSessionRequest, JupyterSessionRef
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio

@@ -1,10 +1,39 @@
 """The operations on code in any language."""
 
-from sandbox_server.core import InvalidArgument, Reply, operation
+from typing import Any
+
+from pydantic import Field
+
+from sandbox_server.core import InvalidArgument, Model, Reply, operation
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.nodes.nodes import STRIPS_TYPES, Nodes
-from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
-from sandbox_server.features.code.wire import CodeExecuteRequest, CodeExecuteResponse, CodeInfoResponse, CodeLanguage, Language
+from sandbox_server.features.code.execution import (
+    DEFAULT_TIMEOUT,
+    MAX_TIMEOUT,
+    BashRunner,
+    CodeExecuteRequest,
+    CodeExecuteResponse,
+    Language,
+    NodeRunner,
+    PythonRunner,
+)
+
+
+class CodeLanguage(Model):
+    """One language."""
+
+    language: Language
+    description: str
+    runtime_version: str | None = None
+    default_timeout: int = Field(default=DEFAULT_TIMEOUT, ge=1, le=MAX_TIMEOUT)
+    max_timeout: int = Field(default=MAX_TIMEOUT, ge=1, le=MAX_TIMEOUT)
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class CodeInfoResponse(Model):
+    """The languages that can be run here."""
+
+    languages: list[CodeLanguage]
 
 
 class Code:

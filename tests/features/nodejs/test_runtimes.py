@@ -6,11 +6,10 @@ import anyio
 import pytest
 
 from sandbox_server.core import InvalidArgument, NotFound
-from sandbox_server.features.nodejs.feature import NodeJS
-from sandbox_server.features.nodejs.wire import (
+from sandbox_server.features.nodejs.execution import NodeJSExecuteRequest, NodeJSExecuteResponse
+from sandbox_server.features.nodejs.runtimes import (
+    NodeJS,
     NodeJSCreateSessionRequest,
-    NodeJSExecuteRequest,
-    NodeJSExecuteResponse,
     NodeJSSessionRef,
     NodeJSUpdateSessionRequest,
     NodeJSVersion,
