@@ -42,7 +42,7 @@ ALLOWED = {
         *SETTINGS,
     ),
     "features": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
-    "hub": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.hub", *SETTINGS),
+    "mcp": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
     "parts": tuple(f"{OURS}.{name}" for name in ("__version__", "core", "drivers", "features", "parts")) + SETTINGS,
     "stream": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }
