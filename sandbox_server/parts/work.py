@@ -12,7 +12,7 @@ from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.storage.shutdown_hooks import ShutdownHookStore
 from sandbox_server.drivers.watches.watches import Watches
-from sandbox_server.features.bash.feature import Bash
+from sandbox_server.features.bash.commands import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.automatic import AutomaticCheckpoints
 from sandbox_server.features.box.capabilities import CapabilityReport

@@ -8,11 +8,25 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from sandbox_server.core import Model
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.spawn.output_spool import OutputSpool
 from sandbox_server.drivers.spawn.pipes import PipeReader, PipeWriter
 from sandbox_server.drivers.spawn.process import Exit, Process, Processes
-from sandbox_server.features.bash.wire import BashCommandState, CommandStatus
+
+type CommandStatus = Literal["pending", "running", "completed", "timed_out", "killed"]
+
+
+class BashCommandState(Model):
+    """A command and its status."""
+
+    command_id: str
+    command: str
+    status: CommandStatus
+    exit_code: int | None = None
+    signal: str | None = None
+    """Name of the signal that ended it, as in `SIGKILL`."""
+
 
 INPUT_LIMIT = 1 << 20
 """Bytes of input that may wait for a command to read them."""

@@ -3,8 +3,46 @@
 import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import Field
+
+from sandbox_server.core import Model
 from sandbox_server.drivers.spawn.output_spool import OutputSpool
+from sandbox_server.features.bash.command import BashCommandState
+
+MAX_SECONDS = 366 * 86400.0
+Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
+Offset = Annotated[int, Field(ge=0)]
+
+
+class BashOutputRequest(Model):
+    """Which output to read, and from where."""
+
+    session_id: str
+    command_id: str | None = None
+    """Command to read. Absent: the output of all commands of the session, one after the other."""
+    offset: Offset = 0
+    """Byte of stdout to start at: the `offset` of the answer before."""
+    stderr_offset: Offset = 0
+    """Byte of stderr to start at: the `stderr_offset` of the answer before."""
+    wait: bool = False
+    """Wait until there is output or the command has ended."""
+    wait_timeout: Seconds = 30
+    """Seconds to wait at most."""
+
+
+class BashOutputResult(Model):
+    """New output, and where the next call goes on."""
+
+    session_id: str
+    stdout: str = ""
+    stderr: str = ""
+    offset: int = 0
+    stderr_offset: int = 0
+    command: BashCommandState | None = None
+    """The command that was asked for, else the current or latest one."""
+
 
 READ_LIMIT = 8 << 20
 """Bytes of one stream in one answer; the rest is read with the next call."""

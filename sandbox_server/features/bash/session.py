@@ -3,12 +3,70 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Annotated, Literal
 
-from sandbox_server.core import Conflict, NotFound
+from pydantic import Field
+
+from sandbox_server.core import Conflict, Model, NotFound
 from sandbox_server.drivers.session_table import SessionLimit, SessionTable
-from sandbox_server.features.bash.command import BashCommand, OutputLimit, StreamName
+from sandbox_server.features.bash.command import BashCommand, BashCommandState, CommandStatus, OutputLimit, StreamName
 from sandbox_server.features.bash.output import DecodedText, SpoolPart, read_parts, read_text
-from sandbox_server.features.bash.wire import BashCommandState, BashExecResult, BashSessionState, SessionStatus
+
+type SessionStatus = Literal["ready", "closed"]
+
+
+SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:@-]{0,128}$")]
+
+
+class BashExecResult(Model):
+    """How far a command has come."""
+
+    session_id: str
+    command_id: str
+    command: str
+    status: CommandStatus
+    """`running`, `completed` (it exited, whatever its code), `timed_out` (killed after `hard_timeout`), `killed` (ended by a signal, or
+    its end was not observed)."""
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+    """The observed exit code; null while it runs and where a signal ended it."""
+    signal: str | None = None
+    """Name of the signal that ended it, as in `SIGKILL`."""
+    offset: int = 0
+    """Where `output` goes on reading stdout, in bytes."""
+    stderr_offset: int = 0
+    """Where `output` goes on reading stderr, in bytes."""
+
+
+class BashSessionCreateRequest(Model):
+    """A session to create."""
+
+    session_id: SessionId | None = None
+    """Its id. Empty or absent: a new one. An id that exists gives that session as it is."""
+    exec_dir: str | None = None
+    """Working directory, absolute. Absent: the workspace."""
+    snapshot_path: str | None = None
+    """Script that every command of the session sources first."""
+
+
+class BashSessionState(Model):
+    """One session."""
+
+    session_id: str
+    status: SessionStatus
+    working_dir: str
+    created_at: datetime
+    last_used_at: datetime
+    current_command: str | None = None
+    command_count: int = 0
+
+
+class BashSessionRef(Model):
+    """A session by its id."""
+
+    session_id: str
+
 
 MAX_COMMANDS = 16
 """Commands of a session whose output can still be read."""

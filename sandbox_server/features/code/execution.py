@@ -22,11 +22,7 @@ type Language = Literal["python", "javascript", "typescript", "bash"]
 
 
 DEFAULT_TIMEOUT = 30
-
-
 MAX_TIMEOUT = 300
-
-
 Timeout = Annotated[int, Field(ge=1, le=MAX_TIMEOUT)]
 
 

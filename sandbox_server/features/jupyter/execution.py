@@ -14,8 +14,6 @@ type ExecutionStatus = Literal["running", "ok", "error", "timeout"]
 
 
 Timeout = Annotated[int, Field(ge=1, le=300)]
-
-
 DEFAULT_TIMEOUT = 30
 
 

@@ -13,8 +13,6 @@ type ExecutionStatus = Literal["ok", "error", "timeout"]
 
 
 DEFAULT_TIMEOUT = 30
-
-
 Timeout = Annotated[int, Field(ge=1, le=300)]
 
 

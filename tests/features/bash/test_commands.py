@@ -12,12 +12,8 @@ import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, ResourceExhausted, TooLarge, Unavailable
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.features.bash.feature import Bash
-from sandbox_server.features.bash.wire import (
-    BashKillRequest,
-    BashOutputRequest,
-    BashWriteRequest,
-)
+from sandbox_server.features.bash.commands import Bash, BashKillRequest, BashWriteRequest
+from sandbox_server.features.bash.output import BashOutputRequest
 from tests.features.bash.asking import Until, answered, begin, ended, is_running, read, run
 
 if TYPE_CHECKING:

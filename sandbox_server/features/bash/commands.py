@@ -6,14 +6,17 @@ import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 from uuid import uuid4
+
+from pydantic import Field
 
 from sandbox_server.core import (
     Call,
     Conflict,
     Event,
     InvalidArgument,
+    Model,
     NotFound,
     PermissionDenied,
     Reply,
@@ -21,24 +24,65 @@ from sandbox_server.core import (
     operation,
     stream_of,
 )
+from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.bash.command import BashCommand, OutputLimit
 from sandbox_server.features.bash.follow import BashPosition, follow
-from sandbox_server.features.bash.output import DecodedText, excerpt
-from sandbox_server.features.bash.session import BashSession, BashSessions
-from sandbox_server.features.bash.wire import (
-    BashExecRequest,
+from sandbox_server.features.bash.output import BashOutputRequest, BashOutputResult, DecodedText, Seconds, excerpt
+from sandbox_server.features.bash.session import (
     BashExecResult,
-    BashKillRequest,
-    BashOutputRequest,
-    BashOutputResult,
+    BashSession,
     BashSessionCreateRequest,
     BashSessionRef,
+    BashSessions,
     BashSessionState,
-    BashWriteRequest,
 )
+
+
+class BashExecRequest(Model):
+    """A command to run."""
+
+    command: str
+    """Shell command, as after `bash -c`. It runs in a process of its own: `cd` and `export` do not reach the next command."""
+    session_id: str | None = None
+    """Session to run in. Empty or absent: a new one."""
+    exec_dir: str | None = None
+    """Working directory, absolute. It becomes the session's own for later commands."""
+    env: dict[str, str | None] | None = None
+    """Environment variables for this command only; null takes one away."""
+    async_mode: bool = False
+    """Answer at once with status `running`; read the output with `output`."""
+    timeout: Seconds | None = None
+    """Seconds to wait for the end; then the answer is `running` and the command goes on. Only without `async_mode`."""
+    hard_timeout: Seconds | None = None
+    """Seconds after which the command and its process group are killed, with status `timed_out`."""
+    max_output_length: int = Field(default=50000, ge=0)
+    """Characters of each stream in the answer: the middle of a longer one is left out, with a marker. 0: no limit. Only without
+    `async_mode`."""
+    isolation: IsolationPolicy | None = None
+    """What this command is kept from."""
+
+
+class BashWriteRequest(Model):
+    """Input for a command."""
+
+    session_id: str
+    input: str
+    """Text for its standard input, as it is: end a line with a line feed."""
+    command_id: str | None = None
+    """Command to write to. Absent: the one that runs."""
+    eof: bool = False
+    """Close the input after this text."""
+
+
+class BashKillRequest(Model):
+    """A signal for a command."""
+
+    session_id: str
+    signal: Literal["SIGTERM", "SIGKILL", "SIGINT"] = "SIGTERM"
+
 
 SIGNAL_GRACE = 1.0
 """Seconds that `kill` waits for the signal to have ended the command."""
