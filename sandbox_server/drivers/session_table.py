@@ -1,4 +1,4 @@
-"""Sessions by their id, for shells, bash, kernels and Node.js: which ids are valid, how many sessions there are, and which one is evicted."""
+"""Sessions by their id, for shells, bash, kernels and Node.js: valid ids, how many there may be, and which one is evicted."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.documents.text import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.ripgrep import Ripgrep
-from sandbox_server.drivers.shells.isolated_shells import FencedShells
+from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
 from sandbox_server.drivers.shells.session_store import ShellStore
 from sandbox_server.drivers.shells.shells import TmuxShells
 from sandbox_server.drivers.shells.tmux import Tmux
@@ -61,7 +61,7 @@ def part(shared: Shared) -> Part:
         Sandbox(shared.toolbox, settings.agent, __version__, root=settings.agent.sudo and shared.found.allows_root),
         Hooks(ShutdownHookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, FencedShells(processes, paths.agent_run), shared.control.driving, workspace=settings.agent.workspace),
+        Shell(sessions, IsolatedShells(processes, paths.agent_run), shared.control.driving, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         *box.features,

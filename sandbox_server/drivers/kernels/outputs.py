@@ -69,16 +69,16 @@ def nested(value: object, most: int = MAX_DEPTH) -> bool:
 
 def merge(outputs: Iterable[KernelOutput]) -> list[KernelOutput]:
     """What a notebook would show in the end: pieces of a stream joined, displays brought up to date, and what was cleared gone."""
-    page = _HtmlText()
+    page = _NotebookOutputs()
     cleared = False
     for output in outputs:
         if output.output_type == "clear_output":
             cleared = output.wait
             if not output.wait:
-                page = _HtmlText()
+                page = _NotebookOutputs()
             continue
         if cleared:
-            page = _HtmlText()
+            page = _NotebookOutputs()
             cleared = False
         page.add(output)
     return page.shown()
@@ -89,7 +89,7 @@ def stream_text(outputs: Iterable[KernelOutput], name: str) -> str:
     return "".join(output.text or "" for output in outputs if output.output_type == "stream" and output.name == name)
 
 
-class _HtmlText:
+class _NotebookOutputs:
     """What is shown, put together once at the end: in time that grows with what was put out, whatever that was."""
 
     def __init__(self) -> None:

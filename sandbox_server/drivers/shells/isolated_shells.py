@@ -17,7 +17,7 @@ _MAX_ANSWER = 4096
 _MODULE = "sandbox_server.drivers.fence"
 
 
-class FencedShells:
+class IsolatedShells:
     """Makes the line that runs a command isolated; `private` is the directory that it may not see."""
 
     def __init__(self, processes: Processes, private: str) -> None:

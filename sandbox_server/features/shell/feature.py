@@ -24,7 +24,7 @@ from sandbox_server.core import (
 )
 from sandbox_server.core.control import Control
 from sandbox_server.drivers.shells.commands import ShellCommand
-from sandbox_server.drivers.shells.isolated_shells import FencedShells
+from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
 from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
@@ -73,7 +73,7 @@ class Shell:
 
     tag = "shell"
 
-    def __init__(self, sessions: ShellSessions, fenced: FencedShells, control: Control, *, workspace: str) -> None:
+    def __init__(self, sessions: ShellSessions, fenced: IsolatedShells, control: Control, *, workspace: str) -> None:
         self._sessions = sessions
         self._fenced = fenced
         self._control = control

@@ -14,7 +14,7 @@ from sandbox_server.drivers.shells.shells import Foreground, LiveShell, ShellSta
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
-from sandbox_server.features.shell.state import ShellState, told
+from sandbox_server.features.shell.state import ShellState, describe_exit
 
 OPEN_SECONDS = 10.0
 """How long a new shell may take to show its prompt: the account's start-up files run first."""
@@ -172,7 +172,7 @@ class ShellSession:
                     await self.shell.close()
                 raise
         return (
-            f"the session's shell had ended ({told(over)}): a new one was opened in {self.state.directory}, "
+            f"the session's shell had ended ({describe_exit(over)}): a new one was opened in {self.state.directory}, "
             f"{'with the exported variables and without the jobs' if variables else 'without the variables and jobs'} of the old one"
         )
 
@@ -324,7 +324,7 @@ class ShellSession:
     async def _until_prompt(self) -> None:
         if not await self.state.until_ready(OPEN_SECONDS):
             over = self.state.over
-            how = told(over) if over else f"no prompt within {OPEN_SECONDS:g} s"
+            how = describe_exit(over) if over else f"no prompt within {OPEN_SECONDS:g} s"
             raise Unavailable(f"the shell did not start: {how}", hint="~/.bashrc may end it or hold it up", session_id=self.id)
         self._changed()
 

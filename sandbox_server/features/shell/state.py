@@ -109,11 +109,11 @@ class ShellState:
         took_leave, self._took_leave = self._took_leave, False
         if command := self.running:
             self.running = None
-            command.add_hint(f"the session's shell ended with the command ({told(observed)}); the next exec opens a new one")
+            command.add_hint(f"the session's shell ended with the command ({describe_exit(observed)}); the next exec opens a new one")
             if not took_leave:  # it was replaced or killed, and tmux does not pass on what it still holds then
                 command.add_hint("the end of its output may be missing: /v1/bash/exec gives all, and so does a shell below this one")
             command.finish(command.stopping or "terminated", None if command.stopping else observed.code)
-        notice = f"\r\n[the shell has ended: {told(observed)}; press Enter to open it again]\r\n"
+        notice = f"\r\n[the shell has ended: {describe_exit(observed)}; press Enter to open it again]\r\n"
         for viewer in list(self.viewers):
             viewer.output(notice.encode())
         self.turn_over()
@@ -163,7 +163,7 @@ class ShellState:
         self._turned()
 
 
-def told(observed: Exit) -> str:
+def describe_exit(observed: Exit) -> str:
     """Say how a shell ended."""
     if observed.code is not None:
         return f"exit code {observed.code}"

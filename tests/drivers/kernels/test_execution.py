@@ -2,7 +2,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY
 
 from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels import execution as module
@@ -13,6 +12,7 @@ from sandbox_server.drivers.kernels.outputs import stream_text
 from sandbox_server.drivers.kernels.relay_client import OnBegin, OnOutput
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.test_kernel import REPLY_THAT_CANNOT_BE_SENT
+from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY, relay_changed
 
 from sandbox_server.core.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from sandbox_server.drivers.ipc.json_lines import JsonLine
@@ -11,6 +10,7 @@ from sandbox_server.drivers.kernels import kernel as module
 from sandbox_server.drivers.kernels.kernel import TAIL_BYTES, Kernel, KernelEnded, OutputBounds, OutputTail
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.spawn.process import Processes
+from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY, relay_changed
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio

@@ -6,30 +6,30 @@ import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, TooLarge
 from sandbox_server.drivers.fence.policy import IsolationPolicy, WritePolicy
-from sandbox_server.drivers.shells.isolated_shells import MAX_WORD, FencedShells
+from sandbox_server.drivers.shells.isolated_shells import MAX_WORD, IsolatedShells
 from sandbox_server.drivers.spawn.process import Processes
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def fenced(processes: Processes) -> FencedShells:
-    return FencedShells(processes, "/run/sandbox-agent")
+def fenced(processes: Processes) -> IsolatedShells:
+    return IsolatedShells(processes, "/run/sandbox-agent")
 
 
-async def test_the_line_runs_the_text_whatever_is_in_it(fenced: FencedShells, processes: Processes) -> None:
+async def test_the_line_runs_the_text_whatever_is_in_it(fenced: IsolatedShells, processes: Processes) -> None:
     line = await fenced.line('echo "it\'s" $((6 * 7))\ntrue', IsolationPolicy(), "/")
     done = await processes.run(["bash", "-c", line], cwd="/", timeout=30, max_output=1000)
     assert (done.exit.code, done.stdout) == (0, b"it's 42\n")
 
 
-async def test_a_path_that_does_not_exist_is_refused_before_anything_runs(fenced: FencedShells) -> None:
+async def test_a_path_that_does_not_exist_is_refused_before_anything_runs(fenced: IsolatedShells) -> None:
     with pytest.raises(InvalidArgument) as refused:
         await fenced.line("true", IsolationPolicy(write=WritePolicy(allow=("none",))), "/tmp")
     assert refused.value.details["field"] == "isolation.write.allow"
 
 
-async def test_a_command_that_is_too_long_for_one_argument_is_refused(fenced: FencedShells) -> None:
+async def test_a_command_that_is_too_long_for_one_argument_is_refused(fenced: IsolatedShells) -> None:
     with pytest.raises(TooLarge):
         await fenced.line("x" * (MAX_WORD + 1), IsolationPolicy(), "/")
 
@@ -42,4 +42,4 @@ async def test_what_this_host_cannot_enforce_is_a_conflict(processes: Processes)
 
     elsewhere = Elsewhere(processes._socket_path)
     with pytest.raises(Conflict, match=r"isolation\.network"):
-        await FencedShells(elsewhere, "/run/sandbox-agent").line("true", IsolationPolicy(), "/")
+        await IsolatedShells(elsewhere, "/run/sandbox-agent").line("true", IsolationPolicy(), "/")

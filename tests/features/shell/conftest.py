@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.shells.isolated_shells import FencedShells
+from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
 from sandbox_server.drivers.shells.session_store import ShellStore
 from sandbox_server.drivers.shells.shells import TmuxShells
 from sandbox_server.drivers.shells.tmux import Tmux
@@ -48,7 +48,7 @@ class Server:
             shells = TmuxShells(self._processes, self._files, self.tmux, directory)
             self.sessions = ShellSessions(shells, ShellStore(str(self._state / "shells.json")), limit=limit, evict_after=evict_after)
             await stack.enter_async_context(self.sessions)
-            yield Shell(self.sessions, FencedShells(self._processes, directory), FreeControl(), workspace=str(self.home))
+            yield Shell(self.sessions, IsolatedShells(self._processes, directory), FreeControl(), workspace=str(self.home))
 
 
 @pytest.fixture

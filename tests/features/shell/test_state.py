@@ -5,7 +5,7 @@ import pytest
 from sandbox_server.drivers.shells.shell_integration import Mark, MarkKind
 from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.command import RunningCommand
-from sandbox_server.features.shell.state import REPLAY, ShellState, told
+from sandbox_server.features.shell.state import REPLAY, ShellState, describe_exit
 
 pytestmark = pytest.mark.anyio
 
@@ -156,7 +156,7 @@ async def test_a_stopped_command_keeps_its_status_when_the_shell_ends_too(state:
     ],
 )
 def test_an_end_is_told_as_it_was_seen(observed: Exit, sentence: str) -> None:
-    assert told(observed) == sentence
+    assert describe_exit(observed) == sentence
 
 
 async def test_a_closed_session_wakes_who_waits_for_its_shell(state: ShellState, command: RunningCommand) -> None:
