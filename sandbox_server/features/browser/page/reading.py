@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Blob, Model, Reply, TooLarge, operation, patterns
+from sandbox_server import patterns
+from sandbox_server.core import Blob, Model, Reply, TooLarge, operation
 from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.elements import Elements
 from sandbox_server.drivers.browser.readable import Readable
