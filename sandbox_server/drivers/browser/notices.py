@@ -1,7 +1,7 @@
 """What happened in the browser beside what a caller asked for; the hint of each caller's next answer tells it."""
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextvars import ContextVar
 
 from sandbox_server.drivers.browser.owner import Tab
@@ -41,6 +41,10 @@ class Notices:
         """A tab that the caller opened is no news."""
         if self._known is not None:
             self._known.add(page)
+
+    def misses(self, pages: Set[str]) -> bool:
+        """Whether there are pages that were not among the tabs seen last."""
+        return self._known is None or not pages <= self._known
 
     def see(self, tabs: Sequence[Tab]) -> None:
         """Compare the tabs with those seen last."""

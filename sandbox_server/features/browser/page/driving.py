@@ -56,11 +56,13 @@ class Acting(Targeted):
     """What to write into a prompt that is accepted."""
 
 
-def driving(session: BrowserSession, request: Targeted, doing: str, *, revive: bool = False) -> AbstractAsyncContextManager[Driven]:
+def driving(
+    session: BrowserSession, request: Targeted, doing: str, *, revive: bool = False, direct: bool = False
+) -> AbstractAsyncContextManager[Driven]:
     """The page and frame of a request, with its timeout and what it says to dialogs; see `BrowserSession.driving`."""
     answer = Answer(request.dialog, request.dialog_text) if isinstance(request, Acting) else LOOKING
     timeout = request.timeout if isinstance(request, Acting) else READ_SECONDS
-    return session.driving(doing, tab=request.tab, frame=request.frame, answer=answer, timeout=timeout, revive=revive)
+    return session.driving(doing, tab=request.tab, frame=request.frame, answer=answer, timeout=timeout, revive=revive, direct=direct)
 
 
 def hints_for_each_caller(session: BrowserSession) -> Guard:

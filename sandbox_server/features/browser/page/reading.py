@@ -1,6 +1,5 @@
 """What a page shows: pictures, markup, text, and what a script finds in it."""
 
-import asyncio
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -188,8 +187,8 @@ class Reading:
     @operation("POST /v1/browser/page/evaluate", scope="browser", acts="cdp")
     async def evaluate(self, request: EvaluateRequest) -> Reply[Any]:
         """Run JavaScript in the page and return what it gives, as far as JSON can hold it."""
-        async with driving(self._session, request, "the script") as driven:
-            result = await evaluated(driven, request.expression, request.timeout)
+        async with driving(self._session, request, "the script", direct=request.frame is None) as driven:
+            result = await self._session.evaluate(driven, request.expression, request.timeout)
         return await told(self._session, result)
 
     @operation("POST /v1/browser/page/find_text", scope="browser", read_only=True)
@@ -220,25 +219,6 @@ class Reading:
         if request.full_page:
             await _expect_drawable(driven)
         return await driven.page.screenshot(type=form, quality=quality, full_page=request.full_page, timeout=timeout)
-
-
-async def evaluated(driven: Driven, expression: str, timeout: float) -> Any:
-    """The value of a script. What is no expression is taken for the body of a function; it is compiled to know, and never run twice."""
-    source = expression.strip().rstrip(";")
-    async with asyncio.timeout(timeout):
-        if await _is_expression(driven, source):
-            return await answers.evaluated(driven.frame, f"(\n{source}\n)")
-        return await answers.evaluated(driven.frame, f"async () => {{\n{expression}\n}}")
-
-
-async def _is_expression(driven: Driven, source: str) -> bool:
-    session = await driven.page.context.new_cdp_session(driven.page)
-    try:
-        await session.send("Runtime.enable")
-        compiled = await session.send("Runtime.compileScript", {"expression": f"(\n{source}\n)", "sourceURL": "", "persistScript": False})
-    finally:
-        await session.detach()
-    return "exceptionDetails" not in compiled
 
 
 async def _expect_drawable(driven: Driven) -> None:
