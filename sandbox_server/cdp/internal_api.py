@@ -65,8 +65,10 @@ class Inside:
         return await self.status(request)
 
     async def tabs(self, _: Request) -> Response:
-        """The tab strip."""
-        return JSONResponse([asdict(tab) for tab in await self._strip.tabs(await self._browser.link())])
+        """The tab strip, without what a person typed into fields for secrets: pages write that into titles and addresses too."""
+        tabs = await self._strip.tabs(await self._browser.link())
+        told = self._browser.secrets.redacted(orjson.dumps({"tabs": [asdict(tab) for tab in tabs]}))
+        return JSONResponse(orjson.loads(told)["tabs"])
 
     async def pages(self, request: Request) -> Response:
         """The pages by their ids, at once, or when they are not as in the `state` that is named; asking starts no browser."""

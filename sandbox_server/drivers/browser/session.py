@@ -17,6 +17,7 @@ from sandbox_server.drivers.browser.failures import translated
 from sandbox_server.drivers.browser.frames import frame_of
 from sandbox_server.drivers.browser.notices import Notices
 from sandbox_server.drivers.browser.owner import Owner, Tab
+from sandbox_server.drivers.browser.titles import made_of
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 
 if TYPE_CHECKING:
@@ -152,6 +153,17 @@ class BrowserSession:
         with self._dialogs.answered(tab.page, answer):
             await self._dialogs.settle(answer, tab.page)
             await self.owner.close(tab.page)
+
+    async def title(self, driven: Driven) -> str:
+        """The title of a page, as the browser knows it; a page that just loaded is drawing, and answers only once it has drawn.
+
+        Of a page without a title the browser makes one from its address: then the page is asked.
+        """
+        tab = next((tab for tab in await self.tabs() if tab.page == driven.tab.page), None)
+        url = driven.page.url
+        if tab is None or tab.url != url or not tab.title or made_of(tab.title, url):
+            return await driven.page.title()
+        return tab.title
 
     async def evaluate(self, driven: Driven, expression: str, timeout: float) -> Any:
         """What a script of a caller's gives in a page's main frame, or in the frame that is driven; raises as `Evaluation.value` does."""
