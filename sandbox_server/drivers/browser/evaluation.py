@@ -12,7 +12,7 @@ from sandbox_server.core.errors import Conflict, InvalidArgument, TooLarge, Unav
 from sandbox_server.drivers.browser.answers import MAX_DEPTH, MAX_VALUES, check
 from sandbox_server.drivers.browser.failures import failure_of
 from sandbox_server.drivers.browser.scripts import script
-from sandbox_server.drivers.devtools.connection import Object, Refused
+from sandbox_server.drivers.devtools.connection import DevtoolsRefused, Object
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Evaluation:
     async def _send(self, method: str, **params: object) -> Object:
         try:
             return await self._commands.send(self._page, method, params, self._seconds)
-        except Refused as error:
+        except DevtoolsRefused as error:
             raise self._refused(str(error)) from None
         except Unavailable:  # not to be tried again by itself: the script may have run
             raise failure_of("Target closed", self._doing) from None
@@ -95,7 +95,7 @@ class Evaluation:
 async def compiles(commands: PageCommands, page: str, expression: str, seconds: float) -> bool:
     """Whether a script is an expression: a function that returns it could be made, which runs nothing of it."""
     made = f"void new Function({json.dumps(f'return (\n{_source(expression)}\n)')})"
-    with suppress(Refused, Unavailable):
+    with suppress(DevtoolsRefused, Unavailable):
         return "exceptionDetails" not in await commands.send(page, "Runtime.evaluate", {"expression": made, "silent": True}, seconds)
     return True
 

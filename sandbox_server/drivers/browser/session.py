@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 from sandbox_server.core.errors import Conflict, Failure, NotFound, Unavailable
 from sandbox_server.drivers.browser.answers import MAX_FRAMES
 from sandbox_server.drivers.browser.attachment import Attachment, OnContext, OnPage, attached, crashed
-from sandbox_server.drivers.browser.dialogs import Answer, Dialogs
+from sandbox_server.drivers.browser.dialogs import DialogAnswer, PageDialogs
 from sandbox_server.drivers.browser.evaluation import Evaluation, compiles, in_frame
 from sandbox_server.drivers.browser.failures import translated
 from sandbox_server.drivers.browser.frames import frame_of
-from sandbox_server.drivers.browser.notices import Notices
-from sandbox_server.drivers.browser.owner import Owner, Tab
+from sandbox_server.drivers.browser.notices import BrowserNotices
+from sandbox_server.drivers.browser.owner import BrowserClient, BrowserTab
 from sandbox_server.drivers.browser.titles import made_of
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 
@@ -40,7 +40,7 @@ MARGIN_SECONDS = 5.0
 class Driven:
     """A page, and the frame in it, that a call works on."""
 
-    tab: Tab
+    tab: BrowserTab
     page: "Page"
     frame: "Frame"
     revived: bool
@@ -50,10 +50,10 @@ class Driven:
 class BrowserSession:
     """One attachment for all callers, with what is to be set up on each. `held` tells whether a person has the pages just now."""
 
-    def __init__(self, owner: Owner, held: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, owner: BrowserClient, held: Callable[[], bool] = lambda: False) -> None:
         self.owner = owner
-        self._notices = Notices()
-        self._dialogs = Dialogs(self._notices, held)
+        self._notices = BrowserNotices()
+        self._dialogs = PageDialogs(self._notices, held)
         self._on_context: list[OnContext] = []
         self._on_page: list[OnPage] = [self._dialogs.watch]
         self._attachment: Attachment | None = None
@@ -114,13 +114,13 @@ class BrowserSession:
         async with self._attaching:
             await self._close()
 
-    async def tabs(self) -> list[Tab]:
+    async def tabs(self) -> list[BrowserTab]:
         """The tabs in the order of the strip; raises Unavailable while there is no browser."""
         tabs = await self.owner.tabs()
         self._notices.see(tabs)
         return tabs
 
-    async def until[T](self, found: Callable[[list[Tab]], T], within: float) -> T:
+    async def until[T](self, found: Callable[[list[BrowserTab]], T], within: float) -> T:
         """Look at the tabs until `found` gives something true; raises TimeoutError. Chromium tells of no change of the strip by itself."""
         async with asyncio.timeout(within):
             while True:
@@ -128,7 +128,7 @@ class BrowserSession:
                     return result
                 await asyncio.sleep(LOOK_SECONDS)
 
-    async def tab(self, index: int | None) -> Tab:
+    async def tab(self, index: int | None) -> BrowserTab:
         """The tab at a place of the strip, or the one in front; raises NotFound for a place where none is."""
         tabs = await self.tabs()
         if index is None and tabs:
@@ -148,7 +148,7 @@ class BrowserSession:
         self._notices.know(target)
         return target
 
-    async def close(self, tab: Tab, answer: Answer) -> None:
+    async def close(self, tab: BrowserTab, answer: DialogAnswer) -> None:
         """Close a tab, whatever its page asks before it goes."""
         with self._dialogs.answered(tab.page, answer):
             await self._dialogs.settle(answer, tab.page)
@@ -180,7 +180,7 @@ class BrowserSession:
         *,
         tab: int | None = None,
         frame: str | None = None,
-        answer: Answer,
+        answer: DialogAnswer,
         timeout: float,
         revive: bool = False,
         direct: bool = False,
@@ -199,7 +199,7 @@ class BrowserSession:
             async with asyncio.timeout(timeout + MARGIN_SECONDS), self._seen(found, page):
                 yield Driven(found, page, await frame_of(page, frame), revived)
 
-    async def _responsive(self, tab: Tab, answer: Answer, *, revive: bool, direct: bool) -> "tuple[Page, bool]":
+    async def _responsive(self, tab: BrowserTab, answer: DialogAnswer, *, revive: bool, direct: bool) -> "tuple[Page, bool]":
         """The page of a tab, and whether it had to be revived."""
         try:
             return await self._answering(tab, answer, direct=direct), False
@@ -210,7 +210,7 @@ class BrowserSession:
             await self.drop()
             return await (await self.attachment()).page(tab.page), True
 
-    async def _answering(self, tab: Tab, answer: Answer, *, direct: bool) -> "Page":
+    async def _answering(self, tab: BrowserTab, answer: DialogAnswer, *, direct: bool) -> "Page":
         """The page of a tab, once it runs scripts; where it does not because Playwright's driver died, that of another driver."""
         attachment = await self.attachment()
         try:
@@ -221,7 +221,7 @@ class BrowserSession:
         await self._let_go(attachment)
         return await self._expect_answer(await self.attachment(), tab, answer, direct=direct)
 
-    async def _expect_answer(self, attachment: Attachment, tab: Tab, answer: Answer, *, direct: bool) -> "Page":
+    async def _expect_answer(self, attachment: Attachment, tab: BrowserTab, answer: DialogAnswer, *, direct: bool) -> "Page":
         """Make sure that the page runs scripts; a dialog of its own, or of another page in its process, may be what holds it."""
         page = await attachment.page(tab.page)
         await self._dialogs.settle(answer, tab.page)
@@ -241,7 +241,7 @@ class BrowserSession:
         )
 
     @asynccontextmanager
-    async def _seen(self, tab: Tab, page: "Page") -> AsyncIterator[None]:
+    async def _seen(self, tab: BrowserTab, page: "Page") -> AsyncIterator[None]:
         """Let a page that is not in front draw as if it were, for as long as a call needs it."""
         if tab.active:
             yield
@@ -267,7 +267,7 @@ class BrowserSession:
     async def _attached(self, within: float) -> Attachment:
         return await self._opened.enter_async_context(attached(self.owner.socket, self._on_context, self._on_page, within))
 
-    async def _expect_answers(self, tabs: list[Tab]) -> None:
+    async def _expect_answers(self, tabs: list[BrowserTab]) -> None:
         """Raise Conflict that says which tabs keep Playwright out, if any does."""
         answers = await asyncio.gather(*(self.owner.answers(tab.page, ANSWER_SECONDS) for tab in tabs))
         if stuck := [index for index, answer in enumerate(answers) if not answer]:

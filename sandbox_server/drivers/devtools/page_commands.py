@@ -4,7 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack, suppress
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.devtools.connection import Connection, Object, Refused, connected
+from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, connected
 
 
 class PageCommands:
@@ -12,7 +12,7 @@ class PageCommands:
 
     def __init__(self, socket: str) -> None:
         self._socket = socket
-        self._connection: Connection | None = None
+        self._connection: DevtoolsConnection | None = None
         self._sessions: dict[str, str] = {}
         self._entering = asyncio.Lock()
         self._opened = AsyncExitStack()
@@ -28,7 +28,7 @@ class PageCommands:
 
     async def answers(self, page: str, within: float) -> bool:
         """Whether a page runs a script within so many seconds."""
-        with suppress(Refused, TimeoutError, Unavailable):
+        with suppress(DevtoolsRefused, TimeoutError, Unavailable):
             await self.send(page, "Runtime.evaluate", {"expression": "1"}, within)
             return True
         return False
@@ -45,7 +45,7 @@ class PageCommands:
         opened, self._opened = self._opened, AsyncExitStack()
         await opened.aclose()
 
-    async def _session(self, page: str) -> tuple[Connection, str]:
+    async def _session(self, page: str) -> tuple[DevtoolsConnection, str]:
         async with self._entering:
             connection = self._connection
             if connection is None or connection.ended.is_set():

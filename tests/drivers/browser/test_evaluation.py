@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.core.errors import Conflict, Failure, InvalidArgument, TooLarge
 from sandbox_server.drivers.browser.evaluation import Evaluation
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 from tests.drivers.browser.conftest import visit
@@ -123,7 +123,7 @@ async def test_scripts_that_run_at_once_take_nothing_from_each_other(scripts: Sc
 
 
 async def test_a_tab_that_closes_under_a_script_is_a_conflict(scripts: Scripts) -> None:
-    owner: Owner = scripts.session.owner
+    owner: BrowserClient = scripts.session.owner
     page = await owner.open("about:blank")
     commands = scripts.commands
     assert await commands.answers(page, SECONDS)

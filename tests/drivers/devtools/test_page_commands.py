@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.browser.owner import Owner
-from sandbox_server.drivers.devtools.connection import Refused
+from sandbox_server.drivers.browser.owner import BrowserClient
+from sandbox_server.drivers.devtools.connection import DevtoolsRefused
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,7 @@ async def commands(shared: Any) -> AsyncIterator[PageCommands]:
 
 
 async def page_of(process: Any) -> str:
-    return (await Owner(process.socket).tabs())[0].page
+    return (await BrowserClient(process.socket).tabs())[0].page
 
 
 async def test_a_page_is_attached_to_once_for_all_its_commands(shared: Any, commands: PageCommands) -> None:
@@ -39,14 +39,14 @@ async def test_a_page_is_attached_to_once_for_all_its_commands(shared: Any, comm
 
 
 async def test_a_command_that_the_page_refuses_says_so(shared: Any, commands: PageCommands) -> None:
-    with pytest.raises(Refused, match="not enabled"):
+    with pytest.raises(DevtoolsRefused, match="not enabled"):
         await commands.send(await page_of(shared), "Runtime.compileScript", {"expression": "1", "sourceURL": "", "persistScript": False}, 5)
-    with pytest.raises(Refused, match="No target with given id"):
+    with pytest.raises(DevtoolsRefused, match="No target with given id"):
         await commands.send("nothing", "Runtime.evaluate", {"expression": "1"}, SECONDS)
 
 
 async def test_a_page_that_is_stuck_does_not_answer_and_holds_up_no_other(shared: Any, commands: PageCommands) -> None:
-    owner, other = Owner(shared.socket), await page_of(shared)
+    owner, other = BrowserClient(shared.socket), await page_of(shared)
     page = await owner.open("about:blank")
     assert await commands.answers(page, SECONDS)
     with shared.connect(f"/devtools/page/{page}") as client:
@@ -57,7 +57,7 @@ async def test_a_page_that_is_stuck_does_not_answer_and_holds_up_no_other(shared
 
 
 async def test_a_page_that_closed_is_forgotten(shared: Any, commands: PageCommands) -> None:
-    owner = Owner(shared.socket)
+    owner = BrowserClient(shared.socket)
     page = await owner.open("about:blank")
     assert await commands.answers(page, SECONDS)
     await owner.close(page)
@@ -74,7 +74,7 @@ async def test_the_next_browser_is_connected_to_after_the_end_of_one(make_owner:
     await asyncio.to_thread(until, process.answers, 20)
     commands = PageCommands(process.socket)
     assert await commands.answers(await page_of(process), SECONDS)
-    await Owner(process.socket).restart({})
+    await BrowserClient(process.socket).restart({})
     async with asyncio.timeout(30):
         while not await commands.answers(await page_of(process), SECONDS):
             pass

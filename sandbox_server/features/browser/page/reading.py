@@ -7,11 +7,12 @@ from pydantic import Field
 
 from sandbox_server.core import Blob, Model, Reply, TooLarge, operation, patterns
 from sandbox_server.drivers.browser import answers
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
-from sandbox_server.features.browser.page.driving import (
+from sandbox_server.features.browser.page.input import OnElement, element_of
+from sandbox_server.features.browser.page.page_operation import (
     ACT_SECONDS,
     READ_SECONDS,
     Acting,
@@ -23,9 +24,8 @@ from sandbox_server.features.browser.page.driving import (
     found_in,
     milliseconds,
     shown_frames,
-    told,
+    with_hint,
 )
-from sandbox_server.features.browser.page.input import OnElement, element_of
 
 MAX_PIXELS = 100_000_000
 """Of one picture; Chromium dies of much larger ones."""
@@ -139,7 +139,7 @@ class Reading:
 
     tag = "browser-page"
 
-    def __init__(self, session: BrowserSession, elements: Elements, readable: Readable) -> None:
+    def __init__(self, session: BrowserSession, elements: ElementIndex, readable: Readable) -> None:
         self._session = session
         self._elements = elements
         self._readable = readable
@@ -165,14 +165,14 @@ class Reading:
                 html = await driven.frame.content()
             else:
                 html = await (await found_in(driven, request.selector or "html")).evaluate(_HTML, request.outer)
-        return await told(self._session, without_passwords(html))
+        return await with_hint(self._session, without_passwords(html))
 
     @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", aliases=("sandbox_browser_get_text",))
     async def get_text(self, request: Targeted) -> Reply[str]:
         """Read all visible text, that of frames after the page's own."""
         async with driving(self._session, request, "reading the text") as driven:
             texts = [await answers.answer(frame, script("text"), None, str) for frame in shown_frames(driven)]
-        return await told(self._session, "\n".join(text for text in texts if text))
+        return await with_hint(self._session, "\n".join(text for text in texts if text))
 
     @operation("GET /v1/browser/page/markdown", scope="browser")
     async def get_markdown(self, request: Targeted) -> Reply[Markdown]:
@@ -182,14 +182,14 @@ class Reading:
         """
         async with driving(self._session, request, "reading the page") as driven:
             article = await self._readable.read(driven.frame)
-        return await told(self._session, Markdown(**asdict(article)))
+        return await with_hint(self._session, Markdown(**asdict(article)))
 
     @operation("POST /v1/browser/page/evaluate", scope="browser", acts="cdp")
     async def evaluate(self, request: EvaluateRequest) -> Reply[Any]:
         """Run JavaScript in the page and return what it gives, as far as JSON can hold it."""
         async with driving(self._session, request, "the script", direct=request.frame is None) as driven:
             result = await self._session.evaluate(driven, request.expression, request.timeout)
-        return await told(self._session, result)
+        return await with_hint(self._session, result)
 
     @operation("POST /v1/browser/page/find_text", scope="browser", read_only=True)
     async def find_text(self, request: FindTextRequest) -> Reply[list[TextMatch]]:
@@ -203,7 +203,7 @@ class Reading:
                 total += found.total
                 inside = frame.url if frame.parent_frame else None
                 matches += [match.model_copy(update={"frame": inside}) for match in found.found]
-        reply = await told(self._session, matches)
+        reply = await with_hint(self._session, matches)
         more = f"{total - len(matches)} more places were found." if total > len(matches) else None
         return Reply(matches, hint=" ".join(filter(None, [reply.hint, more])) or None)
 
