@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sandbox_server.cdp.effects import acts
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.allow_list import names_one
 from sandbox_server.core.http.multipart import _names
 from sandbox_server.drivers.browser.failures import failure_of
@@ -138,7 +138,7 @@ WORK: dict[str, Work] = {
     "output of a terminal": lambda text: plain(text.encode("utf-8", "replace")),
     "a piece of output": lambda text: increment(text.encode("utf-8", "replace"), last=False),
     "a row of a terminal": lambda text: trimmed([text.encode("utf-8", "replace")]),
-    "a script": lambda text: acts(Command(1, "Page.addScriptToEvaluateOnNewDocument", None, {"params": {"source": text}})),
+    "a script": lambda text: acts(DevtoolsCommand(1, "Page.addScriptToEvaluateOnNewDocument", None, {"params": {"source": text}})),
     "a name on the wire": lambda text: from_wire(to_wire(text.replace("\0", ""))),
     "a part's header": lambda text: _names(f'form-data; name="a"{text.encode("utf-8", "replace").decode("latin-1")}'),
     "a trace": lambda text: trace_of({"traceparent": text}),

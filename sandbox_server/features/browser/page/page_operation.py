@@ -11,7 +11,7 @@ from sandbox_server.core.control import Reach
 from sandbox_server.core.dispatch import Guard, InvalidFields, Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.browser.answers import MAX_FRAMES
-from sandbox_server.drivers.browser.dialogs import LOOKING, Answer
+from sandbox_server.drivers.browser.dialogs import LOOKING, DialogAnswer
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 
 if TYPE_CHECKING:
@@ -56,11 +56,13 @@ class Acting(Targeted):
     """What to write into a prompt that is accepted."""
 
 
-def driving(session: BrowserSession, request: Targeted, doing: str, *, revive: bool = False) -> AbstractAsyncContextManager[Driven]:
+def driving(
+    session: BrowserSession, request: Targeted, doing: str, *, revive: bool = False, direct: bool = False
+) -> AbstractAsyncContextManager[Driven]:
     """The page and frame of a request, with its timeout and what it says to dialogs; see `BrowserSession.driving`."""
-    answer = Answer(request.dialog, request.dialog_text) if isinstance(request, Acting) else LOOKING
+    answer = DialogAnswer(request.dialog, request.dialog_text) if isinstance(request, Acting) else LOOKING
     timeout = request.timeout if isinstance(request, Acting) else READ_SECONDS
-    return session.driving(doing, tab=request.tab, frame=request.frame, answer=answer, timeout=timeout, revive=revive)
+    return session.driving(doing, tab=request.tab, frame=request.frame, answer=answer, timeout=timeout, revive=revive, direct=direct)
 
 
 def hints_for_each_caller(session: BrowserSession) -> Guard:
@@ -74,7 +76,7 @@ def hints_for_each_caller(session: BrowserSession) -> Guard:
     return guard
 
 
-async def told[T](session: BrowserSession, data: T) -> Reply[T]:
+async def with_hint[T](session: BrowserSession, data: T) -> Reply[T]:
     """A result, with what else happened as its hint."""
     return Reply(data, hint=await session.hint())
 

@@ -1,6 +1,6 @@
 import pytest
 
-from sandbox_server.features.browser.page.driving import Acting, invalid, milliseconds
+from sandbox_server.features.browser.page.page_operation import Acting, invalid, milliseconds
 from sandbox_server.features.browser.page.reading import FindTextRequest, HtmlRequest, PageScreenshotRequest
 from sandbox_server.features.browser.page.waiting import WaitRequest
 from tests.features.browser.driven import Pages
