@@ -5,16 +5,16 @@ from sandbox_server.composition.machine import Machine
 from sandbox_server.composition.part import Part
 from sandbox_server.drivers.editors import Editor, Editors, code_server, jupyterlab
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.kernels.sessions import KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
-from sandbox_server.drivers.nodes.script import Scripts
-from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
+from sandbox_server.drivers.nodes.script import NodeScripts
+from sandbox_server.drivers.nodes.sessions import NodeSessions
 from sandbox_server.drivers.stats import system
-from sandbox_server.features.code.feature import Code
-from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.execution import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.languages import Code
 from sandbox_server.features.editors import EditorPages
-from sandbox_server.features.jupyter.feature import Jupyter
-from sandbox_server.features.nodejs.feature import NodeJS, Room
+from sandbox_server.features.jupyter.kernels import Jupyter
+from sandbox_server.features.nodejs.runtimes import NodeJS, NodeResources
 
 
 def build_code(machine: Machine, activity: Activity) -> Part:
@@ -37,12 +37,12 @@ def build_code(machine: Machine, activity: Activity) -> Part:
     python = KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
     nodes = Nodes(processes, default=code.node, enabled="nodejs-repl" not in disabled)
     javascript = NodeSessions(processes, nodes, workspace=workspace, limit=code.max_nodes, memory=memory, limits=limits)
-    scripts = Scripts(processes, files, workspace=workspace, limits=limits)
+    scripts = NodeScripts(processes, files, workspace=workspace, limits=limits)
     runners = PythonRunner(python, output), NodeRunner(scripts, javascript, output, memory), BashRunner(processes, output, limits)
     activity.follow_commands(lambda: python.busy, lambda: javascript.busy)
     features = (
         Jupyter(python, output_bytes=output),
-        NodeJS(scripts, javascript, machine.toolbox, Room(output, memory)),
+        NodeJS(scripts, javascript, machine.toolbox, NodeResources(output, memory)),
         Code(kernels, nodes, *runners),
     )
     editors = Editors(processes, [editor for editor in _editors(machine) if editor.name not in disabled])

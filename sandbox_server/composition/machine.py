@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import Shares
 from sandbox_server.drivers.files.files import Files
@@ -28,7 +28,7 @@ class Machine:
     processes: Processes
     files: Files
     toolbox: Toolbox
-    owner: Owner
+    owner: BrowserClient
     """The client of the process that owns the browser."""
     box: BoxClient
     liveness: Liveness
@@ -52,7 +52,7 @@ def build_machine(settings: Settings) -> Machine:
         processes=processes,
         files=Files(processes, home=settings.agent.home),
         toolbox=Toolbox(processes),
-        owner=Owner(paths.socket("cdp")),
+        owner=BrowserClient(paths.socket("cdp")),
         box=BoxClient(paths.socket("box"), found, RESTART_SECONDS),
         liveness=liveness_of(settings, found),
         ports=_agent_ports(settings),

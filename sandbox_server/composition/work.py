@@ -10,14 +10,14 @@ from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.documents.text import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.ripgrep import Ripgrep
-from sandbox_server.drivers.shells.fenced import FencedShells
-from sandbox_server.drivers.shells.shells import Shells
-from sandbox_server.drivers.shells.store import ShellStore
+from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
+from sandbox_server.drivers.shells.session_store import ShellStore
+from sandbox_server.drivers.shells.shells import TmuxShells
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.drivers.storage.shutdown_hooks import HookStore
+from sandbox_server.drivers.storage.shutdown_hooks import ShutdownHookStore
 from sandbox_server.drivers.watches.watches import Watches
-from sandbox_server.features.bash.feature import Bash
+from sandbox_server.features.bash.commands import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.automatic import AutomaticCheckpoints
 from sandbox_server.features.box.capabilities import CapabilityReport
@@ -38,7 +38,7 @@ from sandbox_server.features.file.uploads import Uploads
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.settings import Settings
 
@@ -64,8 +64,8 @@ def build_work(machine: Machine, keeper: Driving, *, new: bool) -> Work:
         spool=paths.spool,
     )
     watches, tmux = Watches(processes), Tmux(processes, paths.shells)
-    sessions = Sessions(
-        Shells(processes, files, tmux, paths.shells),
+    sessions = ShellSessions(
+        TmuxShells(processes, files, tmux, paths.shells),
         ShellStore(f"{paths.run}/shells.json"),
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
@@ -75,9 +75,9 @@ def build_work(machine: Machine, keeper: Driving, *, new: bool) -> Work:
     box = build_box(machine, keeper, sessions, activity, new=new)
     features: tuple[Feature, ...] = (
         Sandbox(machine.toolbox, settings.agent, __version__, root=settings.agent.sudo and machine.isolation.allows_root),
-        Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
+        Hooks(ShutdownHookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, FencedShells(processes, paths.agent_run), keeper, workspace=settings.agent.workspace),
+        Shell(sessions, IsolatedShells(processes, paths.agent_run), keeper, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         *box.part.features,
@@ -95,7 +95,7 @@ class Box:
     part: Part
 
 
-def build_box(machine: Machine, keeper: Driving, sessions: Sessions, activity: Activity, *, new: bool) -> Box:
+def build_box(machine: Machine, keeper: Driving, sessions: ShellSessions, activity: Activity, *, new: bool) -> Box:
     """Make them. The box is not suspended while anything is active or a person has control."""
     box, settings = machine.box, machine.settings.box
     renewal = Renewal(box, sessions)

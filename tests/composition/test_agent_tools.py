@@ -8,5 +8,5 @@ from sandbox_server.settings import load
 def test_skills_and_conversion_are_there_and_need_nothing_opened() -> None:
     part = build_agent_tools(build_machine(load({})), lambda _: None)
 
-    assert [feature.tag for feature in part.features] == ["skills", "mcp", "util", "ports"]
+    assert [feature.tag for feature in part.features] == ["skills", "mcp", "mcp", "util", "ports"]
     assert part.opened == ()

@@ -8,7 +8,7 @@ from sandbox_server.composition.browser import build_browser
 from sandbox_server.composition.desktop import build_desktop
 from sandbox_server.composition.part import Part
 from sandbox_server.core.operation import operations
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.features.control.privacy import SecretFocus
 from tests.composition.made import first
@@ -48,7 +48,7 @@ def test_a_recording_of_a_page_counts_as_activity() -> None:
 
 
 def test_an_element_has_one_number_whoever_lists_it() -> None:
-    found = {id(elements) for feature in composed().features for elements in within(feature, Elements, set())}
+    found = {id(elements) for feature in composed().features for elements in within(feature, ElementIndex, set())}
 
     assert len(found) == 1
 
