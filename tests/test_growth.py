@@ -10,7 +10,6 @@ from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.allow_list import names_one
 from sandbox_server.core.http.multipart import _names
-from sandbox_server.core.patterns import glob
 from sandbox_server.drivers.browser.failures import failure_of
 from sandbox_server.drivers.devtools.globs import Glob
 from sandbox_server.drivers.files.names import from_wire, to_wire
@@ -22,6 +21,7 @@ from sandbox_server.features.browser.page.reading import without_passwords
 from sandbox_server.features.recorder.trace import trace_of
 from sandbox_server.features.shell.text import increment, plain
 from sandbox_server.mcp.routing.uri_templates import matches
+from sandbox_server.patterns import glob
 
 SIZE = 200_000
 """Characters. What grew with their square would take seconds."""

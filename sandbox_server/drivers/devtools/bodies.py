@@ -5,7 +5,7 @@ The browser forgets a body when its page goes elsewhere, so each is asked for as
 
 from collections import deque
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object
 from sandbox_server.drivers.devtools.traffic import MAX_BODY, Exchange

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Blob, Model, Reply, TooLarge, operation, patterns
+from sandbox_server import patterns
+from sandbox_server.core import Blob, Model, Reply, TooLarge, operation
 from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.readable import Readable
