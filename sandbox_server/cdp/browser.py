@@ -1,4 +1,4 @@
-"""The browser as this process keeps it: started when wanted, started again when it dies, with the tabs it had."""
+"""Supervision of Chromium: start on demand, restart with its tabs after it died."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What the API asks of this process, on paths that the gateway does not pass on."""
+"""The internal API of the browser's process: paths for the API server, which the gateway does not pass on."""
 
 from dataclasses import asdict
 
@@ -43,7 +43,7 @@ class PrivateWindowRequest(Model):
 
 
 class BrowserInternalApi:
-    """Looking at the browser, and restarting it with other policies."""
+    """Endpoints that read the browser's state and change its policies."""
 
     def __init__(
         self, browser: BrowserSupervisor, sessions: DevtoolsSessions, chromium: Chromium, emulation: Emulation, takeover: TakeoverRules

@@ -1,4 +1,4 @@
-"""What waits to be sent to one client."""
+"""Bounded send queues, one for each DevTools client."""
 
 import asyncio
 from collections import deque

@@ -49,7 +49,7 @@ class JsonEndpoints:
         found = await self._version(await self._browser.link())
         return JSONResponse(
             {
-                "BrowserSupervisor": found["product"],
+                "Browser": found["product"],
                 "File-Path-Style": "posix",
                 "Protocol-Version": found["protocolVersion"],
                 "User-Agent": found["userAgent"],

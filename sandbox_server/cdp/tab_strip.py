@@ -1,6 +1,6 @@
-"""The tab strip as a person sees it: which tabs, in which order, and which of them is in front.
+"""The tab strip: the tabs in their order, and the one in front.
 
-Chromium tells that of its `tab` targets alone, while clients drive the `page` in each; a tab's page is learned by attaching to
+Chromium sends no event when a tab is brought to the front or moved, so each call asks. It tells these facts of its `tab` targets alone, while clients drive the `page` in each; a tab's page is learned by attaching to
 the tab for a moment.
 """
 
@@ -36,7 +36,7 @@ class StripTab:
 
 
 class InternalClient:
-    """A client of our own, for what needs a session: one command at a time, events kept until the next."""
+    """A DevTools client inside this process: one command at a time, events kept until the next."""
 
     def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox) -> None:
         self.link = link

@@ -1,4 +1,4 @@
-"""The tabs that a person sees, as Chromium tells of them: what to open again after it died."""
+"""The open tabs, from DevTools events: what to open again after Chromium died."""
 
 import asyncio
 import secrets

@@ -1,4 +1,4 @@
-"""What the process that owns the browser tells as it happens: whether a field for a secret has the focus, and what is done on pages."""
+"""Events that the browser's process pushes: focus of secret fields, and input of DevTools clients."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What happened in the browser beside what a caller asked for; the hint of each caller's next answer tells it."""
+"""Events that no caller asked for, such as an opened tab. The hint of each caller's next answer names them."""
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence, Set

@@ -1,4 +1,4 @@
-"""The elements of the page in front as they are on the screen: where, by which names, and clicked by a hand where a hand gets there."""
+"""Elements of the front page in screen coordinates. A click uses the desktop's pointer where it reaches the element."""
 
 import asyncio
 import zlib
@@ -31,7 +31,7 @@ _ARMED = """(element, patience) => ({arrived: new Promise((done) => {
     setTimeout(() => { view.removeEventListener('mousemove', look, {capture: true}); done(false); }, patience); })})"""
 
 type Point = tuple[int, int]
-type Hand = Callable[[Point], Awaitable[None]]
+type PointerAction = Callable[[Point], Awaitable[None]]
 """Something that does its part at a point of the screen, in pixels: moves there, or clicks there."""
 
 
@@ -91,11 +91,13 @@ class PageOnScreen:
             boxes = await asyncio.gather(*(self._box(driven, item) for item in listing.items))
         return [_shown(item, box, view) for item, box in zip(listing.items, boxes, strict=True) if box]
 
-    async def click(self, ref: str, *, button: Literal["left", "middle", "right"], times: int, point: Hand, press: Hand) -> Point | None:
-        """Click an element and give the point of the screen where the hand did it; None where the page had to be told to.
+    async def click(
+        self, ref: str, *, button: Literal["left", "middle", "right"], times: int, point: PointerAction, press: PointerAction
+    ) -> Point | None:
+        """Click an element and give the point of the screen where the pointer did it; None where the page had to be told to.
 
-        The hand gets there if the page sees the pointer come over the element when `point` moves it: otherwise something covers it. Raises
-        Conflict for an element that is gone, or of another page than the one in front.
+        The pointer reaches it if the page sees the pointer come over the element when `point` moves it: otherwise something covers it.
+        Raises Conflict for an element that is gone, or of another page than the one in front.
         """
         async with self._driving("the click", CLICK_SECONDS) as driven:
             view = await _view(driven)

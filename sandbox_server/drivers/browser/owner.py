@@ -1,4 +1,4 @@
-"""What the process that owns the browser tells and does without Playwright, and so whatever state a page is in."""
+"""A client of the browser's process. It does without Playwright, so it works whatever state a page is in."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The browser as features drive it: attached when first needed, attached again when either end was lost."""
+"""The session of the page operations on the browser: attached on first use, and again after either end was lost."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

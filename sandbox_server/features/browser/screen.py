@@ -1,4 +1,4 @@
-"""The browser by pixels: what a hand on mouse and keyboard does."""
+"""The browser by pixels: mouse and keyboard actions on the desktop."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal

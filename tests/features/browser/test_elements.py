@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from sandbox_server.core import Conflict, Reply
-from sandbox_server.drivers.browser.on_screen import Hand, Point, Shown
+from sandbox_server.drivers.browser.on_screen import Point, PointerAction, Shown
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.turns import Turns
 from sandbox_server.features.browser.elements import ElementClickRequest, Elements, ScreenElements
@@ -30,7 +30,7 @@ class FakePage:
             raise self.failure
         return [Shown("e0000000a.0", ABOUT, 30, 40, 20, 10)]
 
-    async def click(self, ref: str, *, button: str, times: int, point: Hand, press: Hand) -> Point | None:
+    async def click(self, ref: str, *, button: str, times: int, point: PointerAction, press: PointerAction) -> Point | None:
         await point((40, 45))
         if self.covered:
             return None

@@ -135,7 +135,7 @@ class Scrolled(Model):
 
 
 class PageInput:
-    """A hand on the mouse and the keyboard of one page, which needs not be in front."""
+    """Mouse and keyboard input to one page, which need not be in front."""
 
     tag = "browser-page"
 

@@ -1,4 +1,4 @@
-"""What every operation on a page shares: which page it means, how long it may take, what it says to dialogs, and its hint."""
+"""What operations on a page share: the page they name, their timeout, their answer to dialogs, and their hint."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

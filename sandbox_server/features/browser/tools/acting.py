@@ -57,12 +57,12 @@ class ActingTools:
     tag = "browser-tools"
 
     def __init__(
-        self, session: BrowserSession, outline: Outline, navigation: Navigation, hands: PageInput, forms: Forms, tabs: BrowserTabs
+        self, session: BrowserSession, outline: Outline, navigation: Navigation, page_input: PageInput, forms: Forms, tabs: BrowserTabs
     ) -> None:
         self._session = session
         self._outline = outline
         self._navigation = navigation
-        self._hands = hands
+        self._page_input = page_input
         self._forms = forms
         self._tabs = tabs
 
@@ -119,7 +119,7 @@ class ActingTools:
                 width, height = await answers.measures(driven.page, "[innerWidth, innerHeight]", 2)
             x, y = x / request.factors[0] * width, y / request.factors[1] * height
         shared = request.model_dump(exclude={"x", "y", "factors"})
-        reply: Reply[None] = await self._hands.click(ClickRequest(x=x, y=y, **shared))
+        reply: Reply[None] = await self._page_input.click(ClickRequest(x=x, y=y, **shared))
         return reply
 
     @operation(
