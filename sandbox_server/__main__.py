@@ -23,9 +23,9 @@ def wait_for(path: str) -> None:
 
 def boot(_: argparse.Namespace) -> None:
     """Start the container: check the settings, prepare the machine, run the services."""
-    from sandbox_server.boot import entrypoint, head_start
+    from sandbox_server.boot import early_start, entrypoint
 
-    api = head_start.start("api", head_start.configuration("api"))
+    api = early_start.start("api", early_start.configuration("api"))
     from sandbox_server.boot import sequence
 
     sequence.boot(entrypoint.take(os.environ), api)
@@ -35,11 +35,11 @@ def serve(_: argparse.Namespace) -> None:
     """Serve the operations on the API's socket."""
     gc.disable()  # what is imported stays: to look for garbage among it takes a tenth of the time
     from sandbox_server import app
-    from sandbox_server.gate import Gate
+    from sandbox_server.boot.readiness_gate import ReadinessGate
+    from sandbox_server.boot.sign_in import announce
     from sandbox_server.settings import load_written
-    from sandbox_server.sign_in import announce
 
-    gate = Gate.inherited()
+    gate = ReadinessGate.inherited()
 
     def whole() -> None:
         gc.freeze()
@@ -112,7 +112,7 @@ def stream(_: argparse.Namespace) -> None:
 
 def desktop(_: argparse.Namespace) -> None:
     """Prepare the screen and become its window manager."""
-    from sandbox_server import desktop as session
+    from sandbox_server.boot import window_manager as session
     from sandbox_server.settings import load
 
     session.run(load(os.environ).display)
@@ -130,41 +130,41 @@ def guests(_: argparse.Namespace) -> None:
 
 def hooks(_: argparse.Namespace) -> None:
     """Run RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES; ends with 1 where one of them did not end well."""
-    from sandbox_server import lifecycle
+    from sandbox_server.boot import lifecycle_hooks
     from sandbox_server.settings import load_written
 
-    if not lifecycle.before_services(load_written()):
+    if not lifecycle_hooks.before_services(load_written()):
         raise SystemExit(1)
 
 
 def post_ready(_: argparse.Namespace) -> None:
     """Wait until every component is ready, then run RUN_HOOK_POST_READY."""
-    from sandbox_server import lifecycle
+    from sandbox_server.boot import lifecycle_hooks
     from sandbox_server.settings import load_written
 
-    lifecycle.post_ready(load_written())
+    lifecycle_hooks.post_ready(load_written())
 
 
 def shutdown(_: argparse.Namespace) -> None:
     """Run the shutdown hooks."""
-    from sandbox_server import lifecycle
+    from sandbox_server.boot import lifecycle_hooks
     from sandbox_server.settings import load_written
 
-    lifecycle.shutdown(load_written())
+    lifecycle_hooks.shutdown(load_written())
 
 
 def sign_in(options: argparse.Namespace) -> None:
     """Print a link that signs a browser in, once."""
+    from sandbox_server.boot.sign_in import create
     from sandbox_server.settings import load_written
-    from sandbox_server.sign_in import create
 
     sys.stdout.write(f"{create(load_written(), options.url)}\n")
 
 
 def plugins(options: argparse.Namespace) -> None:
     """Check what this image has added: operations, services, routes and MCP servers."""
-    from sandbox_server.paths import Paths
     from sandbox_server.plugins import check
+    from sandbox_server.settings.paths import Paths
 
     check.run(Paths(), as_json=options.json)
 

@@ -1,89 +1,75 @@
-"""The composition root: settings make parts, and the features of the parts make the application.
+"""The composition root: settings become the product, and the product is served.
 
-A part is a module of `sandbox_server.parts`. To import them all takes longer than everything else between `docker run` and the first
-answer, so those that answer the first calls are served as soon as they are there, and the others join them.
+To import everything takes longer than all else between `docker run` and the first answer. So what answers the first calls is served as soon
+as it is there, and the rest joins it (late routes).
 """
 
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
-from importlib import import_module
+from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from sandbox_server import __version__
+from sandbox_server.composition.first import First, build_first
+from sandbox_server.composition.guards import guards_of
+from sandbox_server.composition.late import Late
+from sandbox_server.composition.part import Part
 from sandbox_server.core import logs
-from sandbox_server.core.custom import load_features
 from sandbox_server.core.dispatch import Dispatcher, Guard
 from sandbox_server.core.http import create_app, create_routes
-from sandbox_server.core.http.growing import Growing
+from sandbox_server.core.http.late_routes import LateRoutes
 from sandbox_server.core.http.limits import Limits
 from sandbox_server.core.http.serving import serve_on
-from sandbox_server.core.operation import Feature, Operation, operations
+from sandbox_server.core.operation import Operation, operations
+from sandbox_server.core.tasks import start_task
 from sandbox_server.features.description import Description
-from sandbox_server.parts import control, gateway, work
-from sandbox_server.parts.shared import Part, Shared
 from sandbox_server.settings import Settings
 
-FIRST = (gateway.part, control.part, work.part)
-"""What answers the first calls, and every guard that may refuse one or has to come before it."""
-LATER = ("proxy", "code", "tools", "screen", "receipts", "handoff")
-"""The modules of what joins it."""
 QUIET_SECONDS = 2.0
 """For so long the other components are not started as long as calls are being answered: the machine is theirs."""
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class Product:
-    """Everything that is composed: at first the first parts. Nothing is opened or started by that, and only what boot found out is read."""
+    """What is served: its parts in the order in which they are opened, its operations, and the guards that every call passes."""
 
-    def __init__(self, settings: Settings, *, new: bool = False) -> None:
-        self._shared = Shared(settings, new=new)
-        self.parts = [part(self._shared) for part in FIRST]
-
-    @property
-    def features(self) -> list[Feature]:
-        """The features of all parts that are there."""
-        return [feature for part in self.parts for feature in part.features]
-
-    @property
-    def operations(self) -> list[Operation]:
-        """Their operations."""
-        return [operation for feature in self.features for operation in operations(feature)]
-
-    @property
-    def guards(self) -> list[Guard]:
-        """What every call passes, in this order."""
-        return [guard for part in self.parts for guard in part.guards]
-
-    def stamp(self) -> dict[str, str]:
-        """Headers of every answer to a call."""
-        return self._shared.control.stamp()
-
-    def joining(self) -> list[Callable[[], Part]]:
-        """The later parts, in their order: each is imported and composed when it is called for, which any thread may do."""
-        return [*(partial(self._later, name) for name in LATER), self._last]
-
-    def _later(self, name: str) -> Part:
-        part: Part = import_module(f"sandbox_server.parts.{name}").part(self._shared)
-        return part
-
-    def _last(self) -> Part:
-        """What the image's user has added, and the description of everything."""
-        added = load_features(self._shared.settings.paths.custom_tools)
-        return Part((*added, Description(lambda: self.operations, __version__)))
+    parts: tuple[Part, ...]
+    operations: tuple[Operation, ...]
+    guards: tuple[Guard, ...]
+    stamp: Callable[[], Mapping[str, str]]
+    """Gives the headers of every answer to a call."""
 
 
-def compose(settings: Settings) -> Product:
-    """Compose all parts at once."""
-    product = Product(settings)
-    product.parts += [part() for part in product.joining()]
-    return product
+def build(settings: Settings, *, new: bool = False) -> Product:
+    """Make the whole product. Nothing is opened or started by that, and only what boot found out is read."""
+    return build_whole(build_first(settings, new=new))
+
+
+def first_of(first: First) -> Product:
+    """What answers the first calls."""
+    return Product(first.parts, _operations(first.parts), guards_of(first), first.control.stamp)
+
+
+def build_whole(first: First) -> Product:
+    """Make the rest, and give it with the first parts. Any thread may call this, once."""
+    from sandbox_server.composition.rest import build_rest  # heavy: see above
+
+    rest, described = build_rest(first), Late[tuple[Operation, ...]]("the list of operations")
+    parts = (*first.parts, *rest.parts, Part((Description(described.get, __version__),)))
+    described.set(_operations(parts))
+    first.receipts.set(rest.receipted)
+    return Product(parts, described.get(), guards_of(first, rest.browser_hints), first.control.stamp)
+
+
+def _operations(parts: Iterable[Part]) -> tuple[Operation, ...]:
+    return tuple(operation for part in parts for feature in part.features for operation in operations(feature))
 
 
 def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] = lambda: None) -> ASGIApp:
@@ -91,32 +77,32 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
 
     `new`: it is the first one in its container. `whole` is called once every part is there, and the first calls are answered.
     """
-    product, limits, stopped = Product(settings, new=new), Limits(), asyncio.Event()
+    first, limits, stopped = build_first(settings, new=new), Limits(), asyncio.Event()
+    early = first_of(first)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            await _open(stack, *product.parts)
-            later = asyncio.create_task(_or_stop(grow()))
+            await _open(stack, early.parts)
+            later = start_task(_or_stop(grow()))
             yield
             stopped.set()
             await later
 
     async def grow() -> None:
         async with AsyncExitStack() as stack:
-            for part in product.joining():
-                product.parts.append(await asyncio.to_thread(part))
-                await _open(stack, product.parts[-1])
-            growing.complete(create_routes(product.operations, Dispatcher(product.guards), product.stamp, limits))
-            await growing.quiet(QUIET_SECONDS)
+            product = await asyncio.to_thread(build_whole, first)
+            await _open(stack, product.parts[len(early.parts) :])
+            late_routes.complete(create_routes(product.operations, Dispatcher(product.guards), product.stamp, limits))
+            await late_routes.quiet(QUIET_SECONDS)
             whole()
             await stopped.wait()
 
-    growing = Growing(create_app(product.operations, Dispatcher(product.guards), lifespan, product.stamp, limits))
-    return growing
+    late_routes = LateRoutes(create_app(early.operations, Dispatcher(early.guards), lifespan, early.stamp, limits))
+    return late_routes
 
 
-async def _open(stack: AsyncExitStack, *parts: Part) -> None:
+async def _open(stack: AsyncExitStack, parts: Iterable[Part]) -> None:
     for part in parts:
         for manager in part.opened:
             await stack.enter_async_context(manager)
@@ -126,7 +112,7 @@ async def _or_stop(work: Awaitable[None]) -> None:
     """Stop serving where `work` fails: what starts this process anew tries again, and the log says why."""
     try:
         await work
-    except Exception:
+    except Exception:  # noqa: BLE001 - the top of a task: whatever fails is logged, and serving stops
         _log.exception("the rest of the sandbox cannot be served")
         signal.raise_signal(signal.SIGTERM)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sandbox_server import __version__, settings
-from sandbox_server.app import compose
+from sandbox_server.app import build
 from sandbox_server.core.openapi import document
 from sandbox_server.features.description import TITLE
 from sandbox_server.settings.kinds import Variable
@@ -32,7 +32,7 @@ def generated(root: Path) -> dict[Path, str]:
 def openapi() -> str:
     """The OpenAPI document of the built-in operations, without those of custom tools."""
     defaults = settings.load({})
-    product = compose(replace(defaults, paths=replace(defaults.paths, custom_tools="/nonexistent")))
+    product = build(replace(defaults, paths=replace(defaults.paths, custom_tools="/nonexistent")))
     described = document(product.operations, title=TITLE, version=__version__)
     return json.dumps(described, indent=1, ensure_ascii=False) + "\n"
 

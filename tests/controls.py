@@ -11,6 +11,7 @@ from sandbox_server.core.control import Reach
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.lease import Times
 from sandbox_server.features.control.lease_keeper import Clock, Driving, Fence, Policy
+from sandbox_server.features.control.lease_listeners import LeaseListeners
 
 
 class FreeControl:
@@ -44,7 +45,13 @@ class FreeControl:
 
 
 def driving(
-    folder: Path, *fences: Fence, policy: Policy = "implicit", times: Times | None = None, clock: Clock = time.monotonic
+    folder: Path,
+    *fences: Fence,
+    policy: Policy = "implicit",
+    times: Times | None = None,
+    clock: Clock = time.monotonic,
+    listeners: LeaseListeners | None = None,
 ) -> Driving:
     """A lease of its own."""
-    return Driving(JsonFile(str(folder / "control.json")), times or Times(), policy, fences, clock)
+    file = JsonFile(str(folder / "control.json"))
+    return Driving(file, times or Times(), policy, fences, clock, listeners)

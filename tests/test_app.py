@@ -3,12 +3,15 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from starlette.routing import BaseRoute, Match
 from starlette.testclient import TestClient
 
 from sandbox_server import app
+from sandbox_server.composition.first import build_first
 from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.http import create_routes
 from sandbox_server.core.openapi import document
@@ -21,7 +24,7 @@ SIGNED_IN = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "view"}
 @pytest.fixture(scope="module")
 def every() -> list[Operation]:
     """The operations of the whole product."""
-    return app.compose(load({})).operations
+    return list(app.build(load({})).operations)
 
 
 BROWSER_TOOLS = [
@@ -89,8 +92,10 @@ def test_every_operation_can_be_described(every: list[Operation]) -> None:
     assert set(described["paths"]) == {op.spec.path for op in every if not op.spec.socket}
 
 
-def test_an_operation_that_joins_later_is_answered_from_the_start_to_whoever_came_through_the_gateway() -> None:
-    with TestClient(app.create(load({}))) as client:
+def test_an_operation_that_joins_later_is_answered_from_the_start_to_whoever_came_through_the_gateway(tmp_path: Path) -> None:
+    settings = load({})
+    paths = replace(settings.paths, run=str(tmp_path), recorder=str(tmp_path / "recorder"))
+    with TestClient(app.create(replace(settings, paths=paths))) as client:
         assert client.get("/v1/openapi.json").status_code == 401
         assert client.get("/v1/openapi.json", headers=SIGNED_IN).status_code == 200
         assert client.get("/v1/nowhere", headers=SIGNED_IN).status_code == 404
@@ -102,27 +107,10 @@ def test_only_health_needs_nobody(every: list[Operation]) -> None:
     assert public <= {"/healthz", "/readyz", "/auth"}
 
 
-def test_what_may_refuse_a_call_is_there_from_the_start_and_comes_first() -> None:
-    first = app.Product(load({})).guards
-    names = [getattr(guard, "__qualname__", type(guard).__name__) for guard in app.compose(load({})).guards]
-
-    assert names[: len(first)] == [
-        "Audit",
-        "RecorderGuard",
-        "SessionGuard",
-        "require_scope",
-        "require_tool",
-        "ControlGuard",
-        "Sight",
-        "Suspension.guard",
-        "AutomaticCheckpoints.guard",
-    ]
-    assert [name.partition(".")[0] for name in names[len(first) :]] == ["hints_for_each_caller"]
-
-
 def test_no_first_route_takes_what_a_later_one_answers(every: list[Operation]) -> None:
-    first = create_routes(app.Product(load({})).operations, Dispatcher([]))
-    known = {(op.spec.verb, op.spec.path) for op in app.Product(load({})).operations}
+    early = app.first_of(build_first(load({}))).operations
+    first = create_routes(early, Dispatcher([]))
+    known = {(op.spec.verb, op.spec.path) for op in early}
     later = [op for op in every if (op.spec.verb, op.spec.path) not in known]
 
     assert later
@@ -147,7 +135,7 @@ def test_what_answers_the_first_calls_imports_nothing_of_the_rest() -> None:
         "playwright",
         "mcp",
         "psutil",
-        *(f"sandbox_server.parts.{name}" for name in app.LATER),
+        "sandbox_server.composition.rest",
     ]
     done = subprocess.run([sys.executable, "-c", program, *heavy], capture_output=True, text=True, check=True, cwd=os.getcwd())
 

@@ -31,9 +31,11 @@ PATTERNS = f"{OURS}.patterns"
 ALLOWED = {
     "cdp": (PATTERNS, f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "cli": (f"{OURS}.cli",),
+    "composition": tuple(f"{OURS}.{name}" for name in ("__version__", "composition", "core", "drivers", "features")) + SETTINGS,
     "core": (PATTERNS, f"{OURS}.core"),
     "drivers": (
         f"{OURS}.core.errors",
+        f"{OURS}.core.identity",
         PATTERNS,
         f"{OURS}.core.tasks",
         f"{OURS}.core.events",
@@ -43,7 +45,6 @@ ALLOWED = {
     ),
     "features": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "mcp": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
-    "parts": tuple(f"{OURS}.{name}" for name in ("__version__", "core", "drivers", "features", "parts")) + SETTINGS,
     "stream": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }
 """What the modules of a package may import of ours. Features may also import modules of their own feature."""
@@ -121,3 +122,18 @@ def test_child_processes_are_started_by_boot_and_the_spawner_alone() -> None:
     assert wrong == []
     called = [str(file.relative_to(ROOT)) for file in sources(OURS) if "create_subprocess_" in file.read_text("utf-8")]
     assert called == []
+
+
+TASKS = (f"{OURS}/core/tasks.py", f"{OURS}/drivers/kernels/relay.py")
+"""Where tasks are made: `start_task` and `Tasks`; and a program that runs in the box by itself, with nothing of `core`."""
+
+
+def test_background_work_has_an_owner() -> None:
+    made = {
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in sources(OURS)
+        if str(file.relative_to(ROOT)) not in TASKS
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in {"create_task", "ensure_future"}
+    }
+    assert made == set()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from sandbox_server.boot import head_start
+from sandbox_server.boot import early_start
 from sandbox_server.settings import Settings
 
 NEEDED = frozenset({"box", "spawner"})
@@ -49,14 +49,14 @@ def start(settings: Settings) -> HookRun | None:
 
 
 def _as_control(settings: Settings, command: list[str], stdin: int, output: int | None) -> "subprocess.Popen[bytes]":
-    uid, gid, groups = head_start.identity(settings.users.control)
+    uid, gid, groups = early_start.identity(settings.users.control)
     return subprocess.Popen(
         command,
         stdin=stdin,
         stdout=output,
         stderr=output,
         cwd="/",
-        env=dict(head_start.ENVIRONMENT),
+        env=dict(early_start.ENVIRONMENT),
         process_group=0,
         user=uid,
         group=gid,

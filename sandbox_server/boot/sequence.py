@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from sandbox_server import settings as declared
 from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places, proxy
-from sandbox_server.boot.head_start import HeadStart
+from sandbox_server.boot.early_start import EarlyStart
 from sandbox_server.drivers.box import isolation as told
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.fence import landlock
@@ -25,7 +25,7 @@ SECRET = 0o400
 ROOT = (0, 0)
 
 
-def boot(environ: Mapping[str, str], api: HeadStart) -> NoReturn:
+def boot(environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
     """Start everything and stay until the container is told to stop; the API imports beside it, and has read nothing yet."""
     environ = dict(environ)
     try:
@@ -82,7 +82,7 @@ def _prepare_keys(settings: Settings) -> None:
     )
 
 
-def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: HeadStart) -> NoReturn:
+def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
     if told.read(settings.paths.isolation).root_withheld:  # sudo's own rules may be on a filesystem that is read-only
         landlock.forbid_new_rights()
     before = hooks.start(settings)

@@ -1,10 +1,17 @@
 """The supervisor, in this process: Supervisor 4 with eight rules of ours.
 
-It acts at once, at the start and on every signal, where Supervisor waits for up to a second. It adopts the program that boot gave a head
-start. Where there are hooks, it starts what they need, and everything else once they have ended. What comes after the gateway in the order
-of priorities starts once the program with the head start serves, so that nothing takes the processor from it. A program that names no user
-runs as the agent, because the configuration may have come from anywhere. What runs as anybody else has an environment that leads to nothing
-the agent wrote. Without root, nobody changes user at all. A program that is not root may open /dev/stdout and /dev/stderr, as nginx does.
+1. It acts at once, at the start and on every signal, where Supervisor waits for up to a second. Measured on two busy cores, the fastest of
+   20 starts: the first command runs after 1.6 s, and after 3.0 s where it waits.
+2. It adopts the program that boot started early.
+3. If there are hooks, it starts what they need first, and everything else once they have ended.
+4. What comes after the gateway in the order of priorities starts once the program that was started early serves: nothing takes the
+   processor from it.
+5. A program that names no user runs as the agent, because the configuration may have come from anywhere.
+6. A program that runs as anybody else has an environment that leads to nothing the agent wrote.
+7. Without root, no program changes its user.
+8. A program that is not root may open /dev/stdout and /dev/stderr, as nginx does.
+
+`tests/boot/test_supervisor_internals.py` checks that the names of Supervisor's that this rests on exist as they were.
 """
 
 import os
@@ -23,14 +30,14 @@ from supervisor.states import SupervisorStates
 from supervisor.supervisord import Supervisor
 
 from sandbox_server.boot import hooks
-from sandbox_server.boot.head_start import HeadStart, Pipes
+from sandbox_server.boot.early_start import EarlyStart, Pipes
 from sandbox_server.boot.hooks import HookRun
 from sandbox_server.drivers.spawn.child import Account, closed_environment
 
 FIRST_PRIORITY = 22
 """What starts at once: programs with this priority, the gateway's, or a lower one."""
 REST_SECONDS = 10.0
-"""After this long the rest starts, whether the program with the head start serves or not."""
+"""After this long the rest starts, whether the program with the early start serves or not."""
 EXIT_HOOK_FAILED = 3
 _EAGER_TURNS = 2
 """Turns of Supervisor's loop that it takes to act on news: in the first it learns of them, in the second it acts."""
@@ -95,17 +102,21 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
 class Options(ServerOptions):  # type: ignore[misc]
     """The supervisor's options, where a program without a user is the agent's; `early` runs already, and the hooks as `before`."""
 
-    def __init__(self, agent: Account, environment: Mapping[str, str], early: HeadStart | None, before: HookRun | None) -> None:
+    def __init__(self, agent: Account, environment: Mapping[str, str], early: EarlyStart | None, before: HookRun | None) -> None:
         super().__init__()
         self.environ_expansions |= {f"ENV_{name}": value for name, value in environment.items()}
-        self.on_hooks_end: Callable[[int], None] = lambda _: None
+        self._on_hooks_end: Callable[[int], None] = lambda _: None
         self._agent = agent
         self._environment = environment
         self._early = early
         self._before = before
         self._of_hooks = {before.pid, before.copier.pid} if before else set()
-        self._adopted: HeadStart | None = None
+        self._adopted: EarlyStart | None = None
         self.poller = EagerPoller(self)
+
+    def when_hooks_end(self, call: Callable[[int], None]) -> None:
+        """Call this with the exit code of the process that runs the hooks."""
+        self._on_hooks_end = call
 
     def set_uid_or_exit(self) -> None:
         """Become the configured user, root, where there is somebody to become."""
@@ -151,10 +162,10 @@ class Options(ServerOptions):  # type: ignore[misc]
             return pid, status
         self._of_hooks.discard(pid)
         if self._before and pid == self._before.pid:
-            self.on_hooks_end(os.waitstatus_to_exitcode(status))
+            self._on_hooks_end(os.waitstatus_to_exitcode(status))
         return None, None
 
-    def _adopt(self, config: ProcessConfig, early: HeadStart, process: object) -> object:
+    def _adopt(self, config: ProcessConfig, early: EarlyStart, process: object) -> object:
         """Prepare what Supervisor does next, once: it reads the program's pipes, and forks."""
         del config.make_dispatchers
         self._adopted = early
@@ -169,12 +180,12 @@ class Options(ServerOptions):  # type: ignore[misc]
 
 
 class PatientSupervisor(Supervisor):  # type: ignore[misc]
-    """Lets programs wait for the hooks, and what is not among the first for the one with the head start, which is told to `go` on.
+    """Lets programs wait for the hooks, and what is not among the first for the one with the early start, which is told to `go` on.
 
     `status` is what the container is to end with.
     """
 
-    def __init__(self, options: Options, early: HeadStart | None, before: HookRun | None, go: Callable[[], None]) -> None:
+    def __init__(self, options: Options, early: EarlyStart | None, before: HookRun | None, go: Callable[[], None]) -> None:
         super().__init__(options)
         self.status = 0
         self._early = early
@@ -182,7 +193,7 @@ class PatientSupervisor(Supervisor):  # type: ignore[misc]
         self._go = go
         self._later: list[ProcessGroupConfig] = []
         self._stage = Stage.HOOKS
-        options.on_hooks_end = self._on_hooks_end
+        options.when_hooks_end(self._on_hooks_end)
         if not before:
             self._begin_services()
 
@@ -249,7 +260,7 @@ def supervise(
     agent: Account,
     environment: Mapping[str, str],
     *,
-    early: HeadStart | None = None,
+    early: EarlyStart | None = None,
     before: HookRun | None = None,
     go: Callable[[], None] = lambda: None,
 ) -> int:

@@ -20,7 +20,7 @@ from sandbox_server.cdp.secret_fields import SecretFields
 from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure, Unavailable
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.chromium import RunningChromium
 from sandbox_server.drivers.spawn.process import LOST, Exit, Process

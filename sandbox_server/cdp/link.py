@@ -12,7 +12,7 @@ from sandbox_server.cdp.redaction import SecretRedaction
 from sandbox_server.cdp.rules import OWNER, ClientRules, sealed
 from sandbox_server.cdp.wire import DevtoolsCommand, Object
 from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 
 COMMAND_TIMEOUT = 10.0
 """Seconds for a command of ours."""

@@ -39,7 +39,7 @@ from sandbox_server.cdp.wire import (
     read_arrival,
     read_command,
 )
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.browser.failures import GONE
 
 MAX_PENDING = 10_000

@@ -7,7 +7,7 @@ from sandbox_server.cdp.client_overrides import ClientOverrides
 from sandbox_server.cdp.held_input import HeldInput
 from sandbox_server.cdp.privacy import CollectedEvents
 from sandbox_server.cdp.wire import Object
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 
 
 @dataclass(eq=False)

@@ -79,7 +79,7 @@ class PrivateWindow:
             await window.link.command("Target.disposeBrowserContext", CLOSE_SECONDS, browserContextId=window.context)
         except CommandRefused as refused:
             log.info("a person's window is closed already: %s", refused)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - whatever it is, cancelling too: a window that may be open is closed by force
             log.warning("the browser is ended, for it does not close a person's window: %r", error)
             window.link.close("a person's window could not be closed")
             await self._until_gone(window.pid)

@@ -9,7 +9,7 @@ from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.privacy import is_quiet
 from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.control import ON_SCREEN, Holding
-from sandbox_server.core.results import ALL_SCOPES, Caller
+from sandbox_server.core.identity import ALL_SCOPES, Caller
 
 OWN = "server"
 """The scope of our own clients, which no credential gives: what they do was judged where it was asked for."""

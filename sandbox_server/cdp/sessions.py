@@ -18,7 +18,7 @@ from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
 from sandbox_server.core.http.app import call_of
 from sandbox_server.core.http.encode import failure_response
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.core.tasks import Tasks
 
 GOING_AWAY = 1001

@@ -16,21 +16,19 @@ from sandbox_server.core.errors import (
     Unauthenticated,
     Unavailable,
 )
+from sandbox_server.core.identity import ALL_SCOPES, Caller, Scope
 from sandbox_server.core.operation import operation, socket, stream_of
 from sandbox_server.core.results import (
     ABOUT,
-    ALL_SCOPES,
     Blob,
     Body,
     Call,
-    Caller,
     Content,
     Event,
     Model,
     NullCounts,
     Part,
     Reply,
-    Scope,
     Slashes,
     Socket,
     Upload,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from sandbox_server.core.errors import HeldByHuman, Private
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 
 type Reach = Literal["gui", "cdp", "shell"]
 """What a lease may cover: mouse and keyboard of the screen, the browser's pages, and what runs programs."""

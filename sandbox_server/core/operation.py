@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from sandbox_server.core.control import Reach
 from sandbox_server.core.deprecation import Deprecation
-from sandbox_server.core.results import Body, Call, Event, Reply, Scope, Socket, Upload
+from sandbox_server.core.identity import Scope
+from sandbox_server.core.results import Body, Call, Event, Reply, Socket, Upload
 
 _SPEC = "__operation__"
 _STREAM_OF = "__stream_of__"

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox_server.core.errors import ResourceExhausted
+from sandbox_server.core.tasks import start_task
 
 RETRY_SECONDS = 1.0
 NEEDED = "a person needed the place that you had"
@@ -24,7 +25,7 @@ def owner_of(name: str, *, person: bool) -> str:
 
 async def unless[T](evicted: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
     """Do what a place is for. Raises ResourceExhausted once it is evicted, and what the work raises."""
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(evicted.wait())
+    working, leaving = start_task(work), start_task(evicted.wait())
     either: set[asyncio.Future[Any]] = {working, leaving}
     try:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

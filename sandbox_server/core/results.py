@@ -6,14 +6,10 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from sandbox_server.core.allow_list import AllowList
-
-type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
-"""What a caller may do. A token without scopes has them all."""
+from sandbox_server.core.identity import Caller
 
 ABOUT = "x-about"
 """Header of a body that is not JSON: what it is of, a JSON object in ASCII. Agents get it beside the body."""
-ALL_SCOPES: frozenset[str] = frozenset({"view", "control", "shell", "files", "browser", "code", "admin"})
 
 
 class Model(BaseModel):
@@ -33,22 +29,6 @@ class NullCounts:
 @dataclass(frozen=True, slots=True)
 class Slashes:
     """Marks a field of the path, by `Annotated`, that may hold slashes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks, as the gateway found out."""
-
-    name: str
-    scopes: frozenset[str] = ALL_SCOPES
-    tools: AllowList = None
-    """The tools that it may use, where its token names some: then it may do nothing else."""
-    person: bool = False
-    """Whether a person sits at the other end: a signed-in browser, or a token that says so."""
-
-    def may(self, scope: str) -> bool:
-        """Whether this caller holds `scope`."""
-        return scope in self.scopes
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Executor
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 _log = logging.getLogger(__name__)
+_running: set[asyncio.Task[Any]] = set()
 
 
 async def in_thread[*Given, T](work: Callable[[*Given], T], *given: *Given, executor: Executor | None = None) -> T:
@@ -25,6 +26,21 @@ async def in_thread[*Given, T](work: Callable[[*Given], T], *given: *Given, exec
                 await asyncio.wait([done])
         done.cancelled() or done.exception()  # nobody is there any more to be told
         raise
+
+
+def start_task[T](work: Awaitable[T]) -> asyncio.Task[T]:
+    """Run `work` beside the caller, who awaits it or cancels it before going on. What outlives its caller belongs to a `Tasks`.
+
+    The loop itself keeps no task from being collected as garbage; this does, until it ends.
+    """
+    task = asyncio.create_task(work if isinstance(work, Coroutine) else _awaited(work))
+    _running.add(task)
+    task.add_done_callback(_running.discard)
+    return task
+
+
+async def _awaited[T](work: Awaitable[T]) -> T:
+    return await work
 
 
 class Tasks:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from sandbox_server.core import Call, Caller, InvalidArgument, Private, ResourceExhausted, Socket, Unavailable, socket
 from sandbox_server.core.control import Control
 from sandbox_server.core.quota import NEEDED, Quota
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.vnc.messages import BadMessage, Message
 from sandbox_server.drivers.vnc.rights import INPUT, Rights, means_to_act
 from sandbox_server.drivers.vnc.server import PIECE_BYTES, RETRY_AFTER, Stream, VncServer
@@ -115,10 +116,10 @@ async def _carry(socket: Seeing, hand: Hand, stream: Stream, evicted: asyncio.Ev
     once a person has its place.
     """
     ways = [
-        asyncio.create_task(_to_server(socket, hand, stream[1])),
-        asyncio.create_task(_to_viewer(stream[0], socket)),
-        asyncio.create_task(hand.let_go(stream[1])),
-        asyncio.create_task(_leave(evicted)),
+        start_task(_to_server(socket, hand, stream[1])),
+        start_task(_to_viewer(stream[0], socket)),
+        start_task(hand.let_go(stream[1])),
+        start_task(_leave(evicted)),
     ]
     try:
         ended, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)

@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from sandbox_server.core.errors import Failure, NotFound
 from sandbox_server.core.http.hung_up import while_connected
+from sandbox_server.core.identity import CALLER
 from sandbox_server.mcp.client_requests.clients import PlainHttpClient
 from sandbox_server.mcp.routing.tools import call_upstream_tool
 from sandbox_server.mcp.servers.registry import ServerRegistry
@@ -111,7 +112,7 @@ def _json_endpoint(ask: Any) -> Any:
     """An endpoint that returns JSON, for failures too."""
 
     async def endpoint(request: Request) -> Response:
-        if "x-sandbox-caller" not in request.headers:
+        if CALLER not in request.headers:
             return JSONResponse({"kind": "unauthenticated", "message": "the request names no caller"}, 401)
         try:
             return JSONResponse(await ask(request))

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from starlette.requests import Request
 
-from sandbox_server.core.allow_list import AllowList, names_one, read_header
+from sandbox_server.core.allow_list import AllowList, names_one
+from sandbox_server.core.identity import Caller
 
 
 class FilteredTool(Protocol):
@@ -71,15 +72,15 @@ def filter_of(request: Request) -> ToolFilter:
     `?search=` matches a part of a tool's or server's name. `?servers=`, `?tools=` and `?tags=` are lists of names. `?readonly=1` hides
     tools that change something.
     """
-    query = request.query_params
+    query, caller = request.query_params, Caller.from_headers(request.headers)
     return ToolFilter(
-        scopes=frozenset(request.headers.get("x-sandbox-scopes", "").split()),
+        scopes=caller.scopes if caller else frozenset(),
         search=query.get("search", ""),
         names=frozenset(_words(query.getlist("tools"))),
         servers=frozenset(_words(query.getlist("servers"))),
         tags=frozenset(_words(query.getlist("tags"))),
         read_only=query.get("readonly", "").lower() in ("1", "true", "yes"),
-        allowed=read_header(request.headers.get("x-sandbox-tools")),
+        allowed=caller.tools if caller else None,
     )
 
 

@@ -4,9 +4,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from sandbox_server.app import Product, compose
-from sandbox_server.core.operation import Operation
-from sandbox_server.core.operation import operations as operations_of
+from sandbox_server.app import build
 from sandbox_server.plugins import operations, routes, servers, services
 from sandbox_server.plugins.findings import Findings
 from sandbox_server.settings import Paths, Settings
@@ -14,17 +12,13 @@ from sandbox_server.settings import Paths, Settings
 
 def findings(paths: Paths) -> list[Findings]:
     """What was added to this image, kind by kind."""
-    own = compose(Settings(paths=Paths(custom_tools="/nowhere")))
+    own = build(Settings(paths=Paths(custom_tools="/nowhere")))
     return [
-        operations.check(paths.custom_tools, _operations(own)),
+        operations.check(paths.custom_tools, own.operations),
         services.check([f"{folder}/supervisord" for folder in paths.added], f"{paths.code}/supervisord/components"),
         routes.check(paths),
         servers.check(paths.mcp_servers),
     ]
-
-
-def _operations(product: Product) -> list[Operation]:
-    return [operation for feature in product.features for operation in operations_of(feature)]
 
 
 def report(found: list[Findings], *, as_json: bool) -> str:

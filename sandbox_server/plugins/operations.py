@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from sandbox_server import __version__
 from sandbox_server.core.custom import load_features
+from sandbox_server.core.identity import ALL_SCOPES
 from sandbox_server.core.openapi import document
 from sandbox_server.core.operation import Operation, operations
-from sandbox_server.core.results import ALL_SCOPES
 from sandbox_server.mcp.tool_filter import ToolFilter
 from sandbox_server.mcp.tools.catalog import SERVERS, read_catalog
 from sandbox_server.plugins.findings import Findings
@@ -20,7 +20,7 @@ def check(folder: str, built_in: Iterable[Operation]) -> Findings:
     found = Findings("operations")
     try:
         added = [operation for feature in load_features(folder) for operation in operations(feature)]
-    except Exception as error:  # whatever somebody's code raises while it is imported
+    except Exception as error:  # noqa: BLE001 - somebody's code may raise anything while it is imported
         found.problems.append(f"{folder}: {type(error).__name__}: {error}")
         return found
     found.added.extend(f"{operation.spec.verb} {operation.spec.path}" for operation in added)

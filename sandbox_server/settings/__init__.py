@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
-from sandbox_server.paths import Paths as Paths
-from sandbox_server.paths import Users as Users
 from sandbox_server.settings.auth import Auth as Auth
 from sandbox_server.settings.browser import Browser
 from sandbox_server.settings.code import Code
@@ -43,6 +41,8 @@ from sandbox_server.settings.kinds import (
 )
 from sandbox_server.settings.mcp import McpSettings
 from sandbox_server.settings.network import Fetching
+from sandbox_server.settings.paths import Paths as Paths
+from sandbox_server.settings.paths import Users as Users
 from sandbox_server.settings.proxy import Proxy
 from sandbox_server.settings.recorder import Recorder
 from sandbox_server.settings.stream import Stream as Stream

@@ -16,12 +16,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sandbox_server.core import logs
 from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted, Unauthenticated, Unavailable
-from sandbox_server.core.http.app import ACTOR_HEADER, CALLER_HEADER, SCOPES_HEADER, call_of
+from sandbox_server.core.http.app import call_of
 from sandbox_server.core.http.encode import failure_response
 from sandbox_server.core.http.serving import serve_on
+from sandbox_server.core.identity import ACTOR, CALLER, SCOPES, Caller
 from sandbox_server.core.quota import NEEDED, Quota
-from sandbox_server.core.results import Caller
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.tasks import Tasks, start_task
 from sandbox_server.drivers.browser.focus import news
 from sandbox_server.drivers.clients.lease import Hand
 from sandbox_server.drivers.sound.pulseaudio import Sound
@@ -162,8 +162,8 @@ class StreamViewers:
 
 async def _while_admitted(viewer: StreamViewer, lease: Hand, evicted: asyncio.Event) -> None:
     """Serve a viewer; raises Unauthenticated once it was signed out, and ResourceExhausted once a person has its place."""
-    running = asyncio.ensure_future(viewer.run())
-    ends = asyncio.ensure_future(lease.ended.wait()), asyncio.ensure_future(evicted.wait())
+    running = start_task(viewer.run())
+    ends = start_task(lease.ended.wait()), start_task(evicted.wait())
     try:
         await asyncio.wait({running, *ends}, return_when=asyncio.FIRST_COMPLETED)
         if lease.ended.is_set():
@@ -188,8 +188,8 @@ def caller_of(websocket: WebSocket) -> Caller:
 def asking_for(websocket: WebSocket) -> dict[str, str]:
     """Who the API is asked for: the viewer, by a process of the sandbox's own."""
     headers = websocket.headers
-    given = {name: headers[name] for name in (CALLER_HEADER, ACTOR_HEADER) if name in headers}
-    return given | {SCOPES_HEADER: f"{headers.get(SCOPES_HEADER, '')} server"}
+    given = {name: headers[name] for name in (CALLER, ACTOR) if name in headers}
+    return given | {SCOPES: f"{headers.get(SCOPES, '')} server"}
 
 
 def create(name: str, api: str, sound: str, stream: Stream | None = None, browser: str | None = None) -> Starlette:

@@ -9,11 +9,11 @@ from typing import cast
 import pytest
 
 from sandbox_server.boot import accounts, sequence
-from sandbox_server.boot.head_start import HeadStart
+from sandbox_server.boot.early_start import EarlyStart
 from sandbox_server.settings import Agent, Auth, Hooks, Logs, Paths, Settings
 from sandbox_server.settings.kinds import Secret
 
-NEVER = cast("HeadStart", None)
+NEVER = cast("EarlyStart", None)
 """A program that is not let go."""
 
 

@@ -39,7 +39,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.getcwd()}
 """What the supervisors of these tests are started with."""
 PRELUDE = """
 import os, sys
-from sandbox_server.boot import head_start, hooks
+from sandbox_server.boot import early_start, hooks
 from sandbox_server.boot.supervision import supervise
 from sandbox_server.drivers.spawn.child import Account
 agent = Account.named("gem") if os.geteuid() == 0 else Account.current()
@@ -170,12 +170,12 @@ priority = 30
 stopwaitsecs = 2
 """
 
-ADOPT = PRELUDE + 'supervise(sys.argv[1], agent, theirs, early=head_start.start("early", sys.argv[1]))'
+ADOPT = PRELUDE + 'supervise(sys.argv[1], agent, theirs, early=early_start.start("early", sys.argv[1]))'
 
 
 @pytest.fixture
 def adopting(tmp_path: Path) -> Iterator[Supervisor]:
-    """A supervisor of three programs, one of which had a head start and never says that it serves."""
+    """A supervisor of three programs, one of which had an early start and never says that it serves."""
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o777 if folder == tmp_path else 0o755)
     agent_uid = 1000 if os.geteuid() == 0 else os.geteuid()
@@ -187,7 +187,7 @@ def adopting(tmp_path: Path) -> Iterator[Supervisor]:
         process.kill()
 
 
-def test_the_program_with_the_head_start_is_adopted_and_not_started_twice(adopting: Supervisor, until: Callable[..., None]) -> None:
+def test_the_program_with_the_early_start_is_adopted_and_not_started_twice(adopting: Supervisor, until: Callable[..., None]) -> None:
     until(lambda: adopting.read("early-output") and adopting.read("output"))
     assert adopting.read("early-output") == "waiting"
     assert len(adopting.read("early").split()) == 1

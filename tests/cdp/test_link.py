@@ -11,7 +11,7 @@ import pytest
 from sandbox_server.cdp.link import BrowserLink, CommandRefused
 from sandbox_server.cdp.peers import BrowserEvent
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from sandbox_server.cdp import multiplexer
 from sandbox_server.cdp.multiplexer import Multiplexer
 from sandbox_server.cdp.peers import BrowserEvent, ClientEnded, ClientMessage, ClientMessages, DevtoolsClient, OwnReply, ToBrowser
 from sandbox_server.cdp.rules import OWNER
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 
 ANN, BOB = "A" * 32, "B" * 32
 CHILD, GRANDCHILD = "C" * 32, "D" * 32

@@ -7,7 +7,7 @@ from sandbox_server.cdp.multiplexer import Multiplexer
 from sandbox_server.cdp.peers import ClientEnded, ClientMessage, DevtoolsClient, ToBrowser
 from sandbox_server.cdp.rules import OWN, OWNER, ClientRules
 from sandbox_server.core.control import Holding
-from sandbox_server.core.results import ALL_SCOPES, Caller
+from sandbox_server.core.identity import ALL_SCOPES, Caller
 
 BASE, CHILD = "A" * 32, "C" * 32
 HELD = Holding(2, "human", "ann", frozenset({"gui", "cdp"}))

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox_server.cdp.multiplexer import Multiplexer
 from sandbox_server.cdp.peers import DevtoolsClient
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 
 ANN, BOB, CHILD = "A" * 32, "B" * 32, "C" * 32
 PAGE = "P" * 32

@@ -1,7 +1,7 @@
 """The clients of one browser."""
 
 from sandbox_server.cdp.peers import DevtoolsClient
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 
 
 def test_a_session_ends_with_all_that_was_attached_through_it() -> None:

@@ -11,7 +11,7 @@ from sandbox_server.cdp.privacy import is_quiet
 from sandbox_server.cdp.rules import OWN, ClientRules
 from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.control import Holding
-from sandbox_server.core.results import ALL_SCOPES, Caller
+from sandbox_server.core.identity import ALL_SCOPES, Caller
 
 BASE, CHILD = "A" * 32, "C" * 32
 PRIVATE = Holding(2, "human", "ann", frozenset({"gui", "cdp"}), "ann")

@@ -5,7 +5,7 @@ import pytest
 from sandbox_server.cdp.rules import OWN, OWNER, ClientRules, refusal
 from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.control import Holding
-from sandbox_server.core.results import ALL_SCOPES, Caller
+from sandbox_server.core.identity import ALL_SCOPES, Caller
 
 
 def command(method: str, **params: object) -> DevtoolsCommand:

@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 from sandbox_server.cdp import sessions
 from sandbox_server.cdp.rules import OWN
 from sandbox_server.core.errors import ResourceExhausted
-from sandbox_server.core.results import ALL_SCOPES, Caller
+from sandbox_server.core.identity import ALL_SCOPES, Caller
 
 Owner = Any
 Session = Any

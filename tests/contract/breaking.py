@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox_server.core.results import ALL_SCOPES
+from sandbox_server.core.identity import ALL_SCOPES
 from sandbox_server.mcp.tool_filter import ToolFilter, names_of
 from sandbox_server.mcp.tools.catalog import ApiTool, read_catalog
 

@@ -1,12 +1,22 @@
-from sandbox_server.core.results import ALL_SCOPES, Caller
+import pytest
+from pydantic import ValidationError
+
+from sandbox_server.core.identity import Caller
+from sandbox_server.core.results import Call, Model
 
 
-def test_a_caller_may_what_its_scopes_name_and_nothing_else() -> None:
-    viewer = Caller("ann", frozenset({"view"}))
-
-    assert viewer.may("view")
-    assert not viewer.may("shell")
+class Point(Model):
+    x: int
 
 
-def test_a_caller_without_named_scopes_has_them_all() -> None:
-    assert all(Caller("ann").may(scope) for scope in ALL_SCOPES)
+def test_a_request_cannot_be_changed_by_what_it_is_given_to() -> None:
+    point = Point(x=1)
+
+    with pytest.raises(ValidationError, match="frozen"):
+        point.x = 2
+
+
+def test_a_call_comes_over_http_unless_it_says_otherwise() -> None:
+    call = Call(Caller("ann"), "1")
+
+    assert (call.surface, dict(call.headers), call.last_event_id) == ("http", {}, None)

@@ -1,9 +1,11 @@
 import asyncio
+import gc
+import weakref
 
 import pytest
 
 from sandbox_server.core import Tasks
-from sandbox_server.core.tasks import in_thread
+from sandbox_server.core.tasks import in_thread, start_task
 from tests.threads import Held, cancelled_in_the_middle
 
 pytestmark = pytest.mark.anyio
@@ -71,3 +73,15 @@ async def test_a_thread_gives_its_result_and_its_failure() -> None:
     assert await in_thread(divmod, 7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
         await in_thread(divmod, 7, 0)
+
+
+async def test_a_started_task_is_kept_until_it_has_ended() -> None:
+    go = asyncio.Event()
+    kept = weakref.ref(start_task(go.wait()))
+    gc.collect()
+    await asyncio.sleep(0)
+    running = kept()
+    assert running is not None
+    go.set()
+    async with asyncio.timeout(5):
+        assert await running is True

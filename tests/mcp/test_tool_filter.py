@@ -18,7 +18,9 @@ class Tool:
 
 
 def shows(query: str = "", scopes: str = "code", allowed: str | None = None, tool: Tool | None = None) -> bool:
-    headers = [(b"x-sandbox-scopes", scopes.encode())] + ([(b"x-sandbox-tools", allowed.encode())] if allowed else [])
+    headers = [(b"x-sandbox-caller", b"agent"), (b"x-sandbox-scopes", scopes.encode())] + (
+        [(b"x-sandbox-tools", allowed.encode())] if allowed else []
+    )
     request = Request({"type": "http", "method": "POST", "headers": headers, "query_string": query.encode(), "path": "/mcp"})
     return filter_of(request).shows(tool or Tool())
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.paths import Paths
 from sandbox_server.plugins.check import findings, report, run
 from sandbox_server.plugins.findings import Findings
+from sandbox_server.settings.paths import Paths
 
 ROOT = Path(__file__).parent.parent.parent
 

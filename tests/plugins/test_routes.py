@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.paths import Paths
 from sandbox_server.plugins.routes import check
+from sandbox_server.settings.paths import Paths
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.sound.pulseaudio import Sound
 from sandbox_server.drivers.x11.connection import Connection

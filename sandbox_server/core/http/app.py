@@ -15,7 +15,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
-from sandbox_server.core.allow_list import read_header
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, ResourceExhausted, Unauthenticated
 from sandbox_server.core.http.content import content_response
@@ -27,17 +26,11 @@ from sandbox_server.core.http.limits import Lasting, Limits
 from sandbox_server.core.http.multipart import MultipartUpload
 from sandbox_server.core.http.sockets import AcceptedSocket
 from sandbox_server.core.http.sse import event_stream
+from sandbox_server.core.identity import SERVER, SURFACE, Caller
 from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.quota import Reservation, unless
-from sandbox_server.core.results import Call, Caller, Content, Event, Slashes
+from sandbox_server.core.results import Call, Content, Event, Slashes
 
-CALLER_HEADER = "x-sandbox-caller"
-ACTOR_HEADER = "x-sandbox-actor"
-SCOPES_HEADER = "x-sandbox-scopes"
-SURFACE_HEADER = "x-sandbox-surface"
-TOOLS_HEADER = "x-sandbox-tools"
-SERVER = "server"
-"""What a process of the sandbox's own has beside the scopes of whom it asks for; no credential gives it."""
 PLACE_TAKEN = 4429
 """Close code of a socket whose place there is not, or not any more."""
 
@@ -117,7 +110,7 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> E
             name, person = call.caller.name, call.caller.person
             with limits.calls.take(name, person=person), limits.body_bytes.take(name, person=person, size=0) as body:
                 return await answer(request, call, body)
-        except Exception as error:  # the top of a call: a defect is answered and logged under an id
+        except Exception as error:  # noqa: BLE001 - the top of a call: a defect is answered and logged under an id
             return error_response(error, spec)
 
     async def answer(request: Request, call: Call, body: Reservation | None) -> Response:
@@ -220,14 +213,12 @@ async def _refuse_or_close(websocket: WebSocket, socket: AcceptedSocket, failure
 def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
     """Who asks and how, from the gateway's headers."""
     headers = connection.headers
-    name = headers.get(CALLER_HEADER)
-    if not name and not public:
+    caller = Caller.from_headers(headers)
+    if not caller and not public:
         raise Unauthenticated("the request did not come through the gateway")
-    scopes, tools = frozenset(headers.get(SCOPES_HEADER, "").split()), read_header(headers.get(TOOLS_HEADER))
-    caller = Caller(name, scopes, tools, person=headers.get(ACTOR_HEADER) == "person") if name else _NOBODY
-    surface = headers.get(SURFACE_HEADER)
+    surface = headers.get(SURFACE)
     return Call(
-        caller=caller,
+        caller=caller or _NOBODY,
         request_id=headers.get("x-request-id") or secrets.token_hex(8),
         surface="mcp" if surface == "mcp" else "cli" if surface == "cli" else "http",
         base_url=_base_url(headers),

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.requests import Request
 
 from sandbox_server.core.errors import Conflict
+from sandbox_server.core.tasks import start_task
 
 
 async def while_connected[T](request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -14,7 +15,7 @@ async def while_connected[T](request: Request, work: Coroutine[Any, Any, T]) -> 
 
     Raises what the work raises; for a client that is gone, Conflict, which nobody reads.
     """
-    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
+    working, watching = start_task(work), start_task(_gone(request))
     try:
         await asyncio.wait([working, watching], return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -10,6 +10,7 @@ from sandbox_server.core.errors import Failure, ResourceExhausted
 from sandbox_server.core.http.encode import json_bytes
 from sandbox_server.core.quota import NEEDED
 from sandbox_server.core.results import Event
+from sandbox_server.core.tasks import start_task
 
 HEARTBEAT_SECONDS = 15.0
 """A comment is sent after this much silence, so that proxies keep the connection."""
@@ -25,10 +26,10 @@ def event_stream(events: AsyncIterator[Event], evicted: asyncio.Event | None = N
 
 async def _frames(events: AsyncIterator[Event], evicted: asyncio.Event) -> AsyncIterator[bytes]:
     pending: asyncio.Task[Event] | None = None
-    leaving = asyncio.ensure_future(evicted.wait())
+    leaving = start_task(evicted.wait())
     try:
         while True:
-            pending = pending or asyncio.ensure_future(anext(events))
+            pending = pending or start_task(anext(events))
             done, _ = await asyncio.wait({pending, leaving}, timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if evicted.is_set():
                 yield _failed(ResourceExhausted(NEEDED))
@@ -42,7 +43,7 @@ async def _frames(events: AsyncIterator[Event], evicted: asyncio.Event) -> Async
         return
     except Failure as failure:
         yield _failed(failure)
-    except Exception:  # the top of a stream: the client is told, the log has the trace
+    except Exception:  # noqa: BLE001 - the top of a stream: the client is told, the log has the trace
         _log.exception("an event stream failed")
         yield _frame(Event("error", {"kind": "internal", "message": "Internal error"}))
     finally:

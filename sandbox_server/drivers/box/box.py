@@ -128,7 +128,7 @@ def _learn(sock: socket.socket) -> tuple[int, list[int]]:
 def _run(sock: socket.socket, work: Callable[[], None]) -> NoReturn:
     try:
         work()
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - the top of a forked process: its parent is told
         sock.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
     finally:
         os._exit(0)

@@ -261,7 +261,7 @@ def _work(work: Callable[[], None], folder: str | None, parent: int) -> NoReturn
             namespaces.forbid_links(folder)
         work()
         status = 0
-    except Exception:
+    except Exception:  # noqa: BLE001 - the top of a forked process: it ends, and its output says why
         sys.excepthook(*sys.exc_info())
     finally:
         os._exit(status)

@@ -116,7 +116,7 @@ class Attachment:
             session = await self.context.new_cdp_session(page)
             target = str((await session.send("Target.getTargetInfo"))["targetInfo"]["targetId"])
             await session.detach()
-        except Exception as error:  # it closed or crashed meanwhile
+        except Exception as error:  # noqa: BLE001 - Playwright raises errors of many kinds where a page closed or crashed meanwhile
             log.info("a page was gone before it could be looked at: %s", error)
             return
         for hook in self._on_page:

@@ -9,9 +9,10 @@ from urllib.parse import quote
 import orjson
 
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
+from sandbox_server.core.identity import SERVER, Caller
 from sandbox_server.drivers.ipc.unix_http import exchange
 
-HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
+HEADERS = Caller("api", frozenset({"browser", SERVER})).headers()
 """Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""
 ANSWER_SECONDS = 25.0
 """For one answer; a browser that is started lazily takes some of them."""

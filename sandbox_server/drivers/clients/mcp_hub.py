@@ -17,6 +17,7 @@ from sandbox_server.core.errors import (
     ResourceExhausted,
     Unavailable,
 )
+from sandbox_server.core.identity import forwarded
 from sandbox_server.drivers.ipc.unix_http import exchange
 
 ANSWER_SECONDS = 90.0
@@ -26,7 +27,6 @@ RETRY_AFTER = 1.0
 _KINDS: dict[str, type[Failure]] = {
     each.kind: each for each in (Conflict, HeldByHuman, InvalidArgument, NotFound, PermissionDenied, ResourceExhausted, Unavailable)
 }
-_FORWARDED = ("x-sandbox-caller", "x-sandbox-scopes", "x-sandbox-tools", "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
 
 
 class McpHubClient:
@@ -63,7 +63,7 @@ class McpHubClient:
         await self._request("DELETE", f"/hub/servers/{quote(server, safe='')}", headers)
 
     async def _request(self, verb: str, path: str, headers: Mapping[str, str], body: Any = None, *, unbounded: bool = False) -> Any:
-        sent = {name: headers[name] for name in _FORWARDED if name in headers}
+        sent = forwarded(headers)
         content = b"" if body is None else orjson.dumps(body)
         try:
             async with asyncio.timeout(None if unbounded else ANSWER_SECONDS):

@@ -12,6 +12,7 @@ from websockets.asyncio.client import ClientConnection, unix_connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.identity import SERVER, Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.failures import GONE
 
@@ -19,7 +20,7 @@ type Object = dict[str, Any]
 type OnEvent = Callable[[str | None, str, Object], None]
 """Called with the session (None is the browser), the event's name and its parameters, in the order of arrival."""
 
-HEADERS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
+HEADERS = Caller("api", frozenset({"browser", SERVER})).headers()
 """Who asks. The dispatcher judged the caller's own scopes."""
 CONNECT_SECONDS = 25.0
 """A browser that is started lazily takes some of them."""

@@ -47,7 +47,7 @@ def main() -> None:
         answer = {"problem": str(problem)}
     except MemoryError:
         answer = {"problem": "The document is too large to be converted."}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the top of a program: a parser may raise anything about a hostile file
         answer = {"problem": f"The document cannot be converted: {_reason(error)}"}
     sys.stdout.buffer.write(json.dumps(answer).encode())
 

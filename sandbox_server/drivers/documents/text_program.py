@@ -37,7 +37,7 @@ def main() -> None:
         answer = {"problem": str(problem)}
     except MemoryError:
         answer = {"problem": "The document is too large to be shown."}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the top of a program: a parser may raise anything about a hostile file
         answer = {"problem": f"The document cannot be read: {type(error).__name__}: {error}"}
     sys.stdout.buffer.write(json.dumps(answer).encode())
 

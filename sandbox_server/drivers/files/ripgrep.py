@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox_server.core.errors import InvalidArgument
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.files.names import from_wire, to_wire
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, User, put_down
@@ -178,7 +179,7 @@ class Ripgrep:
 
 async def _ended(process: Process, full: asyncio.Event, timeout: float) -> None:
     """Wait for the end; stop it when it takes too long, or when nothing of what it finds can be kept any more."""
-    waiting = {asyncio.ensure_future(process.wait()), asyncio.ensure_future(full.wait())}
+    waiting = {start_task(process.wait()), start_task(full.wait())}
     try:
         await asyncio.wait(waiting, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -62,7 +62,7 @@ class Poller:
                 try:
                     if ready := self._ready.get(fd):
                         ready()
-                except Exception:
+                except Exception:  # noqa: BLE001 - the loop's top: one client's failure ends nobody else
                     sys.excepthook(*sys.exc_info())  # prints it without importing what `traceback` needs
         self._limit(0)
 

@@ -7,6 +7,7 @@ import signal as signals
 from typing import Literal
 
 from sandbox_server.core.errors import Failure
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputBounds
 from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, KernelOutput, merge, nested, read
@@ -76,7 +77,7 @@ class Execution:
     async def run(self, kernel: Kernel, bounds: OutputBounds, timeout: float) -> None:
         """Run in a kernel; after `timeout` seconds it is interrupted, and its kernel ended if that does not help."""
         self._room, self._count = bounds.room, bounds.count + bounds.room // PIECE
-        running = asyncio.ensure_future(kernel.execute(self.code, bounds, self._take, self.begun.set))
+        running = start_task(kernel.execute(self.code, bounds, self._take, self.begun.set))
         late = not (await asyncio.wait([running], timeout=timeout))[0]
         try:
             if late:

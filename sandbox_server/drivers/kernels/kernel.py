@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgument
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels.relay_client import OnBegin, OnOutput, RelayClient
 from sandbox_server.drivers.spawn.pipes import PipeReader
@@ -119,7 +120,7 @@ class Kernel:
             await self._relay.ask("close", kernel=self._key)
 
     async def _unless_it_ends(self, asked: "asyncio._CoroutineLike[JsonLine]") -> JsonLine:
-        answer, end = asyncio.ensure_future(asked), asyncio.ensure_future(self._process.wait())
+        answer, end = start_task(asked), start_task(self._process.wait())
         try:
             await asyncio.wait([answer, end], return_when=asyncio.FIRST_COMPLETED)
             if answer.done():

@@ -11,7 +11,7 @@ from sandbox_server.drivers.proxy.plan import OWN, Plan, expression, is_network,
 from sandbox_server.settings.proxy import Route, Upstream
 
 DIRECT_PORT = 18118
-"""Where tinyproxy listens, on the loopback; as in sandbox_server/tinyproxy.conf."""
+"""Where tinyproxy listens, on the loopback; as in sandbox_server/drivers/proxy/tinyproxy.conf."""
 MAPPED_PORT = 28118
 """Where the requests within a tunnel to a mapped host arrive, on the loopback."""
 ANSWERED = "http://sandbox-proxy.invalid/"

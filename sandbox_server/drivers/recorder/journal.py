@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.recorder.log import Entry, Log, Match, Verdict
 
 BATCH_SECONDS = 0.1
@@ -32,7 +33,9 @@ class Journal:
     While `private` holds, callers leave out what would tell what a person does; see `features.recorder`.
     """
 
-    def __init__(self, store: Log, *, on: bool = True, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, store: Log, *, on: bool = True, private: Callable[[], bool] = lambda: False, now: Callable[[], float] = time.time
+    ) -> None:
         self._log = store
         self._on = on
         self._now = now
@@ -47,8 +50,8 @@ class Journal:
         self._followers: set[asyncio.Queue[Entry]] = set()
         self._listeners: list[Callable[[Entry], None]] = []
         self._warned = False
-        self.private: Callable[[], bool] = lambda: False
-        """Whether a person is in private mode: put here by whoever keeps that."""
+        self.private = private
+        """Whether a person is in private mode."""
 
     async def __aenter__(self) -> Self:
         if self._on:
@@ -80,7 +83,7 @@ class Journal:
         self._waiting.append((entry, later))
         self._taken += 1
         if self._writing is None or self._writing.done():
-            self._writing = asyncio.ensure_future(self._write())
+            self._writing = start_task(self._write())
 
     def listen(self, listener: Callable[[Entry], None]) -> None:
         """Have every entry told as it is taken, before it has a number, and where nothing is written, too."""

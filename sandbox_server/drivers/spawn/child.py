@@ -151,7 +151,7 @@ def run_program(program: Program, account: Account, place: ProcessNamespace | No
         report = put_in_place(program.fds, report)
         become(account, place, program.fence)
         _execute(program, stage)
-    except Exception as failure:
+    except Exception as failure:  # noqa: BLE001 - the top of a forked process: who asked for it is told
         os.write(report, describe_failure(failure, stage.subject))
     finally:
         os._exit(127)
@@ -177,7 +177,7 @@ def run_warm_process(
             program = Program(**descriptor_passing.read_body(fds[0]), fds=tuple(fds[1:]), limits=limits)
             report = put_in_place(program.fds, report)
             _execute(program, stage)
-    except Exception as failure:
+    except Exception as failure:  # noqa: BLE001 - the top of a forked process: who asked for it is told
         os.write(report, describe_failure(failure, stage.subject))
     finally:
         os._exit(127)
@@ -197,7 +197,7 @@ def run_worker(
         with socket.socket(fileno=kept) as own:
             serve(own)
         status = 0
-    except Exception as failure:
+    except Exception as failure:  # noqa: BLE001 - the top of a forked process: who asked for it is told
         with suppress(OSError):  # closed once the worker serves
             os.write(report, describe_failure(failure, "process"))
         sys.excepthook(type(failure), failure, failure.__traceback__)

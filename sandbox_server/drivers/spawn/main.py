@@ -13,7 +13,7 @@ from sandbox_server.drivers.ipc.unix_listener import listen
 from sandbox_server.drivers.spawn import child
 from sandbox_server.drivers.spawn.child import Account
 from sandbox_server.drivers.spawn.spawner import FileServer, Spawner
-from sandbox_server.paths import Paths
+from sandbox_server.settings.paths import Paths
 
 
 def serve(arguments: Sequence[str], serve_files: FileServer) -> None:

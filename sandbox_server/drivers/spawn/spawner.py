@@ -32,7 +32,7 @@ from sandbox_server.drivers.spawn.client import SpawnConnection, ending, failure
 from sandbox_server.drivers.spawn.request import SpawnRequests
 from sandbox_server.drivers.spawn.warm_process import WarmProcesses
 from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
-from sandbox_server.paths import Paths
+from sandbox_server.settings.paths import Paths
 
 PATIENCE_SECONDS = 30
 """The spawner is ended, and started anew, when one thing takes it so long."""

@@ -93,7 +93,7 @@ def _begin(fds: Sequence[int]) -> Sequence[str]:
         words: list[str] = asked["argv"]
         namespaces.replace_arguments(" ".join(words))
         os.close(report)
-    except Exception as failure:
+    except Exception as failure:  # noqa: BLE001 - the top of a forked process: who asked for it is told
         os.write(report, child.describe_failure(failure, subject))
         os._exit(127)
     else:

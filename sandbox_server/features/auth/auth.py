@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Call, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
-from sandbox_server.core.allow_list import header_of
+from sandbox_server.core import Call, Caller, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
 from sandbox_server.core.errors import HeldByHuman
+from sandbox_server.core.identity import CALLER, EXPIRES, HANDOFF
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.names import bearer_of
 from sandbox_server.drivers.credentials.tickets import Tickets
@@ -80,7 +80,7 @@ class Auth:
 
         The gateway asks this about each request and acts on the headers of the answer. Asked through the gateway, it names the caller.
         """
-        if "x-sandbox-caller" in call.headers:
+        if CALLER in call.headers:
             return Reply(_names(Grant(call.caller.name, call.caller.scopes)))
         original = Original.of(call.headers)
         try:
@@ -106,11 +106,11 @@ class Auth:
         ttl = self._settings.ticket_ttl if request.ttl is None else request.ttl
         if not 0 < ttl <= max(MAX_TICKET_SECONDS, self._settings.ticket_ttl):
             raise InvalidArgument(f"ttl must be over 0 and at most {MAX_TICKET_SECONDS:g} seconds")
-        expires = call.headers.get("x-sandbox-expires")
+        expires = call.headers.get(EXPIRES)
         person = None if request.actor is None and names_people else request.actor == "person"
         ends = float(expires) if expires else None
         ttl = ttl if ends is None else min(ttl, max(1.0, ends - self._now()))
-        handoff = call.headers.get("x-sandbox-handoff") or None
+        handoff = call.headers.get(HANDOFF) or None
         grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person, handoff=handoff)
         ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses, maker=call.caller.name, person=call.caller.person)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
@@ -194,14 +194,11 @@ class Auth:
     def _forwarded(self, identity: Identity, original: Original) -> dict[str, str]:
         """What goes on to the component: who asks, and the client's own headers without any credential of ours."""
         spent = identity.via == "bearer" or self._credentials.own_bearer(original)
-        expires = identity.grant.expires
+        grant = identity.grant
         return {
-            "X-Sandbox-Caller": identity.grant.caller,
-            "X-Sandbox-Scopes": " ".join(sorted(identity.grant.scopes)),
-            "X-Sandbox-Actor": "person" if identity.person else "agent",
-            "X-Sandbox-Tools": header_of(identity.grant.tools),
-            "X-Sandbox-Expires": "" if expires is None else f"{math.floor(expires)}",
-            "X-Sandbox-Handoff": identity.grant.handoff or "",
+            **Caller(grant.caller, grant.scopes, grant.tools, person=identity.person).headers(),
+            EXPIRES.title(): "" if grant.expires is None else f"{math.floor(grant.expires)}",
+            HANDOFF.title(): grant.handoff or "",
             "X-Sandbox-Forward-Uri": original.uri_without(self._credentials.is_secret),
             "X-Sandbox-Forward-Cookie": cookies.without_ours(original.headers.get("cookie", "")),
             "X-Sandbox-Forward-Authorization": "" if spent else original.headers.get("authorization", ""),

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from sandbox_server.core import Call, InvalidArgument, Model, Unauthenticated, operation
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.credentials.revoked import Revoked
 
 ENDED = "your session was ended: sign in again"
@@ -59,7 +60,7 @@ class SessionGuard:
         return self._events(name, cast("AsyncIterator[object]", result)) if isinstance(result, AsyncIterator) else result
 
     async def _while_signed_in(self, name: str, proceed: Proceed) -> object:
-        work, end = asyncio.ensure_future(proceed()), asyncio.ensure_future(self._revoked.end_of(name))
+        work, end = start_task(proceed()), start_task(self._revoked.end_of(name))
         either: set[asyncio.Future[Any]] = {work, end}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -72,7 +73,7 @@ class SessionGuard:
             await asyncio.wait(either)
 
     async def _events(self, name: str, events: AsyncIterator[object]) -> AsyncIterator[object]:
-        end = asyncio.ensure_future(self._revoked.end_of(name))
+        end = start_task(self._revoked.end_of(name))
         try:
             async with aclosing(events):  # type: ignore[type-var] # every operation's is a generator
                 while (news := await _first(events, end)) is not None:
@@ -83,7 +84,7 @@ class SessionGuard:
 
 async def _first(events: AsyncIterator[object], end: "asyncio.Future[None]") -> object:
     """The next event, or None if there are no more or it ends before."""
-    following = asyncio.ensure_future(anext(events, None))
+    following = start_task(anext(events, None))
     either: set[asyncio.Future[Any]] = {following, end}
     try:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Holding, Reach
 from sandbox_server.core.dispatch import Proceed
+from sandbox_server.core.tasks import start_task
 
 INTERRUPTED: frozenset[Reach] = frozenset({"gui", "cdp"})
 """What a person takes over in the middle; a program that runs is not input, and goes on."""
@@ -31,7 +32,7 @@ class Acts:
         """Let a call act; raises HeldByHuman with the outcome `unknown` if it is interrupted."""
         if not INTERRUPTED.issuperset(reaches):
             return await proceed()
-        act = _Act(caller, reaches, asyncio.ensure_future(proceed()))
+        act = _Act(caller, reaches, start_task(proceed()))
         self._running.add(act)
         try:
             return await act.work

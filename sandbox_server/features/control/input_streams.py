@@ -6,6 +6,7 @@ from typing import Any
 
 from sandbox_server.core import Call, Caller, InvalidArgument, PermissionDenied, Socket, socket
 from sandbox_server.core.control import Holding
+from sandbox_server.core.tasks import start_task
 from sandbox_server.features.control.lease_keeper import Driving
 
 OWN = "server"
@@ -87,7 +88,7 @@ class Hands:
             with self._driving.watching(call.caller):
                 await hand.tell()
                 while (message := await socket.receive()) is not None:
-                    acting.add(task := asyncio.create_task(hand.take(message)))  # an act waits for this very hand to obey
+                    acting.add(task := start_task(hand.take(message)))  # an act waits for this very hand to obey
                     task.add_done_callback(acting.discard)
         finally:
             self._open.discard(hand)

@@ -17,6 +17,7 @@ from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.lease import Actor, Lease, Times
+from sandbox_server.features.control.lease_listeners import LeaseListeners
 
 CLOSE_SECONDS = 6.0
 """How long the end of privacy waits for what has to be closed before anybody else sees the screen."""
@@ -31,9 +32,6 @@ type Fence = Callable[[Holding], Awaitable[None]]
 type Clock = Callable[[], float]
 type Reason = Callable[[str], bool]
 """Whether what a person of that name does is to be hidden as soon as that person has control."""
-type Closing = Callable[[], Awaitable[None]]
-type Noted = Callable[[Caller, str, int], None]
-type Lines = Callable[[Caller, str, str], None]
 type Step = Callable[[Lease, float], Lease]
 
 log = logging.getLogger("sandbox.control")
@@ -62,7 +60,15 @@ class News:
 class Driving:
     """The one lease; an asynchronous context manager. `fences` are passed, in order, before a change counts as made."""
 
-    def __init__(self, file: JsonFile, times: Times, policy: Policy, fences: Sequence[Fence], clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        file: JsonFile,
+        times: Times,
+        policy: Policy,
+        fences: Sequence[Fence],
+        clock: Clock = time.monotonic,
+        listeners: LeaseListeners | None = None,
+    ) -> None:
         self._file = file
         self._times = times
         self.policy = policy
@@ -80,13 +86,8 @@ class Driving:
         self.receipt: Receipt | None = None
         """What the last person changed who had control; None while one has, and while it is not known yet."""
         self._tasks = Tasks()
-        self.reasons: list[Reason] = []
-        self.before_shown: list[Closing] = []
-        """Closes what nobody else may see of a person who was private."""
-        self.noted: Noted = lambda caller, what, count: None
-        """Is told how much callers put in."""
-        self.lines: Lines = lambda caller, session, line: None
-        """Is told what lines callers entered in which session."""
+        self._reasons: list[Reason] = []
+        self._listeners = listeners or LeaseListeners()
 
     async def __aenter__(self) -> Self:
         self._tasks.start(self._pass_fences(starting=True), name="control at start")
@@ -99,6 +100,10 @@ class Driving:
     def follow(self, fence: Fence) -> None:
         """Have one more thing keep to every change from now on."""
         self._fences.append(fence)
+
+    def hide_when(self, reason: Reason) -> None:
+        """Hide what a person does, from the moment that person takes the screen, where `reason` holds for the name."""
+        self._reasons.append(reason)
 
     @property
     def lease(self) -> Lease:
@@ -132,11 +137,11 @@ class Driving:
 
     def note(self, caller: Caller, what: str, count: int) -> None:
         """Tell that the caller put in so many keys, clicks and the like."""
-        self.noted(caller, what, count)
+        self._listeners.noted(caller, what, count)
 
     def entered(self, caller: Caller, session: str, line: str) -> None:
         """Tell that the caller entered a line at the prompt of a shell session."""
-        self.lines(caller, session, line)
+        self._listeners.lines(caller, session, line)
 
     def take_receipt(self, receipt: Receipt | None) -> None:
         """Take what a person changed, once that is known; None while a person drives again."""
@@ -174,7 +179,7 @@ class Driving:
         return self.holding.private not in (None, lease.holding.private)
 
     async def _close_what_was_private(self) -> None:
-        for close in self.before_shown:
+        for close in self._listeners.before_shown:
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await close()
@@ -190,7 +195,7 @@ class Driving:
         """The lease after a person took the screen for whom it is to be hidden from the start."""
         holder = lease.holding.holder or ""
         new = before.holding.holder != holder or not before.holding.reach & ON_SCREEN
-        if not new or not self._holds_screen(lease) or not any(reason(holder) for reason in self.reasons):
+        if not new or not self._holds_screen(lease) or not any(reason(holder) for reason in self._reasons):
             return lease
         return self._hide(lease, self._clock())
 

@@ -51,7 +51,7 @@ class SecretFocus:
         self._follow = follow
         self._focused = False
         self._tasks = Tasks()
-        driving.reasons.append(lambda _: self._focused)
+        driving.hide_when(lambda _: self._focused)
 
     async def __aenter__(self) -> Self:
         self._tasks.start(self._follow(self._tell), name="fields for secrets")

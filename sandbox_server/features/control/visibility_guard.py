@@ -9,6 +9,7 @@ from sandbox_server.core import Call, Caller
 from sandbox_server.core.control import Holding
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
+from sandbox_server.core.tasks import start_task
 from sandbox_server.features.control.lease_keeper import Driving
 
 
@@ -30,7 +31,7 @@ class Sight:
         if not called.spec.shows:
             return await proceed()
         self._driving.holding.check_seen(call.caller)
-        look = _Look(call.caller, asyncio.ensure_future(proceed()))
+        look = _Look(call.caller, start_task(proceed()))
         self._looking.add(look)
         try:
             return await look.work

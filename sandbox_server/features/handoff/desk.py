@@ -20,9 +20,12 @@ type Receipted = Callable[[str, float, float], Awaitable[Receipt | None]]
 
 
 class Desk:
-    """Every handoff; an asynchronous context manager. `asked` is told of each that is open, when it is made and when this starts."""
+    """Every handoff; an asynchronous context manager."""
 
-    def __init__(self, store: HandoffStore, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, store: HandoffStore, now: Callable[[], float] = time.time, *, receipted: Receipted | None = None, kept: Asked = lambda _: None
+    ) -> None:
+        """`receipted` gives what a person changed, None where nothing tells; `kept` is called with each handoff as it is kept."""
         self._store = store
         self._now = now
         self._handoffs: dict[str, Handoff] = {}
@@ -31,20 +34,29 @@ class Desk:
         self._changing = asyncio.Lock()
         """Held from reading one until its successor is kept, so that of two changes none is lost."""
         self._tasks = Tasks()
-        self.asked: Asked = lambda _: None
-        self.receipted: Receipted = _no_receipt
-        self.kept: Asked = lambda _: None
-        """Is told of each as it is kept."""
+        self._followers: list[Asked] = []
+        self._receipted = receipted
+        self._kept = kept
 
     async def __aenter__(self) -> Self:
         self._handoffs = {each.id: each for each in await self._store.all()}
         for each in self.listed("open"):
-            self.asked(each)
+            self._tell(each)
         self._tasks.start(self._watch_clock(), name="deadlines of handoffs")
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
+
+    def follow(self, asked: Asked) -> None:
+        """Call `asked` with every handoff that is open: with those of now at once, with the others when they are made or read."""
+        self._followers.append(asked)
+        for each in self.listed("open"):
+            asked(each)
+
+    def _tell(self, handoff: Handoff) -> None:
+        for asked in self._followers:
+            asked(handoff)
 
     def get(self, handoff: str) -> Handoff:
         """One of them; raises NotFound."""
@@ -72,7 +84,7 @@ class Desk:
         times = {"created_at": now, "deadline_at": now + request.deadline}
         made = Handoff.model_validate(given | times | {"id": f"h-{secrets.token_hex(8)}", "asked_by": caller.name, "status": "open"})
         await self.keep(made)
-        self.asked(made)
+        self._tell(made)
         return made
 
     async def claim(self, handoff: str, name: str) -> Handoff:
@@ -145,9 +157,9 @@ class Desk:
 
     async def with_receipt(self, found: Handoff) -> Handoff:
         """The same with what the person changed, once it has ended by one."""
-        if found.status != "closed" or found.receipt or found.outcome in (None, "timeout", "cancelled"):
+        if self._receipted is None or found.status != "closed" or found.receipt or found.outcome in (None, "timeout", "cancelled"):
             return found
-        receipt = await self.receipted(found.closed_by or "", found.created_at, found.closed_at or self._now())
+        receipt = await self._receipted(found.closed_by or "", found.created_at, found.closed_at or self._now())
         if receipt is None or receipt.ended == HOLDING:
             return found.model_copy(update={"receipt": receipt})
         async with self._changing:
@@ -165,7 +177,7 @@ class Desk:
         """Write one down, and tell everybody who waits."""
         await self._store.put(handoff)
         self._handoffs[handoff.id] = handoff
-        self.kept(handoff)
+        self._kept(handoff)
         self._number += 1
         self._changed.set()
         self._changed.clear()
@@ -195,7 +207,3 @@ class Desk:
                 for each in self.listed("open"):
                     if each.deadline_at <= self._now():
                         await self.close(each.id, "clock", "timeout")
-
-
-async def _no_receipt(person: str, since: float, until: float) -> Receipt | None:
-    return None

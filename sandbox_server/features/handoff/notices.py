@@ -28,9 +28,9 @@ class Notices:
         self._targets = list(targets)
         self._link = link
         self._tasks = Tasks()
-        desk.asked = self.tell
 
     async def __aenter__(self) -> Self:
+        self._desk.follow(self.tell)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -30,11 +30,11 @@ def actor_of(caller: Caller) -> ActorType:
 class RecorderGuard:
     """Guard: writes down every call but those of the sandbox's own health, and looks at the record itself."""
 
-    def __init__(self, journal: Journal, redaction: Redaction) -> None:
+    def __init__(self, journal: Journal, redaction: Redaction, span: Span | None = None) -> None:
+        """`span` is called with every call, whether it belongs to a trace or not; None exports no spans."""
         self._journal = journal
         self._redaction = redaction
-        self.span: Span | None = None
-        """Takes every call, whether it belongs to a trace or not; None: nobody does."""
+        self._span = span
 
     async def __call__(self, called: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
         if called.spec.scope == "public" or (called.tag == OWN_TAG and called.spec.read_only):
@@ -42,7 +42,7 @@ class RecorderGuard:
         return await observed(proceed, partial(self._record, called, request, call))
 
     def _record(self, called: Operation, request: BaseModel | None, call: Call, outcome: str, seconds: float) -> None:
-        trace = trace_of(call.headers) or (new_trace() if self.span else None)
+        trace = trace_of(call.headers) or (new_trace() if self._span else None)
         hidden = outcome in UNREAD or (call.caller.person and self._journal.private())
         self._journal.record(
             kind_of(called),
@@ -56,5 +56,5 @@ class RecorderGuard:
             request_id=call.request_id,
             **({"trace": trace.trace, "span": trace.span, "parent": trace.parent} if trace else {}),
         )
-        if self.span and trace:
-            self.span(trace, called, call, outcome, seconds)
+        if self._span and trace:
+            self._span(trace, called, call, outcome, seconds)

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from sandbox_server.core import Call
 from sandbox_server.core.operation import Operation
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.clients.webhook import Answer, post
 from sandbox_server.features.recorder.trace import Trace
 
@@ -54,7 +55,7 @@ class Spans:
             return
         self._waiting.append(span_of(trace, called, call, outcome, (time.time() - seconds, time.time())))
         if self._telling is None or self._telling.done():
-            self._telling = asyncio.ensure_future(self._tell())
+            self._telling = start_task(self._tell())
 
     async def _tell(self) -> None:
         while self._waiting:

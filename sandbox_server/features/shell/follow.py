@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox_server.core import Event, InvalidArgument
+from sandbox_server.core.tasks import start_task
 from sandbox_server.features.shell.command import RunningCommand
 from sandbox_server.features.shell.text import increment
 
@@ -51,7 +52,7 @@ async def follow(command: RunningCommand, position: ShellPosition, timeout: floa
 
     The last event is `exit`, or `status` with `running` or `no_change_timeout`.
     """
-    settled = asyncio.ensure_future(command.settle(timeout, no_change_timeout))
+    settled = start_task(command.settle(timeout, no_change_timeout))
     try:
         yield _described("status", command, position, command.status)
         while True:

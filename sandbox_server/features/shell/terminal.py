@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sandbox_server.core import Failure, Socket, TooLarge
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
 from sandbox_server.features.shell.session import ShellSession
 
@@ -59,7 +60,7 @@ class Terminal:
         """Show a session until one side leaves. Raises ConnectionError."""
         await self._send("session_id", session.id)
         await self._send("ready", "Terminal ready")
-        sending = asyncio.create_task(self._output(session))
+        sending = start_task(self._output(session))
         try:
             while not sending.done() and (message := await self._received(sending)) is not None:
                 await self._take(session, message)
@@ -87,7 +88,7 @@ class Terminal:
         self._wake()
 
     async def _received(self, sending: "asyncio.Task[None]") -> str | bytes | None:
-        receiving = asyncio.ensure_future(self._socket.receive())
+        receiving = start_task(self._socket.receive())
         await asyncio.wait([receiving, sending], return_when=asyncio.FIRST_COMPLETED)
         if receiving.done():
             return receiving.result()

@@ -17,6 +17,7 @@ from mcp_types import (
     LoggingMessageNotificationParams,
 )
 
+from sandbox_server.core.identity import CALLER
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.mcp.client_requests.capabilities import ClientAnswer, missing_capability, refused
 from sandbox_server.mcp.notifications.log_levels import LogLevels, send_log
@@ -160,9 +161,9 @@ async def _outcome[R](work: Awaitable[R]) -> R | Exception:
     """The result or the exception, which the request re-raises instead of the background task."""
     try:
         return await work
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - given as a value: the request that waits raises it
         return error
 
 
 def _caller_of(context: RequestContext) -> str:
-    return http_request(context).headers.get("x-sandbox-caller", "")
+    return http_request(context).headers.get(CALLER, "")

@@ -21,6 +21,7 @@ from mcp_types import (
 from starlette.requests import Request
 
 from sandbox_server.core.errors import Failure
+from sandbox_server.core.identity import CALLER
 from sandbox_server.mcp.client_requests.clients import CallingClient
 from sandbox_server.mcp.client_requests.interactive_calls import InteractiveCalls
 from sandbox_server.mcp.servers.upstreams import UpstreamServers, UpstreamTool
@@ -101,7 +102,7 @@ async def call_upstream_tool(
     finally:
         fields = {
             "request_id": request.headers.get("x-request-id"),
-            "caller": request.headers.get("x-sandbox-caller"),
+            "caller": request.headers.get(CALLER),
             "surface": "mcp",
             "operation": f"mcp.{upstream_tool.server}.{upstream_tool.tool.name}",
             "ms": round((time.monotonic() - started) * 1000, 2),

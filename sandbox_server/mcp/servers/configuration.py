@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, Vali
 
 from sandbox_server import patterns
 from sandbox_server.core.errors import InvalidArgument
-from sandbox_server.core.results import Scope
+from sandbox_server.core.identity import Scope
 from sandbox_server.mcp.tools.catalog import SERVERS
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

@@ -9,7 +9,7 @@ import orjson
 
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import HeldByHuman, Unavailable
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.ipc.unix_http import exchange
 
 ANSWER_SECONDS = 10.0
@@ -17,7 +17,7 @@ RETRY_AFTER = 1.0
 HINT = "Running servers continue their calls. GET /v1/control tells who has the shells, POST /v1/control/request asks for them."
 
 _A_PROGRAM = Caller("a program")
-_HEADERS = {"X-Sandbox-Caller": "mcp", "X-Sandbox-Scopes": "view"}
+_HEADERS = Caller("mcp", frozenset({"view"})).headers()
 
 
 class LeaseCheck:

@@ -133,7 +133,7 @@ class ServerLifecycle:
                     reason = _with("it ended", stderr)
         except TimeoutError:
             reason = _with(f"it did not answer within {START_SECONDS:g} s", stderr)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the top of a task: a server of others may fail in any way, and its status says how
             reason = _with(shortened(_innermost(error)), stderr)
         finally:
             self._ended(opened, reason, time.monotonic() - started)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import httpx2
 
 from sandbox_server.core.errors import TooLarge, Unavailable
+from sandbox_server.core.identity import Caller
 from sandbox_server.core.results import ABOUT
 from sandbox_server.mcp.tools.catalog import ApiTool, ToolCatalog, read_catalog
 
@@ -24,7 +25,7 @@ MAX_RESULT_BYTES = 32 * 1024 * 1024
 """Of one result; agents read larger data piece by piece."""
 _MAX_CONNECTIONS = 256
 _KEPT_HEADERS = ("content-type", "retry-after", ABOUT)
-_OWN_HEADERS = {"X-Sandbox-Caller": "mcp", "X-Sandbox-Scopes": "view"}
+_OWN_HEADERS = Caller("mcp", frozenset({"view"})).headers()
 
 
 class ApiClient:

@@ -7,7 +7,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 from starlette.requests import Request
 
-_FORWARDED = ("x-sandbox-caller", "x-sandbox-scopes", "x-sandbox-tools", "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
+from sandbox_server.core.identity import SURFACE, forwarded
 
 type RequestContext = ServerRequestContext[Any, Request]
 
@@ -21,5 +21,4 @@ def http_request(context: RequestContext) -> Request:
 
 def identity_headers(request: Request) -> dict[str, str]:
     """The headers that name the caller and its origin, with the surface `mcp`, for which the API is strict about fields."""
-    headers = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
-    return {**headers, "x-sandbox-surface": "mcp"}
+    return {**forwarded(request.headers), SURFACE: "mcp"}

@@ -20,12 +20,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from sandbox_server.core.errors import ResourceExhausted, TooLarge
+from sandbox_server.core.identity import Caller
 from sandbox_server.core.quota import Quota, Reservation
 from sandbox_server.mcp.transport.sessions import MAX_SESSIONS, McpSessions
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """Of one call's arguments. Larger files are uploaded over HTTP."""
-CALLER = "x-sandbox-caller"
 SESSION = "mcp-session-id"
 _BOTH = "application/json, text/event-stream"
 _READS_EVENTS = "sandbox.reads_events"
@@ -56,18 +56,17 @@ class StreamableHttpTransport:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        caller = request.headers.get(CALLER)
+        caller = Caller.from_headers(request.headers)
         if not caller:
             await _error("the request did not come through the gateway", 401)(scope, receive, send)
             return
         if request.method == "GET" and SESSION not in request.headers:
             await _error("events belong to a session; start one with initialize", 405, {"Allow": "POST, DELETE"})(scope, receive, send)
             return
-        person = request.headers.get("x-sandbox-actor") == "person"
         tracked = _TrackedSend(send)
         try:
-            with self._body_bytes.take(caller, person=person, size=0) as place:
-                await self._answer(request, _PeekableBody(receive, place), tracked, caller, person=person)
+            with self._body_bytes.take(caller.name, person=caller.person, size=0) as place:
+                await self._answer(request, _PeekableBody(receive, place), tracked, caller.name, person=caller.person)
         except (ResourceExhausted, TooLarge) as refusal:
             if tracked.started:
                 raise

@@ -75,7 +75,7 @@ class PrioritySendQueue:
             self._pacer.spend(len(message), time.monotonic())
         try:
             await self._carry(message)
-        except Exception as error:  # who sends it learns of it, whatever it is, and so do all after it
+        except Exception as error:  # noqa: BLE001 - raised to who sends it and to all after it
             self._fail(error, sent)
         else:
             if not sent.cancelled():

@@ -208,7 +208,7 @@ class ViewerTransport:
         try:
             for message in self._unacknowledged.take():
                 await self._carrier.send(message)
-        except Exception as error:  # raised to who receives, whatever it is
+        except Exception as error:  # noqa: BLE001 - raised to who receives
             await self._inbound.end(error)
 
     async def _listen(self) -> None:
@@ -216,7 +216,7 @@ class ViewerTransport:
             while (message := await self._carrier.receive()) is not None:
                 self._note(message)
                 await self._inbound.from_socket(message)
-        except Exception as error:  # raised to who receives, whatever it is
+        except Exception as error:  # noqa: BLE001 - raised to who receives
             await self._inbound.end(error)
         else:
             await self._inbound.end(None)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.stream import wire
 
 

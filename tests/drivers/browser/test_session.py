@@ -170,7 +170,7 @@ async def test_a_browser_that_was_killed_is_found_again_with_its_tabs(
 
 
 async def test_nothing_is_imported_before_the_first_use(tmp_path: Any) -> None:
-    program = "import sys; from sandbox_server.parts import screen; print('playwright' in sys.modules, 'markdownify' in sys.modules)"
+    program = "import sys; from sandbox_server.composition import browser; print('playwright' in sys.modules, 'markdownify' in sys.modules)"
     process = await asyncio.create_subprocess_exec(
         "/opt/venv/bin/python", "-c", program, stdout=asyncio.subprocess.PIPE, env={"PYTHONPATH": os.getcwd()}
     )

@@ -105,7 +105,7 @@ def ports() -> Iterator[None]:
 def direct(ports: None, until: Callable[..., None]) -> Iterator[None]:
     """A running tinyproxy."""
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
-        theirs = (Path(module.__file__).parents[2] / "tinyproxy.conf").read_text()
+        theirs = (Path(module.__file__).with_name("tinyproxy.conf")).read_text()
         file.write(theirs.replace("18118", str(module.DIRECT_PORT)))
         file.flush()
         with subprocess.Popen(["tinyproxy", "-d", "-c", file.name]) as program:

@@ -18,7 +18,7 @@ from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, Say, So
 
 pytestmark = pytest.mark.anyio
 
-CONFIGURATION = Path(sandbox_server.__file__).with_name("sound.pa")
+CONFIGURATION = Path(sandbox_server.__file__).with_name("drivers") / "sound" / "sound.pa"
 SOCKET = "/run/sandbox-desktop/pulse/native"
 LISTENED = "/run/sandbox-desktop/sound.sock"
 MICROPHONE = "/run/sandbox-desktop/microphone"

@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
+from sandbox_server.composition.browser import page_features
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure
+from sandbox_server.core.identity import Caller
 from sandbox_server.core.operation import operations
-from sandbox_server.core.results import Call, Caller, Reply
+from sandbox_server.core.results import Call, Reply
 from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import PageUploads
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.parts.screen import page_features
 from tests.drivers.browser.conftest import one_blank_tab
 
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from sandbox_server.core import Call, Unavailable
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.features.browser.running import BrowserRunning, BrowserViewport, RestartRequest
 
 pytestmark = pytest.mark.anyio

@@ -12,6 +12,7 @@ from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scop
 from sandbox_server.core.operation import operations
 from sandbox_server.features.control.feature import ControlLease, Windows
 from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.lease_listeners import LeaseListeners
 from sandbox_server.features.control.wire import ControlChange, ControlState, HiddenState
 from tests.controls import driving
 
@@ -255,9 +256,11 @@ async def test_an_address_without_a_fresh_window_is_refused(desk: Desk) -> None:
 
 @pytest.mark.parametrize("way", ["show", "release", "give", "take", "thaw", "expel"])
 async def test_what_was_private_is_closed_before_anybody_else_sees(tmp_path: Path, way: str) -> None:
-    async with driving(tmp_path) as found:
+    async def close() -> None:
+        await browser.close()
+
+    async with driving(tmp_path, listeners=LeaseListeners((close,))) as found:
         browser = Browser(found)
-        found.before_shown.append(browser.close)
         desk = Desk(found, browser)
         await desk.hide(ANN, fresh=True)
         await desk.ask(ANN, "renew")

@@ -13,6 +13,7 @@ from sandbox_server.core.control import ALL_REACHES
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.input_streams import OWN, Hands
 from sandbox_server.features.control.lease_keeper import Driving, actor_of
+from sandbox_server.features.control.lease_listeners import LeaseListeners
 from tests.controls import driving
 
 pytestmark = pytest.mark.anyio
@@ -55,8 +56,15 @@ class Process:
 
 
 @pytest.fixture
-async def found(tmp_path: Path) -> AsyncIterator[Driving]:
-    async with driving(tmp_path) as made:
+def noted() -> list[tuple[str, str, int]]:
+    return []
+
+
+@pytest.fixture
+async def found(tmp_path: Path, noted: list[tuple[str, str, int]]) -> AsyncIterator[Driving]:
+    async with driving(
+        tmp_path, listeners=LeaseListeners(noted=lambda caller, what, count: noted.append((caller.name, what, count)))
+    ) as made:
         yield made
 
 
@@ -64,13 +72,11 @@ async def take(found: Driving) -> None:
     await found.change("taken", BOB, lambda lease, now: machine.take(lease, BOB, ALL_REACHES, now, viewing=True))
 
 
-async def test_a_viewers_first_act_takes_control_and_the_process_is_told(found: Driving) -> None:
+async def test_a_viewers_first_act_takes_control_and_the_process_is_told(found: Driving, noted: list[tuple[str, str, int]]) -> None:
     process = Process()
     opened = asyncio.create_task(Hands(found).open_hand(process, Call(ANN, "1")))
     await process.hears(drives=False, programs=True)
     assert [each.name for each in found.viewers] == ["ann"]
-    noted: list[tuple[str, str, int]] = []
-    found.noted = lambda caller, what, count: noted.append((caller.name, what, count))
     process.say({"act": 1, "inputs": 3})
     told = await process.hears(act=True)
     assert told["drives"]

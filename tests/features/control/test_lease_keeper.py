@@ -13,6 +13,7 @@ from sandbox_server.core.receipt import Receipt
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.lease import Times
 from sandbox_server.features.control.lease_keeper import Driving, News, actor_of
+from sandbox_server.features.control.lease_listeners import LeaseListeners
 from tests.controls import driving
 from tests.waiting import eventually
 
@@ -289,8 +290,7 @@ async def test_what_was_private_is_closed_when_its_time_is_over_too(
             await asyncio.Event().wait()
         raise Unavailable("it restarts")
 
-    async with driving(tmp_path, times=QUICK) as found:
-        found.before_shown.append(close)
+    async with driving(tmp_path, times=QUICK, listeners=LeaseListeners((close,))) as found:
         await take(found)
         await found.hide("focus")
         await becomes(found, "agent")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff.desk import Desk, Receipted
 from sandbox_server.features.handoff.store import HandoffStore
 
 
@@ -16,7 +16,7 @@ class Clock:
         return self.now
 
 
-def desk(folder: Path, clock: Clock | None = None) -> tuple[HandoffStore, Desk]:
+def desk(folder: Path, clock: Clock | None = None, receipted: Receipted | None = None) -> tuple[HandoffStore, Desk]:
     """What has to be opened, in this order."""
     store = HandoffStore(str(folder / "handoffs.db"))
-    return store, Desk(store, clock or Clock())
+    return store, Desk(store, clock or Clock(), receipted=receipted)

@@ -10,7 +10,7 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff import desk as module
-from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff.desk import Desk, Receipted
 from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, FormField
 from tests.features.handoff.desks import Clock, desk
 
@@ -23,9 +23,9 @@ LOGIN = AskPerson(kind="login", reason="a password is asked for")
 
 
 @asynccontextmanager
-async def opened(folder: Path, clock: Clock | None = None) -> AsyncIterator[Desk]:
+async def opened(folder: Path, clock: Clock | None = None, receipted: Receipted | None = None) -> AsyncIterator[Desk]:
     async with AsyncExitStack() as stack:
-        for part in desk(folder, clock):
+        for part in desk(folder, clock, receipted):
             found = await stack.enter_async_context(part)
         assert isinstance(found, Desk)
         yield found
@@ -149,8 +149,7 @@ async def test_what_a_person_changed_comes_with_the_outcome_and_is_kept_once_it_
         asked.append((person, since, until))
         return told.pop(0) if told else None
 
-    async with opened(tmp_path) as found:
-        found.receipted = receipted
+    async with opened(tmp_path, receipted=receipted) as found:
         made = await found.ask(AskPerson(reason="r"), AGENT)
         assert (await found.with_receipt(made)).receipt is None, "nobody has answered yet"
         done = await found.close(made.id, "ann", "done")

@@ -116,8 +116,8 @@ async def test_of_what_a_person_does_in_private_nothing_but_that_it_was_is_kept(
 
 
 async def test_every_call_is_a_span_where_somebody_takes_them(journal: Journal) -> None:
-    guard, taken = RecorderGuard(journal, Redaction()), list[tuple[Trace, str]]()
-    guard.span = lambda trace, called, call, outcome, seconds: taken.append((trace, outcome))
+    taken = list[tuple[Trace, str]]()
+    guard = RecorderGuard(journal, Redaction(), lambda trace, called, call, outcome, seconds: taken.append((trace, outcome)))
     await call(guard, MOVE, ROBOT)
     await call(guard, MOVE, PERSON)
 

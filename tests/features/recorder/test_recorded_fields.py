@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_server.app import compose
+from sandbox_server.app import build
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.browser.actions import ClickAction
@@ -12,7 +12,7 @@ from sandbox_server.settings import load
 
 @pytest.fixture(scope="module")
 def known() -> dict[str, Operation]:
-    return {each.name: each for each in compose(load({})).operations}
+    return {each.name: each for each in build(load({})).operations}
 
 
 def facts(called: Operation, **fields: object) -> dict[str, object]:

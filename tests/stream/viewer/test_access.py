@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_server.core.results import Caller
+from sandbox_server.core.identity import Caller
 from sandbox_server.stream import wire
 from sandbox_server.stream.viewer.access import ViewerAccess
 from tests.stream.viewers import GUEST, PERSON, FakeLease

@@ -1,0 +1,54 @@
+"""The window manager's start: the screen gets its size first, so that no window ever sees another."""
+
+import os
+import time
+from typing import NoReturn
+
+from Xlib import Xatom
+from Xlib import display as xlib
+from Xlib.error import DisplayError
+
+from sandbox_server.drivers.x11.screen import resize
+from sandbox_server.settings import Display
+
+WAIT_SECONDS = 10.0
+POLL_SECONDS = 0.02
+BACKGROUND = 0x2B303B
+MARK = "_TANDEM_PREPARED"
+"""A property of the root window of a screen that has its size."""
+CONFIGURATION = "/opt/tandem/sandbox_server/boot/openbox.xml"
+
+
+def run(settings: Display) -> NoReturn:
+    """Prepare the screen and become the window manager."""
+    prepare(_connected(settings.name), settings)
+    os.execvpe("openbox", ["openbox", "--sm-disable", "--config-file", CONFIGURATION], os.environ | {"DISPLAY": settings.name})
+
+
+def prepare(display: xlib.Display, settings: Display) -> None:
+    """Give a new X server's screen its size and its background, and disconnect.
+
+    A window manager that was started again finds the screen as it was left: somebody may have given it another size.
+    """
+    if not _is_marked(display):
+        resize(display, (settings.width, settings.height))
+        display.screen().root.change_property(display.intern_atom(MARK), Xatom.INTEGER, 32, [1])
+    display.screen().root.change_attributes(background_pixel=BACKGROUND)
+    display.screen().root.clear_area()
+    display.sync()
+    display.close()
+
+
+def _is_marked(display: xlib.Display) -> bool:
+    return display.screen().root.get_full_property(display.intern_atom(MARK), Xatom.INTEGER) is not None
+
+
+def _connected(name: str) -> xlib.Display:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            return xlib.Display(f"unix/{name}")
+        except DisplayError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(POLL_SECONDS)

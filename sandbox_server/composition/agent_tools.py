@@ -1,0 +1,31 @@
+"""What an agent uses for some work: skills, tools of other MCP servers, the conversion of documents, and the ports of its programs."""
+
+from collections.abc import Callable
+
+from sandbox_server.composition.machine import Machine
+from sandbox_server.composition.part import Part
+from sandbox_server.drivers.clients.mcp_hub import McpHubClient
+from sandbox_server.drivers.documents.markdown import Conversion
+from sandbox_server.drivers.documents.web_markdown import Web
+from sandbox_server.drivers.documents.web_reach import Reach
+from sandbox_server.drivers.ports.holders import PortHolders
+from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.features.mcp.servers import McpServers
+from sandbox_server.features.mcp.tools import McpTools
+from sandbox_server.features.ports.feature import PortViews
+from sandbox_server.features.skills.feature import Skills
+from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.util import Markdown
+
+
+def build_agent_tools(machine: Machine, way: Callable[[str], str | None]) -> Part:
+    """Make them. `way` gives the proxy by which a host is reached, or None."""
+    settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
+    fetching = settings.fetching
+    reach = Reach(machine.ports, fetching.allow)
+    web = Web(reach, paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds, proxy=way)
+    skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
+    holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
+    ports = PortViews(machine.ports, holders, machine.shares, settings.auth.preview_domain)
+    hub = McpHubClient(paths.socket("mcp"))
+    return Part((skills, McpServers(hub), McpTools(hub), Markdown(Conversion(processes), web, files, paths.spool), ports))

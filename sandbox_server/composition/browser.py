@@ -1,0 +1,113 @@
+"""The browser: its window on the desktop, its pages, and what it sends and receives."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from sandbox_server import __version__
+from sandbox_server.composition.activity import Activity
+from sandbox_server.composition.control import Control
+from sandbox_server.composition.desktop import DesktopAndInput, private_mode
+from sandbox_server.composition.machine import Machine
+from sandbox_server.composition.part import Opened, Part
+from sandbox_server.core.dispatch import Guard
+from sandbox_server.core.operation import Feature
+from sandbox_server.drivers.browser.elements import ElementIndex
+from sandbox_server.drivers.browser.focus import follow_focus
+from sandbox_server.drivers.browser.on_screen import PageOnScreen
+from sandbox_server.drivers.browser.readable import Readable
+from sandbox_server.drivers.browser.session import BrowserSession
+from sandbox_server.drivers.browser.uploads import PageUploads
+from sandbox_server.drivers.devtools.devtools import Devtools
+from sandbox_server.drivers.devtools.downloads import Downloads
+from sandbox_server.drivers.devtools.kept_rules import KeptRules
+from sandbox_server.drivers.devtools.storage import Storage
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.features.browser.captcha import Captchas
+from sandbox_server.features.browser.console import ConsoleLog
+from sandbox_server.features.browser.cookies import Cookies
+from sandbox_server.features.browser.devices import Devices
+from sandbox_server.features.browser.downloads import DownloadList
+from sandbox_server.features.browser.elements import ScreenElements
+from sandbox_server.features.browser.network import Network
+from sandbox_server.features.browser.page.elements import PageElements
+from sandbox_server.features.browser.page.forms import Forms
+from sandbox_server.features.browser.page.input import PageInput
+from sandbox_server.features.browser.page.navigation import Navigation
+from sandbox_server.features.browser.page.page_operation import hints_for_each_caller
+from sandbox_server.features.browser.page.reading import Reading
+from sandbox_server.features.browser.page.waiting import Waiting
+from sandbox_server.features.browser.record import PageRecordings
+from sandbox_server.features.browser.running import BrowserRunning
+from sandbox_server.features.browser.screen import BrowserScreen
+from sandbox_server.features.browser.state import BrowserState
+from sandbox_server.features.browser.tabs import BrowserTabs
+from sandbox_server.features.browser.tools.acting import ActingTools
+from sandbox_server.features.browser.tools.listing import Outline
+from sandbox_server.features.browser.tools.reading import ReadingTools
+from sandbox_server.features.control.privacy import SecretFocus
+from sandbox_server.features.control.revocation_hooks import A_PROGRAM
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """What follows the browser, and its operations."""
+
+    downloads: Downloads
+    browser_hints: Guard
+    part: Part
+
+
+def build_browser(machine: Machine, control: Control, screen: DesktopAndInput, activity: Activity) -> Browser:
+    """Make them. Recordings are counted in `activity`."""
+    settings, files, owner, desktop = machine.settings, machine.files, machine.owner, screen.desktop
+    hidden = private_mode(control)
+    devtools = Devtools(owner.socket, KeptRules(f"{settings.paths.run}/browser-rules.json"), hidden)
+    recordings = PageRecordings(owner, files, hidden)
+    downloads = Downloads(devtools, files, settings.paths.downloads, settings.downloads)
+    session = BrowserSession(owner, lambda: not control.keeper.holding.admits(A_PROGRAM, "cdp"))
+    uploads, elements = PageUploads(files, settings.paths.spool), ElementIndex()
+    activity.follow_recordings(lambda: recordings.recording)
+    features: tuple[Feature, ...] = (
+        BrowserScreen(desktop, screen.turns, Devices(owner).emulate if machine.has_browser else None),
+        *((BrowserRunning(owner, desktop, session.drop),) * machine.has_browser),
+        ScreenElements(desktop, screen.turns, PageOnScreen(session, elements)),
+        recordings,
+        *network_features(devtools, downloads, files),
+        *page_features(session, elements, uploads, machine.processes),
+        Waiting(session, devtools, downloads, files),
+    )
+    watched = machine.has_browser and settings.control.private_focus
+    watching: Opened = (SecretFocus(control.keeper, partial(follow_focus, owner.socket)),) if watched else ()
+    return Browser(
+        downloads, hints_for_each_caller(session), Part(features, (*watching, devtools, downloads, recordings, uploads, session))
+    )
+
+
+def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> tuple[Feature, ...]:
+    """The browser's requests, messages, cookies, state and downloads."""
+    return (
+        Network(devtools, files, __version__),
+        ConsoleLog(devtools, files),
+        Cookies(devtools),
+        BrowserState(devtools, Storage(devtools), files),
+        DownloadList(devtools, downloads),
+    )
+
+
+def page_features(session: BrowserSession, elements: ElementIndex, uploads: PageUploads, processes: Processes) -> tuple[Feature, ...]:
+    """Everything on the browser's pages and tabs."""
+    navigation, tabs = Navigation(session), BrowserTabs(session)
+    hands, forms = PageInput(session, elements), Forms(session, elements, uploads)
+    reading, outline = Reading(session, elements, Readable(processes)), Outline(session, elements)
+    return (
+        navigation,
+        hands,
+        forms,
+        reading,
+        PageElements(session, elements),
+        tabs,
+        Captchas(session),
+        ActingTools(session, outline, navigation, hands, forms, tabs),
+        ReadingTools(session, outline, reading),
+    )

@@ -1,0 +1,44 @@
+"""The desktop: its screen, keyboard, sound and clipboard, and what people and agents see of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sandbox_server.composition.activity import Activity
+from sandbox_server.composition.control import Control
+from sandbox_server.composition.machine import Machine
+from sandbox_server.composition.part import Part
+from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.vnc.server import VncServer
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.turns import Turns
+from sandbox_server.features.browser.pictures import Pictures
+from sandbox_server.features.control.privacy import ClipboardFence
+from sandbox_server.features.control.revocation_hooks import KeysFence
+from sandbox_server.features.display import Display
+from sandbox_server.features.vnc import Vnc
+
+
+@dataclass(frozen=True, slots=True)
+class DesktopAndInput:
+    """The desktop, and the turns in which callers put input into it."""
+
+    desktop: Desktop
+    turns: Turns
+    part: Part
+
+
+def build_desktop(machine: Machine, control: Control, activity: Activity) -> DesktopAndInput:
+    """Make them; input and clipboard follow the control lease. Recordings are counted in `activity`."""
+    paths, desktop = machine.settings.paths, Desktop(machine.settings.display.name)
+    turns = Turns(desktop)
+    control.keeper.follow(KeysFence(turns))
+    control.keeper.follow(ClipboardFence(desktop.clipboard))
+    display = Display(desktop.screen, Sound(paths.sound), machine.files, private_mode(control))
+    activity.follow_recordings(lambda: display.recording)
+    features = (Pictures(desktop), Vnc(VncServer(paths.vnc), desktop, control.keeper), display)
+    return DesktopAndInput(desktop, turns, Part(features, (desktop, turns, display)))
+
+
+def private_mode(control: Control) -> Callable[[], bool]:
+    """Tells whether a person is in private mode at that moment."""
+    return lambda: control.private

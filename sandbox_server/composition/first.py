@@ -1,0 +1,56 @@
+"""What answers the first calls, and every guard that may refuse one."""
+
+from dataclasses import dataclass
+
+from sandbox_server.composition.control import Control, build_control
+from sandbox_server.composition.gateway import Gateway, build_gateway
+from sandbox_server.composition.handoff import HandoffDesk, build_desk
+from sandbox_server.composition.late import Late
+from sandbox_server.composition.machine import Machine, build_machine
+from sandbox_server.composition.part import Part
+from sandbox_server.composition.recorder import FlightRecorder, build_recorder
+from sandbox_server.composition.work import Work, build_work
+from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.features.handoff.desk import Receipted
+from sandbox_server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The builders' results. `receipts` is set once the rest is made."""
+
+    machine: Machine
+    recorder: FlightRecorder
+    control: Control
+    handoffs: HandoffDesk
+    gateway: Gateway
+    work: Work
+    receipts: Late[Receipted | None]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """In the order in which they are opened."""
+        return self.recorder.part, self.control.part, self.gateway.part, self.work.part, self.handoffs.part
+
+
+def build_first(settings: Settings, *, new: bool = False) -> First:
+    """Make them. `new`: no process has served before this one since the container started.
+
+    The recorder asks the lease who is private, and the lease tells the recorder of input: one of them is known to the other by a handle.
+    """
+    machine, control = build_machine(settings), Late[Control]("the control lease")
+    receipts = Late[Receipted | None]("what tells of a person's changes")
+    recorder = build_recorder(settings, lambda: control.get().private)
+    owner = machine.owner if machine.has_browser else None
+    control.set(build_control(JsonFile(settings.paths.control), settings.control, owner, recorder))
+    keeper = control.get().keeper
+    handoffs = build_desk(machine, keeper, recorder.journal, receipts)
+    return First(
+        machine=machine,
+        recorder=recorder,
+        control=control.get(),
+        handoffs=handoffs,
+        gateway=build_gateway(machine, keeper, handoffs.desk.is_open),
+        work=build_work(machine, keeper, new=new),
+        receipts=receipts,
+    )

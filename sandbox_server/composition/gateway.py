@@ -1,0 +1,87 @@
+"""What the gateway asks: who is calling, and whether everything is ready."""
+
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sandbox_server.composition.machine import Machine
+from sandbox_server.composition.part import Part
+from sandbox_server.core.audit import Audit
+from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
+from sandbox_server.drivers.credentials.tokens import Tokens
+from sandbox_server.drivers.ports.container_names import ContainerNames
+from sandbox_server.drivers.stats import system
+from sandbox_server.drivers.stats.components import Components
+from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
+from sandbox_server.features.auth.allowed_hosts import AllowedHosts
+from sandbox_server.features.auth.turns import EditorTurns
+from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.health import Health
+from sandbox_server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """Who may come in, and how the components are."""
+
+    audit: Audit
+    session_guard: SessionGuard
+    part: Part
+
+
+def build_gateway(machine: Machine, keeper: Driving, is_asked: Callable[[str], bool]) -> Gateway:
+    """Make what the gateway asks. `is_asked` tells of a handoff's id whether it is open: its links are void otherwise."""
+    audit = Audit()
+    health = Health(Components(component_sockets(machine.settings)), audit, machine.liveness)
+    sessions = Sessions(machine.revoked, keeper.expel)
+    return Gateway(audit, SessionGuard(machine.revoked), Part((authentication(machine, keeper, is_asked), sessions, health)))
+
+
+def authentication(machine: Machine, keeper: Driving, is_asked: Callable[[str], bool]) -> Auth:
+    """Who is calling, by key, token, ticket or session."""
+    settings, auth = machine.settings, machine.settings.auth
+    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
+    tickets = Tickets(keyring.tickets)
+    credentials = Credentials(
+        keyring,
+        Tokens(list(_token_keys(settings)), auth.audience, auth.issuer),
+        tickets,
+        machine.shares,
+        machine.revoked,
+        api_key=auth.api_key.reveal() if auth.api_key else None,
+        session_ttl=auth.session_ttl,
+        preview_domain=auth.preview_domain,
+        is_asked=is_asked,
+    )
+    editors = EditorTurns(lambda: keeper.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
+    hosts = AllowedHosts(auth.hosts, socket.gethostname(), auth.preview_domain, ContainerNames().hold)
+    return Auth(credentials, tickets, machine.ports, auth, turns=editors, hosts=hosts)
+
+
+def _token_keys(settings: Settings) -> Iterator[KeySource]:
+    auth = settings.auth
+    if auth.jwks_url:
+        yield JwksUrl(auth.jwks_url)
+    if auth.jwks_file:
+        yield JwksFile(auth.jwks_file)
+    if auth.jwt_public_key:
+        yield StaticKey(auth.jwt_public_key.reveal())
+
+
+def component_sockets(settings: Settings) -> dict[str, str]:
+    """The sockets on which the components answer once they are ready, but for those that were left out or are asked for an answer."""
+    paths = settings.paths
+    components = {
+        "browser": {"browser": paths.socket("cdp")},
+        "desktop": {"desktop": settings.display.socket} | ({"desktop-bus": paths.bus} if system.has_name() else {}),
+        "mcp": {"mcp": paths.socket("mcp")},
+        "stream": {"stream": paths.socket("stream")},
+        "vnc": {"vnc": paths.vnc},
+    }
+    sockets = {"gateway": paths.socket("gateway")}
+    for component in components.keys() - settings.components.left_out:
+        sockets |= components[component]
+    return sockets

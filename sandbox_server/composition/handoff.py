@@ -1,0 +1,60 @@
+"""Handoffs: what an agent asks of people, and who is told of it."""
+
+from dataclasses import dataclass
+
+from sandbox_server.composition.late import Late
+from sandbox_server.composition.machine import Machine
+from sandbox_server.composition.part import Part
+from sandbox_server.core.receipt import Receipt
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.credentials.revoked import Revoked
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.drivers.recorder.journal import Journal
+from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.handoff.desk import Desk, Receipted
+from sandbox_server.features.handoff.links import Expel, Links
+from sandbox_server.features.handoff.store import HandoffStore
+from sandbox_server.features.handoff.wire import Handoff as Asked
+from sandbox_server.features.recorder.entries import HandoffEntries
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffDesk:
+    """Every handoff, and the links that lead people to them."""
+
+    desk: Desk
+    links: Links
+    part: Part
+
+
+def build_desk(machine: Machine, keeper: Driving, journal: Journal, receipts: Late[Receipted | None]) -> HandoffDesk:
+    """Make the desk: the gateway asks it about links from the first call on. `receipts` tells what people changed."""
+    settings, handoff = machine.settings, machine.settings.handoff
+    tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
+    links, entries = Links(tickets, handoff.link, expelled_by(machine.revoked, keeper)), HandoffEntries(journal)
+
+    def kept(asked: Asked) -> None:
+        entries.kept(asked)
+        links.kept(asked)
+
+    async def receipted(person: str, since: float, until: float) -> Receipt | None:
+        receipt = await receipts.wait()
+        return await receipt(person, since, until) if receipt else None
+
+    store = HandoffStore(handoff.file or f"{settings.paths.run}/handoffs.db")
+    desk = Desk(store, receipted=receipted, kept=kept)
+    if settings.control.private_handoff:
+        keeper.hide_when(desk.asks_privacy)
+    return HandoffDesk(desk, links, Part((), (store, links, desk)))
+
+
+def expelled_by(revoked: Revoked, keeper: Driving) -> Expel:
+    """What ends what those have open whose names begin in one way, once their sessions are void."""
+
+    async def expel(prefix: str) -> None:
+        revoked.disconnect(prefix)
+        holder = keeper.holding.holder
+        if holder is not None and holder.startswith(prefix):
+            await keeper.expel(holder)
+
+    return expel

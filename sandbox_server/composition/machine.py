@@ -1,0 +1,76 @@
+"""The drivers that more than one builder uses."""
+
+import os
+from dataclasses import dataclass
+
+from sandbox_server.drivers.box import isolation
+from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.browser.owner import BrowserClient
+from sandbox_server.drivers.credentials.revoked import Revoked
+from sandbox_server.drivers.credentials.shares import Shares
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
+from sandbox_server.drivers.ports.listening_ports import Ports
+from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.stats.liveness import Liveness
+from sandbox_server.drivers.stats.toolbox import Toolbox
+from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The settings and the drivers. Nothing is opened yet, and only what boot found out is read."""
+
+    settings: Settings
+    isolation: isolation.Isolation
+    processes: Processes
+    files: Files
+    toolbox: Toolbox
+    owner: BrowserClient
+    """The client of the process that owns the browser."""
+    box: BoxClient
+    liveness: Liveness
+    ports: Ports
+    shares: Shares
+    revoked: Revoked
+
+    @property
+    def has_browser(self) -> bool:
+        """Whether the browser was not left out."""
+        return "browser" not in self.settings.components.left_out
+
+
+def build_machine(settings: Settings) -> Machine:
+    """Make the drivers."""
+    paths, found = settings.paths, isolation.read(settings.paths.isolation)
+    processes = Processes(paths.socket("spawn"), RESTART_SECONDS)
+    return Machine(
+        settings=settings,
+        isolation=found,
+        processes=processes,
+        files=Files(processes, home=settings.agent.home),
+        toolbox=Toolbox(processes),
+        owner=BrowserClient(paths.socket("cdp")),
+        box=BoxClient(paths.socket("box"), found, RESTART_SECONDS),
+        liveness=liveness_of(settings, found),
+        ports=_agent_ports(settings),
+        shares=Shares(JsonFile(f"{paths.run}/shares.json")),
+        revoked=Revoked(JsonFile(f"{paths.run}/revoked.json"), settings.auth.session_ttl),
+    )
+
+
+def liveness_of(settings: Settings, found: isolation.Isolation) -> Liveness:
+    """Asks whoever starts processes, and whoever keeps the box where there is one."""
+    box = {"box": settings.paths.socket("box")} if found.rung == "box" else {}
+    return Liveness({"spawner": settings.paths.socket("spawn")} | box)
+
+
+def _agent_ports(settings: Settings) -> Ports:
+    """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
+    users = settings.users
+    own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
+    ports = {"jupyter": settings.code.jupyterlab_port, "code-server": settings.code.code_server_port}
+    editors = [port for name, port in ports.items() if name not in settings.components.left_out]
+    return Ports({settings.gateway.port, settings.proxy.port, DIRECT_PORT, MAPPED_PORT}, own_users, editors=editors)

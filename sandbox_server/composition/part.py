@@ -1,0 +1,17 @@
+"""What every builder's result has in common."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_server.core.operation import Feature
+
+type Opened = tuple[AbstractAsyncContextManager[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the product: features, and what is opened for them, in this order, and closed in reverse."""
+
+    features: tuple[Feature, ...] = ()
+    opened: Opened = ()

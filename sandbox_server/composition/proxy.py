@@ -1,0 +1,34 @@
+"""The forward proxy of the browser and of new processes."""
+
+from dataclasses import dataclass
+
+from sandbox_server.composition.machine import Machine
+from sandbox_server.composition.part import Part
+from sandbox_server.drivers.proxy.haproxy import Haproxy
+from sandbox_server.drivers.proxy.proxy import Proxy
+from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.features.proxy import ForwardProxy, ProxyPac
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarding:
+    """The proxy, and its operations."""
+
+    proxy: Proxy
+    part: Part
+
+
+def build_proxy(machine: Machine) -> Forwarding:
+    """Make the proxy, which browsers elsewhere may follow by its PAC file."""
+    settings, paths = machine.settings, machine.settings.paths
+    proxy = Proxy(
+        settings.proxy,
+        JsonFile(paths.proxy_plan),
+        Haproxy(paths.proxy),
+        machine.processes,
+        machine.owner if machine.has_browser else None,
+        enabled="proxy" not in settings.components.left_out,
+    )
+    features = (ForwardProxy(proxy, Components({"gateway": paths.socket("gateway")})), ProxyPac(proxy))
+    return Forwarding(proxy, Part(features, (proxy,)))

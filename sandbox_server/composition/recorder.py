@@ -1,0 +1,62 @@
+"""The flight recorder: what is recorded of every call, from the first one on."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sandbox_server.composition.part import Opened, Part
+from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.recorder.journal import Journal
+from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.redaction import Redaction
+from sandbox_server.features.recorder.entries import InputEntries, LineEntries
+from sandbox_server.features.recorder.feature import Recorder
+from sandbox_server.features.recorder.guard import RecorderGuard, Span
+from sandbox_server.settings import Settings, secrets_in
+from sandbox_server.settings.recorder import Recorder as RecorderSettings
+
+KEYS = ("session-key", "api-key", "agent-token")
+
+
+@dataclass(frozen=True, slots=True)
+class FlightRecorder:
+    """The journal and what writes to it."""
+
+    journal: Journal
+    redaction: Redaction
+    inputs: InputEntries
+    lines: LineEntries
+    guard: RecorderGuard
+    part: Part
+
+
+def build_recorder(settings: Settings, private: Callable[[], bool]) -> FlightRecorder:
+    """Make the recorder. `private` tells whether a person is in private mode: then nothing is recorded of what that person does."""
+    journal = Journal(Log(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on, private=private)
+    redaction = Redaction(known_secrets(settings))
+    span, exporter = _trace_exporter(settings.recorder)
+    return FlightRecorder(
+        journal=journal,
+        redaction=redaction,
+        inputs=InputEntries(journal),
+        lines=LineEntries(journal, redaction),
+        guard=RecorderGuard(journal, redaction, span),
+        part=Part((Recorder(journal),), (journal, *exporter)),
+    )
+
+
+def _trace_exporter(settings: RecorderSettings) -> tuple[Span | None, Opened]:
+    """What sends every call as a span to an OpenTelemetry collector, where one is set."""
+    if settings.otlp is None:
+        return None, ()
+    from sandbox_server.features.recorder.spans import Spans, headers_of  # heavy, and seldom set
+
+    headers = headers_of(settings.otlp_headers.reveal()) if settings.otlp_headers else {}
+    spans = Spans(settings.otlp, headers, settings.otlp_service or "tandem")
+    return spans.add, (spans,)
+
+
+def known_secrets(settings: Settings) -> Iterator[str]:
+    """What no entry may hold, whatever it looks like."""
+    yield from secrets_in(settings)
+    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
+    yield from (key for name in KEYS if (key := keyring.read(name)))

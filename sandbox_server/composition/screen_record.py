@@ -1,0 +1,76 @@
+"""What the flight recorder learns of the screen: where the browser goes, what people changed, and a video of it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sandbox_server.composition.control import Control
+from sandbox_server.composition.desktop import private_mode
+from sandbox_server.composition.machine import Machine
+from sandbox_server.composition.part import Part
+from sandbox_server.composition.recorder import FlightRecorder
+from sandbox_server.drivers.devtools.downloads import Downloads
+from sandbox_server.drivers.recorder.camera import Camera
+from sandbox_server.drivers.recorder.journal import Journal
+from sandbox_server.drivers.recorder.reel import Reel
+from sandbox_server.drivers.recorder.thumbnails import Thumbnails
+from sandbox_server.drivers.x11.changes import ScreenChanges
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.features.handoff.desk import Receipted
+from sandbox_server.features.recorder.export import RecordExport
+from sandbox_server.features.recorder.fields import FieldWatch
+from sandbox_server.features.recorder.navigation import NavigationEntries
+from sandbox_server.features.recorder.pictures import RecordedPictures
+from sandbox_server.features.recorder.receipts import Receipts
+from sandbox_server.features.recorder.snapshot import ComputerEyes
+from sandbox_server.features.recorder.video import RecordedVideo
+from sandbox_server.settings import Settings
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+ACTING = frozenset({"input", "navigation", "control", "handoff"})
+"""Kinds of entries that tell of somebody who acts on what is to be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenRecord:
+    """What a person changed, where that can be told, and the operations on pictures and video."""
+
+    receipted: Receipted | None
+    part: Part
+
+
+def build_screen_record(
+    machine: Machine, control: Control, recorder: FlightRecorder, desktop: Desktop, downloads: Downloads
+) -> ScreenRecord:
+    """Make them, where there is a browser."""
+    if not machine.has_browser:
+        return ScreenRecord(None, Part())
+    settings, journal, keeper, hidden = machine.settings, recorder.journal, control.keeper, private_mode(control)
+    navigation = NavigationEntries(journal, machine.owner, lambda: keeper.holding, recorder.redaction)
+    thumbnails = Thumbnails(f"{settings.paths.recorder}/pictures")
+    places = sorted({settings.agent.home, settings.agent.workspace})
+    fields = FieldWatch(machine.owner.socket)
+    eyes = ComputerEyes(desktop, lambda: navigation.tabs, machine.processes, places, downloads, thumbnails, fields, hidden)
+    receipts = Receipts(journal, eyes, recorder.redaction, keeper.take_receipt)
+    video = build_video(settings, journal, desktop, control, thumbnails) if settings.recorder.video and settings.recorder.on else Part()
+    return ScreenRecord(receipts.of, Part((RecordedPictures(thumbnails), *video.features), (navigation, receipts, *video.opened)))
+
+
+def build_video(settings: Settings, journal: Journal, desktop: Desktop, control: Control, thumbnails: Thumbnails) -> Part:
+    """Make the video of what the screen shows while somebody acts on it."""
+    screen, display = desktop.screen, settings.display.name
+    reel = Reel(f"{settings.paths.recorder}/video", settings.recorder.video_bytes, settings.recorder.video_seconds)
+
+    async def picture() -> "Image.Image":
+        return (await screen.grab())[0]
+
+    camera = Camera(picture, lambda: ScreenChanges(display), reel, private_mode(control))
+
+    def hear(entry: dict[str, Any]) -> None:
+        if entry["kind"] in ACTING and entry.get("event") not in ("state", "came", "left"):
+            camera.wake()
+
+    journal.listen(hear)
+    export = RecordExport(journal, reel, thumbnails, settings.paths.spool)
+    return Part((RecordedVideo(reel, camera, journal), export), (camera,))

@@ -1,0 +1,135 @@
+"""What an agent works with first: shells, commands and files, and the box that they are in."""
+
+from dataclasses import dataclass
+
+from sandbox_server import __version__
+from sandbox_server.composition.activity import Activity
+from sandbox_server.composition.machine import Machine
+from sandbox_server.composition.part import Part
+from sandbox_server.core.operation import Feature
+from sandbox_server.drivers.documents.text import Documents
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.ripgrep import Ripgrep
+from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
+from sandbox_server.drivers.shells.session_store import ShellStore
+from sandbox_server.drivers.shells.shells import TmuxShells
+from sandbox_server.drivers.shells.tmux import Tmux
+from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.storage.shutdown_hooks import ShutdownHookStore
+from sandbox_server.drivers.watches.watches import Watches
+from sandbox_server.features.bash.commands import Bash
+from sandbox_server.features.box.archives import CheckpointArchives
+from sandbox_server.features.box.automatic import AutomaticCheckpoints
+from sandbox_server.features.box.capabilities import CapabilityReport
+from sandbox_server.features.box.checkpoints import Checkpoints
+from sandbox_server.features.box.itself import BoxItself
+from sandbox_server.features.box.renewal import Renewal
+from sandbox_server.features.box.suspension import Suspension
+from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.file.archives import FileArchives
+from sandbox_server.features.file.changes import FileChanges
+from sandbox_server.features.file.content import FileContent
+from sandbox_server.features.file.editor import Editor
+from sandbox_server.features.file.listing import FileListing
+from sandbox_server.features.file.operations import FileOperations
+from sandbox_server.features.file.search import FileSearch
+from sandbox_server.features.file.transfer import FileTransfer
+from sandbox_server.features.file.uploads import Uploads
+from sandbox_server.features.hooks import Hooks
+from sandbox_server.features.sandbox import Sandbox
+from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.sessions import ShellSessions
+from sandbox_server.features.watch import FileWatch
+from sandbox_server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Shells, commands, files and the box; what runs is counted in `activity`."""
+
+    activity: Activity
+    suspension: Suspension
+    checkpoints: AutomaticCheckpoints
+    part: Part
+
+
+def build_work(machine: Machine, keeper: Driving, *, new: bool) -> Work:
+    """Make them. `new`: no process has served before this one since the container started."""
+    settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
+    bash = Bash(
+        processes,
+        workspace=settings.agent.workspace,
+        max_sessions=settings.bash.max_sessions,
+        output_bytes=settings.bash.output_bytes,
+        spool=paths.spool,
+    )
+    watches, tmux = Watches(processes), Tmux(processes, paths.shells)
+    sessions = ShellSessions(
+        TmuxShells(processes, files, tmux, paths.shells),
+        ShellStore(f"{paths.run}/shells.json"),
+        limit=settings.shell.max_sessions,
+        evict_after=settings.shell.evict_after,
+    )
+    activity = Activity()
+    activity.follow_commands(lambda: bash.busy, lambda: sessions.busy)
+    box = build_box(machine, keeper, sessions, activity, new=new)
+    features: tuple[Feature, ...] = (
+        Sandbox(machine.toolbox, settings.agent, __version__, root=settings.agent.sudo and machine.isolation.allows_root),
+        Hooks(ShutdownHookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
+        bash,
+        Shell(sessions, IsolatedShells(processes, paths.agent_run), keeper, workspace=settings.agent.workspace),
+        *file_features(files, processes, settings),
+        FileWatch(files, watches),
+        *box.part.features,
+    )
+    part = Part(features, (bash, files, watches, tmux, sessions, *box.part.opened))
+    return Work(activity, box.suspension, box.checkpoints, part)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The box, its checkpoints, and when it is suspended."""
+
+    suspension: Suspension
+    checkpoints: AutomaticCheckpoints
+    part: Part
+
+
+def build_box(machine: Machine, keeper: Driving, sessions: ShellSessions, activity: Activity, *, new: bool) -> Box:
+    """Make them. The box is not suspended while anything is active or a person has control."""
+    box, settings = machine.box, machine.settings.box
+    renewal = Renewal(box, sessions)
+    checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota)
+    when = settings.checkpoint_before if machine.isolation.rung == "box" else "never"
+    automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy, holding=lambda: keeper.holding)
+
+    def needed() -> bool:
+        return activity.active() or keeper.holding.state == "human"
+
+    suspension = Suspension(box, idle_seconds=settings.idle_suspend, busy=needed, messages=machine.owner.messages, running=new)
+    features: tuple[Feature, ...] = (
+        checkpoints,
+        CheckpointArchives(box, quota=settings.checkpoint_quota, spool=machine.settings.paths.spool),
+        suspension,
+        BoxItself(box, renewal),
+        CapabilityReport(box.isolation),
+    )
+    return Box(suspension, automatic, Part(features, (renewal, suspension)))
+
+
+def file_features(files: Files, processes: Processes, settings: Settings) -> tuple[Feature, ...]:
+    """Everything on the agent's files but watching them."""
+    workspace, limit = settings.agent.workspace, settings.files.max_upload_bytes
+    content, changes, listing = FileContent(files), FileChanges(files), FileListing(files)
+    search = FileSearch(files, Ripgrep(processes))
+    return (
+        content,
+        changes,
+        listing,
+        search,
+        FileArchives(files),
+        FileTransfer(files, workspace=workspace, max_bytes=limit),
+        Uploads(files, workspace=workspace, max_bytes=limit),
+        Editor(files, Documents(processes)),
+        FileOperations(content, search, listing, changes),
+    )

@@ -1,0 +1,19 @@
+"""What goes on without a request."""
+
+from functools import partial
+
+import pytest
+
+from sandbox_server.composition.activity import Activity
+
+
+@pytest.mark.parametrize(
+    ("commands", "recordings", "busy", "active"),
+    [([], [], False, False), ([False, True], [], True, True), ([False], [False, True], False, True)],
+)
+def test_what_records_is_active_and_what_runs_is_busy_too(commands: list[bool], recordings: list[bool], busy: bool, active: bool) -> None:
+    activity = Activity()
+    activity.follow_commands(*(partial(bool, fact) for fact in commands))
+    activity.follow_recordings(*(partial(bool, fact) for fact in recordings))
+
+    assert (activity.busy(), activity.active()) == (busy, active)

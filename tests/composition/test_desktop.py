@@ -1,0 +1,26 @@
+"""The desktop."""
+
+from sandbox_server.composition.activity import Activity
+from sandbox_server.composition.desktop import build_desktop, private_mode
+from tests.composition.made import first
+
+
+def test_a_recording_of_the_screen_counts_as_activity() -> None:
+    made, activity = first(), Activity()
+    screen = build_desktop(made.machine, made.control, activity)
+
+    assert len(activity._recordings) == 1
+    assert not activity.active()
+    assert screen.part.opened[:2] == (screen.desktop, screen.turns)
+
+
+def test_keys_and_clipboard_follow_the_lease() -> None:
+    made = first()
+    before = len(made.control.keeper._fences)
+    build_desktop(made.machine, made.control, Activity())
+
+    assert [type(each).__name__ for each in made.control.keeper._fences[before:]] == ["KeysFence", "ClipboardFence"]
+
+
+def test_private_mode_is_asked_of_the_lease() -> None:
+    assert not private_mode(first().control)()

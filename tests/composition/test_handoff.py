@@ -1,0 +1,83 @@
+"""What an agent asks of people."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.composition.handoff import HandoffDesk, build_desk, expelled_by
+from sandbox_server.composition.late import Late
+from sandbox_server.core import Caller
+from sandbox_server.core.control import Holding
+from sandbox_server.core.receipt import Receipt
+from sandbox_server.features.handoff.desk import Receipted
+from sandbox_server.features.handoff.wire import AskPerson
+from tests.composition.made import first
+from tests.controls import driving
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.anyio
+
+
+class Keeper:
+    """Somebody who came by a link has control."""
+
+    def __init__(self) -> None:
+        self.holding = Holding(2, "human", "invited#1234abcd-ff", frozenset({"shell"}))
+        self.expelled: list[str] = []
+
+    async def expel(self, name: str) -> None:
+        self.expelled.append(name)
+
+
+async def test_who_came_by_a_link_is_out_and_drives_no_more() -> None:
+    revoked, keeper = first().machine.revoked, Keeper()
+    waiting = asyncio.ensure_future(revoked.end_of("invited#1234abcd-ff"))
+    await asyncio.sleep(0)
+    expel = expelled_by(revoked, keeper)  # type: ignore[arg-type]
+    await expel("invited#99999999-")
+    assert (waiting.done(), keeper.expelled) == (False, [])
+    await expel("invited#1234abcd-")
+    async with asyncio.timeout(5):
+        await waiting
+    assert keeper.expelled == ["invited#1234abcd-ff"]
+
+
+@asynccontextmanager
+async def opened(folder: Path, receipts: Late[Receipted | None]) -> AsyncIterator[HandoffDesk]:
+    made = first(HANDOFF_FILE=str(folder / "handoffs.db"))
+    found = build_desk(made.machine, driving(folder), made.recorder.journal, receipts)
+    store, links, desk = found.part.opened
+    async with store, links, desk:
+        yield found
+
+
+async def test_a_receipt_that_is_asked_for_too_early_is_waited_for(tmp_path: Path) -> None:
+    receipts, asked = Late[Receipted | None]("receipts"), list[str]()
+
+    async def receipted(person: str, since: float, until: float) -> Receipt | None:
+        asked.append(person)
+        return None
+
+    async with opened(tmp_path, receipts) as found:
+        made = await found.desk.ask(AskPerson(reason="r"), Caller("agent"))
+        waiting = asyncio.ensure_future(found.desk.with_receipt(await found.desk.close(made.id, "ann", "done")))
+        await asyncio.sleep(0)
+        assert (waiting.done(), asked) == (False, [])
+        receipts.set(receipted)
+        async with asyncio.timeout(5):
+            await waiting
+    assert asked == ["ann"]
+
+
+async def test_without_a_browser_an_outcome_has_no_receipt(tmp_path: Path) -> None:
+    receipts = Late[Receipted | None]("receipts")
+    receipts.set(None)
+    async with opened(tmp_path, receipts) as found:
+        made = await found.desk.ask(AskPerson(reason="r"), Caller("agent"))
+        assert found.desk.is_open(made.id)
+        closed = await found.desk.close(made.id, "ann", "done")
+        assert (await found.desk.with_receipt(closed)).receipt is None
+        await eventually(lambda: not found.desk.is_open(made.id))

@@ -1,0 +1,32 @@
+"""What the recorder learns of the screen."""
+
+from sandbox_server.composition.activity import Activity
+from sandbox_server.composition.browser import build_browser
+from sandbox_server.composition.desktop import build_desktop
+from sandbox_server.composition.screen_record import ScreenRecord, build_screen_record
+from tests.composition.made import first
+
+
+def record(**environ: str) -> ScreenRecord:
+    """The record with these variables."""
+    made, activity = first(**environ), Activity()
+    screen = build_desktop(made.machine, made.control, activity)
+    browser = build_browser(made.machine, made.control, screen, activity)
+    return build_screen_record(made.machine, made.control, made.recorder, screen.desktop, browser.downloads)
+
+
+def opened(found: ScreenRecord) -> list[str]:
+    """The classes of what it opens."""
+    return [type(each).__name__ for each in found.part.opened]
+
+
+def test_where_the_browser_goes_and_what_people_change_is_followed_where_there_is_a_browser() -> None:
+    whole, without = record(), record(DISABLE_BROWSER="1")
+
+    assert opened(whole) == ["NavigationEntries", "Receipts", "Camera"]
+    assert whole.receipted
+    assert (opened(without), without.receipted) == ([], None)
+
+
+def test_no_video_is_made_where_it_is_off() -> None:
+    assert opened(record(RECORDER_VIDEO="off")) == ["NavigationEntries", "Receipts"]
