@@ -1,7 +1,7 @@
 """The tab strip: the tabs in their order, and the one in front.
 
-Chromium sends no event when a tab is brought to the front or moved, so each call asks. It tells these facts of its `tab` targets alone, while clients drive the `page` in each; a tab's page is learned by attaching to
-the tab for a moment.
+Chromium sends no event when a tab is brought to the front or moved, so each call asks. Chromium tells it of `tab` targets alone, while
+clients drive the `page` in each; a tab's page is learned by attaching to the tab for a moment.
 """
 
 import asyncio
