@@ -9,8 +9,8 @@ from pathlib import Path
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Reach
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.control.lease import Times
-from sandbox_server.features.control.lease_keeper import Clock, Driving, Fence, Policy
+from sandbox_server.features.control.lease import LeaseTimes
+from sandbox_server.features.control.lease_keeper import Clock, LeaseKeeper, Policy, RevocationHook
 
 
 class FreeControl:
@@ -44,7 +44,7 @@ class FreeControl:
 
 
 def driving(
-    folder: Path, *fences: Fence, policy: Policy = "implicit", times: Times | None = None, clock: Clock = time.monotonic
-) -> Driving:
+    folder: Path, *fences: RevocationHook, policy: Policy = "implicit", times: LeaseTimes | None = None, clock: Clock = time.monotonic
+) -> LeaseKeeper:
     """A lease of its own."""
-    return Driving(JsonFile(str(folder / "control.json")), times or Times(), policy, fences, clock)
+    return LeaseKeeper(JsonFile(str(folder / "control.json")), times or LeaseTimes(), policy, fences, clock)

@@ -113,7 +113,7 @@ def test_what_may_refuse_a_call_is_there_from_the_start_and_comes_first() -> Non
         "require_scope",
         "require_tool",
         "ControlGuard",
-        "Sight",
+        "VisibilityGuard",
         "Suspension.guard",
         "AutomaticCheckpoints.guard",
     ]

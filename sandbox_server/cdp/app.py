@@ -44,7 +44,7 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    linked = isolation.read(paths.isolation).rung != "box"
+    linked = isolation.read(paths.isolation).level != "box"
     shown = desktop_root.viewable()
     place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), shown, linked)
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
@@ -87,8 +87,8 @@ def create(settings: Settings) -> Starlette:
 
 async def _thaw(box: BoxClient) -> None:
     """Resume a box that is suspended, where there is a box."""
-    if box.isolation.rung == "box":
-        with suppress(Failure):  # its keeper is starting anew, and the box with it
+    if box.isolation.level == "box":
+        with suppress(Failure):  # its daemon is starting anew, and the box with it
             await box.ask("thaw")
 
 
@@ -102,7 +102,7 @@ def _kept_holding(path: str) -> Holding:
 
 def _display(settings: Settings) -> str:
     """What the X server is called where the browser runs: by path in a box, in which /tmp is the agent's."""
-    if isolation.read(settings.paths.isolation).rung != "box":
+    if isolation.read(settings.paths.isolation).level != "box":
         return settings.display.name
     return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.socket)}"
 

@@ -145,8 +145,8 @@ def serve(settings: Settings, version: str) -> None:
 
 async def thaw(box: BoxClient) -> None:
     """Resume a box that is suspended, where there is a box."""
-    if box.isolation.rung == "box":
-        with suppress(Failure):  # its keeper is starting anew, and the box with it
+    if box.isolation.level == "box":
+        with suppress(Failure):  # its daemon is starting anew, and the box with it
             await box.ask("thaw")
 
 

@@ -1,6 +1,6 @@
 """What runs code: Python in kernels, JavaScript in Node.js, and both by one operation."""
 
-from sandbox_server.drivers.editors import Editor, Editors, code_server, jupyterlab
+from sandbox_server.drivers.editors import EditorProgram, Editors, code_server, jupyterlab
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
@@ -47,7 +47,7 @@ def part(shared: Shared) -> Part:
     return Part((*features, EditorPages(editors)), (kernels, python, javascript, editors))
 
 
-def _editors(shared: Shared) -> tuple[Editor, ...]:
+def _editors(shared: Shared) -> tuple[EditorProgram, ...]:
     settings = shared.settings
     workspace, idle = settings.agent.workspace, settings.code.editor_idle
     lab = jupyterlab(settings.code.jupyterlab_port, f"{settings.paths.kernels}/known", workspace, idle)
@@ -60,7 +60,7 @@ def _limits(shared: Shared) -> dict[str, int]:
     Half of the box's processes stay for the shells and for whoever ends a fork bomb. Without a box the kernel counts a user's processes in
     all containers together, so there they are not limited by default.
     """
-    code, boxed = shared.settings.code, shared.found.rung == "box"
+    code, boxed = shared.settings.code, shared.found.level == "box"
     processes = code.max_processes or (shared.settings.box.max_processes // 2 if boxed else 0)
     limits = {"nproc": processes, "nofile": code.open_files, "fsize": code.file_bytes, "cpu": code.cpu_seconds}
     return {name: value for name, value in limits.items() if value}

@@ -12,8 +12,8 @@ from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.ports.container_names import ContainerNames
 from sandbox_server.drivers.stats import system
-from sandbox_server.drivers.stats.components import Components
-from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
+from sandbox_server.drivers.stats.components import ComponentSockets
+from sandbox_server.features.auth import Auth, Credentials, SessionGuard, SignInSessions
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.features.health import Health
@@ -24,9 +24,9 @@ from sandbox_server.settings import Settings
 
 def part(shared: Shared) -> Part:
     """Who may come in, what they may do, and what is written down of it."""
-    health = Health(Components(component_sockets(shared.settings)), shared.audit, shared.liveness)
+    health = Health(ComponentSockets(component_sockets(shared.settings)), shared.audit, shared.liveness)
     recording = recorder.first(shared)
-    sessions = Sessions(shared.revoked, shared.control.driving.expel)
+    sessions = SignInSessions(shared.revoked, shared.control.driving.expel)
     features: tuple[Feature, ...] = (authentication(shared), sessions, health, *recording.features)
     guards: tuple[Guard, ...] = (shared.audit, *recording.guards, SessionGuard(shared.revoked), require_scope, require_tool)
     return Part(features, recording.opened, guards)

@@ -1,8 +1,8 @@
 """The forward proxy of the browser and of new processes."""
 
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.proxy import Proxy
-from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.proxy.proxy import EgressProxy
+from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.proxy import ForwardProxy, ProxyPac
 from sandbox_server.parts.shared import Part, Shared
@@ -11,7 +11,7 @@ from sandbox_server.parts.shared import Part, Shared
 def part(shared: Shared) -> Part:
     """What the proxy does, and the same for browsers elsewhere."""
     settings, paths, left_out = shared.settings, shared.settings.paths, shared.settings.components.left_out
-    proxy = Proxy(
+    proxy = EgressProxy(
         settings.proxy,
         JsonFile(paths.proxy_plan),
         Haproxy(paths.proxy),
@@ -20,4 +20,4 @@ def part(shared: Shared) -> Part:
         enabled="proxy" not in left_out,
     )
     shared.way = proxy.way
-    return Part((ForwardProxy(proxy, Components({"gateway": paths.socket("gateway")})), ProxyPac(proxy)), (proxy,))
+    return Part((ForwardProxy(proxy, ComponentSockets({"gateway": paths.socket("gateway")})), ProxyPac(proxy)), (proxy,))

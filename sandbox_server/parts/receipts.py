@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sandbox_server.drivers.recorder.camera import Camera
-from sandbox_server.drivers.recorder.reel import Reel
+from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
+from sandbox_server.drivers.recorder.screen_recorder import ScreenRecorder
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.drivers.x11.changes import ScreenChanges
 from sandbox_server.features.recorder.export import RecordExport
 from sandbox_server.features.recorder.fields import FieldWatch
 from sandbox_server.features.recorder.navigation import NavigationEntries
-from sandbox_server.features.recorder.pictures import RecordedPictures
 from sandbox_server.features.recorder.receipts import Receipts
-from sandbox_server.features.recorder.snapshot import ComputerEyes
-from sandbox_server.features.recorder.video import RecordedVideo
+from sandbox_server.features.recorder.snapshot import ComputerSnapshots
+from sandbox_server.features.recorder.thumbnails import RecordedPictures
+from sandbox_server.features.recorder.video import RecordedScreen
 from sandbox_server.parts.recorder import redaction_for
 from sandbox_server.parts.shared import Part, Shared
 
@@ -33,10 +33,10 @@ def part(shared: Shared) -> Part:
     thumbnails = Thumbnails(f"{settings.paths.recorder}/pictures")
     places = sorted({settings.agent.home, settings.agent.workspace})
     fields = FieldWatch(shared.owner.socket)
-    eyes = ComputerEyes(
+    snapshots = ComputerSnapshots(
         desktop, lambda: navigation.tabs, shared.processes, places, downloads, thumbnails, fields, lambda: journal.private()
     )
-    receipts = Receipts(journal, eyes, redaction, driving.take_receipt)
+    receipts = Receipts(journal, snapshots, redaction, driving.take_receipt)
     shared.receipts = receipts.of
     video = films(shared, thumbnails) if settings.recorder.video and settings.recorder.on else Part(())
     return Part((RecordedPictures(thumbnails), *video.features), (navigation, receipts, *video.opened))
@@ -47,17 +47,17 @@ def films(shared: Shared, thumbnails: Thumbnails) -> Part:
     settings, journal, desktop = shared.settings.recorder, shared.journal, shared.desktop
     assert desktop
     screen, display = desktop.screen, shared.settings.display.name
-    reel = Reel(f"{shared.settings.paths.recorder}/video", settings.video_bytes, settings.video_seconds)
+    segments = RecordingSegments(f"{shared.settings.paths.recorder}/video", settings.video_bytes, settings.video_seconds)
 
     async def picture() -> "Image.Image":
         return (await screen.grab())[0]
 
-    camera = Camera(picture, lambda: ScreenChanges(display), reel, lambda: journal.private())
+    recorder = ScreenRecorder(picture, lambda: ScreenChanges(display), segments, lambda: journal.private())
 
     def hear(entry: dict[str, Any]) -> None:
         if entry["kind"] in ACTING and entry.get("event") not in ("state", "came", "left"):
-            camera.wake()
+            recorder.wake()
 
     journal.listen(hear)
-    export = RecordExport(journal, reel, thumbnails, shared.settings.paths.spool)
-    return Part((RecordedVideo(reel, camera, journal), export), (camera,))
+    export = RecordExport(journal, segments, thumbnails, shared.settings.paths.spool)
+    return Part((RecordedScreen(segments, recorder, journal), export), (recorder,))

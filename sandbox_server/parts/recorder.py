@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.entries import InputEntries, LeaseEntries, LineEntries
-from sandbox_server.features.recorder.feature import Recorder
+from sandbox_server.features.recorder.feature import EventLogReader
 from sandbox_server.features.recorder.guard import RecorderGuard
 from sandbox_server.parts.shared import Opened, Part, Shared
 from sandbox_server.settings import Settings, secrets_in
@@ -21,7 +21,7 @@ def first(shared: Shared) -> Part:
     driving.noted, driving.lines = inputs.note, LineEntries(journal, redaction).entered
     guard = RecorderGuard(journal, redaction)
     opened = (journal, *telling(guard, shared.settings.recorder), LeaseEntries(journal, driving, inputs, redaction))
-    return Part((Recorder(journal),), opened, (guard,))
+    return Part((EventLogReader(journal),), opened, (guard,))
 
 
 def telling(guard: RecorderGuard, settings: RecorderSettings) -> Opened:

@@ -15,11 +15,11 @@ from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.turns import Turns
+from sandbox_server.drivers.x11.turns import InputTurns
 from sandbox_server.features.box.checks import BoxChecks
 from sandbox_server.features.browser.captcha import Captchas
 from sandbox_server.features.browser.console import ConsoleLog
@@ -44,8 +44,8 @@ from sandbox_server.features.browser.tabs import Tabs
 from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
-from sandbox_server.features.control.privacy import ClipboardFence, SecretFocus
-from sandbox_server.features.control.revocation_hooks import A_PROGRAM, KeysFence
+from sandbox_server.features.control.privacy import ClearClipboard, SecretFocus
+from sandbox_server.features.control.revocation_hooks import A_PROGRAM, ReleaseKeys
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.observe.feature import Observe
@@ -57,11 +57,11 @@ def part(shared: Shared) -> Part:
     """The desktop, the browser's window on it and its pages, and the doctor, who looks at the desktop too."""
     settings, files, paths = shared.settings, shared.files, shared.settings.paths
     desktop = Desktop(settings.display.name)
-    turns = Turns(desktop)
-    shared.control.driving.follow(KeysFence(turns))
-    shared.control.driving.follow(ClipboardFence(desktop.clipboard))
+    turns = InputTurns(desktop)
+    shared.control.driving.follow(ReleaseKeys(turns))
+    shared.control.driving.follow(ClearClipboard(desktop.clipboard))
     hidden = shared.hidden
-    display = Display(desktop.screen, Sound(paths.sound), files, hidden)
+    display = Display(desktop.screen, PulseAudio(paths.sound), files, hidden)
     owner, has_browser = shared.owner, "browser" not in settings.components.left_out
     devtools = Devtools(owner.socket, KeptRules(f"{paths.run}/browser-rules.json"), hidden)
     recordings = PageRecordings(owner, files, hidden)

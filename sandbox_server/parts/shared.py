@@ -14,13 +14,13 @@ from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import Owner
 from sandbox_server.drivers.credentials.revoked import Revoked
-from sandbox_server.drivers.credentials.shares import Shares
+from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
 from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.drivers.stats.toolbox import Toolbox
@@ -82,7 +82,7 @@ class Shared:
         self.new = new
         self.found = isolation.read(settings.paths.isolation)
         self.audit = Audit()
-        self.journal = Journal(Log(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on)
+        self.journal = Journal(EventLog(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on)
         self.activity = Activity()
         self.liveness = liveness_of(settings, self.found)
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
@@ -95,7 +95,7 @@ class Shared:
         """Whether a person is private: nothing of the screen and the pages may be kept then."""
         self.journal.private = self.hidden
         self.ports = _agent_ports(settings)
-        self.shares = Shares(JsonFile(f"{settings.paths.run}/shares.json"))
+        self.shares = PortShares(JsonFile(f"{settings.paths.run}/shares.json"))
         self.is_asked: Callable[[str], bool] = lambda _: False
         """Whether a request to a person is open, by its id; their part puts its own answer here."""
         self.revoked = Revoked(JsonFile(f"{settings.paths.run}/revoked.json"), settings.auth.session_ttl)
@@ -111,7 +111,7 @@ class Shared:
 
 def liveness_of(settings: Settings, found: isolation.Isolation) -> Liveness:
     """Asks whoever starts processes, and whoever keeps the box where there is one."""
-    box = {"box": settings.paths.socket("box")} if found.rung == "box" else {}
+    box = {"box": settings.paths.socket("box")} if found.level == "box" else {}
     return Liveness({"spawner": settings.paths.socket("spawn")} | box)
 
 

@@ -3,14 +3,14 @@
 from sandbox_server.drivers.clients.mcp_hub import Hub
 from sandbox_server.drivers.documents.markdown import Conversion
 from sandbox_server.drivers.documents.web_markdown import Web
-from sandbox_server.drivers.documents.web_reach import Reach
+from sandbox_server.drivers.documents.web_reach import WebReach
 from sandbox_server.drivers.ports.holders import PortHolders
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.mcp.feature import McpServers
 from sandbox_server.features.ports.feature import PortViews
 from sandbox_server.features.skills.feature import Skills
 from sandbox_server.features.skills.folders import SkillFolders
-from sandbox_server.features.util import Markdown
+from sandbox_server.features.util import MarkdownConversion
 from sandbox_server.parts.shared import Part, Shared
 
 
@@ -18,9 +18,9 @@ def part(shared: Shared) -> Part:
     """Skills, MCP servers, documents as Markdown, and ports."""
     settings, processes, files, paths = shared.settings, shared.processes, shared.files, shared.settings.paths
     fetching = settings.fetching
-    reach = Reach(shared.ports, fetching.allow)
+    reach = WebReach(shared.ports, fetching.allow)
     web = Web(reach, paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds, proxy=lambda host: shared.way(host))
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(shared.ports, holders, shared.shares, settings.auth.preview_domain)
-    return Part((skills, McpServers(Hub(paths.socket("mcp"))), Markdown(Conversion(processes), web, files, paths.spool), ports))
+    return Part((skills, McpServers(Hub(paths.socket("mcp"))), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports))

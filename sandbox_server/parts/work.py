@@ -23,12 +23,12 @@ from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.file.archives import FileArchives
 from sandbox_server.features.file.changes import FileChanges
 from sandbox_server.features.file.content import FileContent
-from sandbox_server.features.file.editor import Editor
+from sandbox_server.features.file.editor import TextEditor
 from sandbox_server.features.file.listing import FileListing
 from sandbox_server.features.file.operations import FileOperations
 from sandbox_server.features.file.search import FileSearch
 from sandbox_server.features.file.transfer import FileTransfer
-from sandbox_server.features.file.uploads import Uploads
+from sandbox_server.features.file.uploads import FileUploads
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
@@ -74,7 +74,7 @@ def box_part(shared: Shared, sessions: Sessions) -> Part:
     box, settings, activity = shared.box, shared.settings.box, shared.activity
     renewal, driving = Renewal(box, sessions), shared.control.driving
     checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota)
-    when = settings.checkpoint_before if shared.found.rung == "box" else "never"
+    when = settings.checkpoint_before if shared.found.level == "box" else "never"
     automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy, holding=lambda: driving.holding)
     messages = shared.owner.messages
 
@@ -104,7 +104,7 @@ def file_features(files: Files, processes: Processes, settings: Settings) -> tup
         search,
         FileArchives(files),
         FileTransfer(files, workspace=workspace, max_bytes=limit),
-        Uploads(files, workspace=workspace, max_bytes=limit),
-        Editor(files, Documents(processes)),
+        FileUploads(files, workspace=workspace, max_bytes=limit),
+        TextEditor(files, Documents(processes)),
         FileOperations(content, search, listing, changes),
     )

@@ -21,9 +21,9 @@ from sandbox_server.core.quota import NEEDED, Quota
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.focus import news
-from sandbox_server.drivers.clients.lease import Hand
-from sandbox_server.drivers.sound.pulseaudio import Sound
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.clients.lease import LeaseClient
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings, Stream
 from sandbox_server.stream.encode import Encoders
@@ -77,14 +77,14 @@ class _Carried:
 class Viewers:
     """Lets viewers in."""
 
-    def __init__(self, desktop: Desktop, name: str, api: str, sound: Sound, browser: str | None, *, microphone: bool) -> None:
+    def __init__(self, desktop: Desktop, name: str, api: str, sound: PulseAudio, browser: str | None, *, microphone: bool) -> None:
         self.desktop = desktop
         self.sound = Broadcast(sound)
         self._microphone = sound if microphone else None
         self._api = api
         self.screen = Screen(name)
         self.encoders = Encoders()
-        self.hands = Connection(name)
+        self.hands = X11Connection(name)
         self.channels: Callable[[str], MakeDatagrams] | None = None
         """Given the host at which a viewer reached the server, makes what opens channels to it; None where there is no port for them."""
         self._browser = browser
@@ -129,7 +129,7 @@ class Viewers:
             with suppress(Unavailable):
                 await hands.let_go()
 
-        lease, session = Hand(self._api, asking_for(websocket), let_go), secrets.randbits(32)
+        lease, session = LeaseClient(self._api, asking_for(websocket), let_go), secrets.randbits(32)
         channels = self.channels(websocket.url.hostname or "") if self.channels else None
         transport = Transport(_Carried(websocket), channels)
         viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, self._sessions, session, self.sound, self._microphone)
@@ -145,7 +145,7 @@ class Viewers:
             await websocket.close(UNSUPPORTED, str(bad))
 
 
-async def _while_admitted(viewer: Viewer, lease: Hand, evicted: asyncio.Event) -> None:
+async def _while_admitted(viewer: Viewer, lease: LeaseClient, evicted: asyncio.Event) -> None:
     """Serve a viewer; raises Unauthenticated once it was signed out, and ResourceExhausted once a person has its place."""
     running = asyncio.ensure_future(viewer.run())
     ends = asyncio.ensure_future(lease.ended.wait()), asyncio.ensure_future(evicted.wait())
@@ -183,7 +183,7 @@ def create(name: str, api: str, sound: str, stream: Stream | None = None, browse
     `api` is the socket at which the API keeps the lease, `sound` that of the sound server, `browser` that of the
     process that owns the browser, where there is one.
     """
-    viewers = Viewers(Desktop(name), name, api, Sound(sound), browser, microphone=bool(stream and stream.microphone))
+    viewers = Viewers(Desktop(name), name, api, PulseAudio(sound), browser, microphone=bool(stream and stream.microphone))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -8,7 +8,7 @@ import av
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
-from sandbox_server.drivers.sound.pulseaudio import RATE, Sound
+from sandbox_server.drivers.sound.pulseaudio import RATE, PulseAudio
 
 MAX_WAITING = 10
 """Packets, of 20 ms each, that wait to be heard; older ones are left out."""
@@ -39,7 +39,7 @@ class Decoder:
 class Voice:
     """One viewer's; `sound` is None where there is no microphone, `may` says whether it may speak now, `tasks` are the viewer's."""
 
-    def __init__(self, sound: Sound | None, may: Callable[[], bool], tasks: Tasks) -> None:
+    def __init__(self, sound: PulseAudio | None, may: Callable[[], bool], tasks: Tasks) -> None:
         self._sound = sound
         self._may = may
         self._tasks = tasks
@@ -70,7 +70,7 @@ class Voice:
             self._speaking = None
             self._packets.clear()
 
-    async def _speak(self, sound: Sound) -> None:
+    async def _speak(self, sound: PulseAudio) -> None:
         decoder = Decoder()
         try:
             async with sound.speak() as say:

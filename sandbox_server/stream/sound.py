@@ -13,7 +13,7 @@ import av
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
-from sandbox_server.drivers.sound.pulseaudio import CHANNELS, RATE, Sound
+from sandbox_server.drivers.sound.pulseaudio import CHANNELS, RATE, PulseAudio
 from sandbox_server.stream import wire
 
 BITS = 96_000
@@ -71,7 +71,7 @@ class Ears:
 class Broadcast:
     """The desktop's sound for any number of viewers; an asynchronous context manager."""
 
-    def __init__(self, sound: Sound) -> None:
+    def __init__(self, sound: PulseAudio) -> None:
         self._sound = sound
         self._ears: set[Ears] = set()
         self._playing: asyncio.Task[None] | None = None

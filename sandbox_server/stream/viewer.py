@@ -9,7 +9,7 @@ from typing import Protocol
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
 from sandbox_server.stream.acting import Acting
@@ -89,7 +89,7 @@ class Viewer:
         sessions: Sessions,
         session: int,
         sound: Broadcast,
-        microphone: Sound | None = None,
+        microphone: PulseAudio | None = None,
     ) -> None:
         self._socket = socket
         self._screen = screen

@@ -19,7 +19,7 @@ from sandbox_server.features.description import Description
 from sandbox_server.features.handoff.feature import Handoffs
 from sandbox_server.hub.app import Hub, create_mcp_app
 from sandbox_server.hub.people import answered, has_secrets, question
-from tests.features.handoff.desks import desk
+from tests.features.handoff.queues import queue
 from tests.hub.clients import ERAS, client_of
 from tests.hub.conftest import Line, nothing_behind, servers_of
 from tests.waiting import eventually
@@ -56,7 +56,7 @@ class User:
 @pytest.fixture
 def api(tmp_path: Path, serving: Callable[..., Any]) -> Iterator[str]:
     """The socket of an API that has handoffs alone."""
-    store, found = desk(tmp_path)
+    store, found = queue(tmp_path)
 
     async def claimed(_: Caller) -> None:
         """Nothing comes of it."""

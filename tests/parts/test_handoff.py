@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from sandbox_server.core.control import Holding
-from sandbox_server.features.handoff.notices import Notices
+from sandbox_server.features.handoff.notifier import HandoffNotifier
 from sandbox_server.parts import handoff
 from sandbox_server.parts.shared import Shared
 from sandbox_server.settings import load
@@ -30,7 +30,7 @@ def test_everybody_is_told_that_the_settings_name() -> None:
     assert [target.name for target in targets] == ["webhook", "slack", "telegram", "ntfy", "mail"]
     assert targets[4].secrets == ("pass",)
     part = handoff.part(Shared(load(environ)))
-    assert any(isinstance(each, Notices) for each in part.opened)
+    assert any(isinstance(each, HandoffNotifier) for each in part.opened)
 
 
 class Driving:

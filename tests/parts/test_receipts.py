@@ -10,7 +10,7 @@ def test_where_the_browser_goes_and_what_people_change_is_followed_where_there_i
     screen.part(shared)
     part = receipts.part(shared)
 
-    assert [type(each).__name__ for each in part.opened] == ["NavigationEntries", "Receipts", "Camera"]
+    assert [type(each).__name__ for each in part.opened] == ["NavigationEntries", "Receipts", "ScreenRecorder"]
     assert shared.receipts
     still = Shared(load({"RECORDER_VIDEO": "off"}))
     screen.part(still)

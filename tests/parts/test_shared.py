@@ -22,4 +22,4 @@ def test_what_is_shared_is_not_opened() -> None:
     shared = Shared(load({}))
 
     assert not Path(shared.settings.paths.socket("spawn")).exists()
-    assert shared.found.rung
+    assert shared.found.level

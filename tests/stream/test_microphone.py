@@ -11,7 +11,7 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound.pulseaudio import RATE, Say, Sound
+from sandbox_server.drivers.sound.pulseaudio import RATE, PulseAudio, Say
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import microphone, wire
 from sandbox_server.stream.microphone import MAX_LATE, MAX_WAITING, Decoder, Voice
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 SAMPLES = RATE // 50
 
 
-class Heard(Sound):
+class Heard(PulseAudio):
     """A sound server whose microphone notes what it hears, once it is let to."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.screen import MAX_SIZE
 from sandbox_server.stream import wire
@@ -32,7 +32,7 @@ pytestmark = [
 async def two(desktop: Desktop, name: str) -> AsyncIterator[tuple[Seat, Seat]]:
     """Who drives, and who watches the same screen."""
     seats = Seat(), Seat()
-    async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
+    async with Screen(name) as screen, X11Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
         sessions = Sessions()
         for number, (seat, caller) in enumerate(zip(seats, (PERSON, GUEST), strict=True)):
             lease, hands = Place(drives=caller is PERSON), Hands(desktop, connection)

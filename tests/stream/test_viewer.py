@@ -10,8 +10,8 @@ from PIL import Image
 
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound.pulseaudio import Sound
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
 from sandbox_server.stream.encode import Encoders
@@ -37,7 +37,7 @@ pytestmark = [
 ]
 
 PERSON = Caller("person", frozenset({"view", "control"}), person=True)
-QUIET = Broadcast(Sound("/nonexistent"))
+QUIET = Broadcast(PulseAudio("/nonexistent"))
 GUEST = Caller("guest", frozenset({"view"}), person=True)
 
 
@@ -142,10 +142,10 @@ async def watching(
     sessions: Sessions | None = None,
     session: int = 1,
     sound: Broadcast = QUIET,
-    microphone: Sound | None = None,
+    microphone: PulseAudio | None = None,
     before: wire.Resume | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
+    async with Screen(name) as screen, X11Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
         hands, kept = Hands(desktop, connection), sessions or Sessions()
         viewer = Viewer(seat, screen, hands, encoders, caller, lease or Place(drives=True), kept, session, sound, microphone)
         running = tasks.start(viewer.run())
@@ -180,7 +180,7 @@ async def test_the_way_is_told_what_acks_show_and_what_the_viewer_says_of_it(des
 
 async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     seat = Seat()
-    async with Screen(xserver.name) as screen, Connection(xserver.name) as connection, Encoders() as encoders, Tasks() as tasks:
+    async with Screen(xserver.name) as screen, X11Connection(xserver.name) as connection, Encoders() as encoders, Tasks() as tasks:
         hands = Hands(desktop, connection)
         tasks.start(Viewer(seat, screen, hands, encoders, PERSON, Place(drives=True), Sessions(), 1, QUIET).run())
         seat.say(wire.Ping(1))
@@ -339,7 +339,7 @@ async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, x
 async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     slow, quick = Seat(acks=False), Seat()
     name = xserver.name
-    async with Screen(name) as screen, Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
+    async with Screen(name) as screen, X11Connection(name) as connection, Encoders() as encoders, Tasks() as tasks:
         sessions = Sessions()
         for number, each in enumerate((slow, quick)):
             hands = Hands(desktop, connection)

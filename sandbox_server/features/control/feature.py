@@ -5,11 +5,12 @@ from typing import Protocol
 
 from sandbox_server.core import Call, Caller, Event, Failure, PermissionDenied, Unavailable, operation
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease_keeper import Driving, Step, actor_of
+from sandbox_server.features.control.lease_keeper import LeaseKeeper, Step, actor_of
 from sandbox_server.features.control.wire import (
     ControlChange,
     ControlRequested,
     ControlState,
+    ControlViewer,
     GiveControl,
     HiddenState,
     HideScreen,
@@ -17,13 +18,12 @@ from sandbox_server.features.control.wire import (
     Returning,
     Role,
     Subject,
-    Viewer,
     WantControl,
     You,
 )
 
 
-class Windows(Protocol):
+class FreshWindows(Protocol):
     """What opens windows for who is private."""
 
     async def open_fresh(self, person: str, url: str) -> None: ...
@@ -34,8 +34,8 @@ class ControlLease:
 
     tag = "control"
 
-    def __init__(self, driving: Driving, windows: Windows | None = None) -> None:
-        self._driving = driving
+    def __init__(self, keeper: LeaseKeeper, windows: FreshWindows | None = None) -> None:
+        self._keeper = keeper
         self._windows = windows
 
     @operation("GET /v1/control", scope="view", tool="control_status")
@@ -59,8 +59,8 @@ class ControlLease:
         """
         if call.caller.person and not call.caller.may("control"):
             raise PermissionDenied("to drive needs the scope 'control'", scope="control")
-        actor, times = actor_of(call.caller), self._driving.times
-        if call.caller.person and self._driving.policy != "ask" and self._driving.lease.state == "agent":
+        actor, times = actor_of(call.caller), self._keeper.times
+        if call.caller.person and self._keeper.policy != "ask" and self._keeper.lease.state == "agent":
             return await self._take(request, call)
         return await self._change("requested", call, lambda lease, now: machine.request(lease, actor, frozenset(request.scope), now, times))
 
@@ -74,7 +74,7 @@ class ControlLease:
     @operation("POST /v1/control/grant", scope="control")
     async def grant_control(self, request: Subject, call: Call) -> ControlState:
         """Answer a request with yes: control goes to who asked."""
-        actor, viewing = actor_of(call.caller), self._driving.is_viewing(request.subject)
+        actor, viewing = actor_of(call.caller), self._keeper.is_viewing(request.subject)
         return await self._change("granted", call, lambda lease, now: machine.grant(lease, actor, request.subject, now, viewing=viewing))
 
     @operation("POST /v1/control/take", scope="control")
@@ -86,14 +86,14 @@ class ControlLease:
         return await self._take(request, call)
 
     async def _take(self, request: WantControl, call: Call) -> ControlState:
-        actor, viewing = actor_of(call.caller), self._driving.is_viewing(call.caller.name)
+        actor, viewing = actor_of(call.caller), self._keeper.is_viewing(call.caller.name)
         scope = frozenset(request.scope)
         return await self._change("taken", call, lambda lease, now: machine.take(lease, actor, scope, now, viewing=viewing))
 
     @operation("POST /v1/control/give", scope="control")
     async def give_control(self, request: GiveControl, call: Call) -> ControlState:
         """Hand control to the agent, to another person, or to everybody at once."""
-        actor, viewing, scope = actor_of(call.caller), self._driving.is_viewing(request.to), frozenset(request.scope)
+        actor, viewing, scope = actor_of(call.caller), self._keeper.is_viewing(request.to), frozenset(request.scope)
         return await self._change("given", call, lambda lease, now: machine.give(lease, actor, request.to, scope, now, viewing=viewing))
 
     @operation("POST /v1/control/release", scope="control")
@@ -105,9 +105,9 @@ class ControlLease:
     @operation("POST /v1/control/renew", scope="control")
     async def renew_control(self, call: Call) -> ControlState:
         """Say that you are still there: the idle time begins anew."""
-        if not self._driving.holding.is_holder(call.caller):
-            raise self._driving.holding.refusal() if self._driving.lease.state == "human" else PermissionDenied("you do not have control")
-        self._driving.touch(call.caller)
+        if not self._keeper.holding.is_holder(call.caller):
+            raise self._keeper.holding.refusal() if self._keeper.lease.state == "human" else PermissionDenied("you do not have control")
+        self._keeper.touch(call.caller)
         return self._state(call.caller)
 
     @operation("POST /v1/control/private", scope="control")
@@ -118,7 +118,7 @@ class ControlLease:
         when you let control go. With `fresh` it happens in a window of its own, which is closed then; where that cannot be opened, the call
         fails, and you are private all the same.
         """
-        actor, viewing = actor_of(call.caller), self._driving.is_viewing(call.caller.name)
+        actor, viewing = actor_of(call.caller), self._keeper.is_viewing(call.caller.name)
         await self._change("private:button", call, lambda lease, now: machine.hide(lease, actor, now, viewing=viewing))
         if request.fresh:
             await self._open_fresh(call.caller.name, request.url or "about:blank")
@@ -131,7 +131,7 @@ class ControlLease:
             await self._windows.open_fresh(person, url)
         except Failure as failure:
             why = f"you are private, but no fresh window was opened: {failure}"
-            raise Unavailable(why, retry_after=1.0, reason="no_fresh_window", private=self._driving.holding.private) from failure
+            raise Unavailable(why, retry_after=1.0, reason="no_fresh_window", private=self._keeper.holding.private) from failure
 
     @operation("POST /v1/control/public", scope="control")
     async def show_screen(self, call: Call) -> ControlState:
@@ -152,39 +152,39 @@ class ControlLease:
         return await self._change("thawed", call, lambda lease, now: machine.thaw(lease, actor, now))
 
     async def _change(self, kind: str, call: Call, step: Step, note: str = "") -> ControlState:
-        await self._driving.change(kind, actor_of(call.caller), step, note)
+        await self._keeper.change(kind, actor_of(call.caller), step, note)
         return self._state(call.caller)
 
     async def _follow(self, call: Call) -> AsyncIterator[Event]:
-        with self._driving.watching(call.caller):
-            async for news in self._driving.news(call.last_event_id):
+        with self._keeper.watching(call.caller):
+            async for news in self._keeper.news(call.last_event_id):
                 change = ControlChange(kind=news.kind, by=news.by, control=self._state(call.caller, news.lease))
                 yield Event("control", change, news.id)
 
     def _state(self, caller: Caller, lease: machine.Lease | None = None) -> ControlState:
-        driving = self._driving
-        lease = lease or driving.lease
-        left = driving.remaining(lease)
+        keeper = self._keeper
+        lease = lease or keeper.lease
+        left = keeper.remaining(lease)
         return ControlState(
             state=lease.state,
             holder=lease.holding.holder,
             epoch=lease.holding.epoch,
             scope=sorted(lease.holding.reach),
             private=lease.holding.private,
-            held_for=driving.seconds_since(lease.since),
-            returning=left and Returning(seconds=left[0], reason=left[1], soon=left[0] <= driving.times.countdown),
+            held_for=keeper.seconds_since(lease.since),
+            returning=left and Returning(seconds=left[0], reason=left[1], soon=left[0] <= keeper.times.countdown),
             requests=[
                 ControlRequested(
                     subject=asked.actor.name,
                     person=asked.actor.person,
                     scope=sorted(asked.reach),
-                    ends_in=driving.seconds_until(asked.until),
+                    ends_in=keeper.seconds_until(asked.until),
                 )
                 for asked in lease.requests
             ],
-            viewers=[Viewer(name=each.name, role=_role(each), you=each.name == caller.name) for each in driving.viewers],
-            take=driving.policy,
-            receipt=driving.receipt,
+            viewers=[ControlViewer(name=each.name, role=_role(each), you=each.name == caller.name) for each in keeper.viewers],
+            take=keeper.policy,
+            receipt=keeper.receipt,
             you=_you(caller, lease),
         )
 

@@ -16,7 +16,7 @@ from sandbox_server.core.control import ON_SCREEN, Holding, Reach
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease import Actor, Lease, Times
+from sandbox_server.features.control.lease import Lease, LeaseActor, LeaseTimes
 
 CLOSE_SECONDS = 6.0
 """How long the end of privacy waits for what has to be closed before anybody else sees the screen."""
@@ -26,7 +26,7 @@ MAX_NEWS = 256
 """Changes that are kept for who reads them later."""
 
 type Policy = Literal["implicit", "click", "ask"]
-type Fence = Callable[[Holding], Awaitable[None]]
+type RevocationHook = Callable[[Holding], Awaitable[None]]
 """Makes something keep to a new holding; it may fail with a Failure, and is then left to try again by itself."""
 type Clock = Callable[[], float]
 type Reason = Callable[[str], bool]
@@ -40,7 +40,7 @@ log = logging.getLogger("sandbox.control")
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class LeaseChange:
     """One change of the lease or of who watches."""
 
     id: str
@@ -59,10 +59,12 @@ class News:
         return self.lease.holding
 
 
-class Driving:
+class LeaseKeeper:
     """The one lease; an asynchronous context manager. `fences` are passed, in order, before a change counts as made."""
 
-    def __init__(self, file: JsonFile, times: Times, policy: Policy, fences: Sequence[Fence], clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, file: JsonFile, times: LeaseTimes, policy: Policy, fences: Sequence[RevocationHook], clock: Clock = time.monotonic
+    ) -> None:
         self._file = file
         self._times = times
         self.policy = policy
@@ -71,7 +73,7 @@ class Driving:
         self._lease = _read(file, clock())
         self._viewers: Counter[str] = Counter()
         self._people: dict[str, Caller] = {}
-        self._news: deque[News] = deque(maxlen=MAX_NEWS)
+        self._news: deque[LeaseChange] = deque(maxlen=MAX_NEWS)
         self._life, self._number = secrets.token_hex(4), 0
         self._changed = asyncio.Event()
         self._told = asyncio.Event()
@@ -96,7 +98,7 @@ class Driving:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
 
-    def follow(self, fence: Fence) -> None:
+    def follow(self, fence: RevocationHook) -> None:
         """Have one more thing keep to every change from now on."""
         self._fences.append(fence)
 
@@ -144,7 +146,7 @@ class Driving:
         if receipt:
             self._tell("receipt", receipt.person, person=True)
 
-    async def _take_by_input(self, actor: Actor, reach: Reach) -> None:
+    async def _take_by_input(self, actor: LeaseActor, reach: Reach) -> None:
         wanted, holds = _with(reach), self.holding.holder == actor.name
         if self.policy == "implicit" or (holds and self.policy == "ask"):
             viewing = self.is_viewing(actor.name)
@@ -152,7 +154,7 @@ class Driving:
         elif self.policy == "ask" and actor.name not in [asked.actor.name for asked in self._lease.requests]:
             await self.change("requested", actor, lambda lease, now: machine.request(lease, actor, wanted, now, self._times))
 
-    async def change(self, kind: str, actor: Actor, step: Step, note: str = "") -> Lease:
+    async def change(self, kind: str, actor: LeaseActor, step: Step, note: str = "") -> Lease:
         """Do something to the lease. Returns once it counts: nobody else acts any more. Raises what the step raises.
 
         It is told then, too: whoever is shown that control is free takes it with the next click.
@@ -200,14 +202,14 @@ class Driving:
     def _hide(self, lease: Lease, now: float) -> Lease:
         return machine.hide(lease, self._holder(lease), now, viewing=lease.gone is None)
 
-    def _holder(self, lease: Lease) -> Actor:
-        return Actor(lease.holding.holder or "", person=True)
+    def _holder(self, lease: Lease) -> LeaseActor:
+        return LeaseActor(lease.holding.holder or "", person=True)
 
     async def expel(self, name: str) -> None:
         """Take control from a person who was signed out: the agent has it again."""
         if self.holding.holder == name:
             await self.change(
-                "expelled", Actor(name, person=True), lambda lease, now: machine.release(lease, Actor(name, person=True), now)
+                "expelled", LeaseActor(name, person=True), lambda lease, now: machine.release(lease, LeaseActor(name, person=True), now)
             )
 
     def remaining(self, lease: Lease) -> tuple[float, machine.Ending] | None:
@@ -224,7 +226,7 @@ class Driving:
         return max(0.0, when - self._clock())
 
     @property
-    def times(self) -> Times:
+    def times(self) -> LeaseTimes:
         """The settings."""
         return self._times
 
@@ -268,12 +270,12 @@ class Driving:
             return False
         return True
 
-    async def news(self, after: str | None) -> AsyncIterator[News]:
+    async def news(self, after: str | None) -> AsyncIterator[LeaseChange]:
         """What changes, from now on or from after the news of that id: first the state as it is, if nothing is known of it."""
         known = next((each for each in self._news if each.id == after), None)
         number = int(known.id.partition("-")[2]) if known else self._number
         if known is None:
-            yield News(self._id(), "state", "", self._lease)
+            yield LeaseChange(self._id(), "state", "", self._lease)
         while True:
             for each in [each for each in self._news if int(each.id.partition("-")[2]) > number]:
                 number = int(each.id.partition("-")[2])
@@ -312,7 +314,7 @@ class Driving:
 
     def _tell(self, kind: str, by: str, *, person: bool = False, note: str = "") -> None:
         self._number += 1
-        self._news.append(News(self._id(), kind, by, self._lease, person, note))
+        self._news.append(LeaseChange(self._id(), kind, by, self._lease, person, note))
         self._told.set()
         self._told.clear()
 
@@ -357,7 +359,7 @@ class Driving:
         return None if when is None else asyncio.get_running_loop().time() + when - self._clock()
 
     async def _tick(self) -> None:
-        now, system = self._clock(), Actor("clock", person=False)
+        now, system = self._clock(), LeaseActor("clock", person=False)
         ends = machine.ending(self._lease, self._times)
         if ends and now >= ends[0] - self._times.countdown and self._warned < ends[0] - self._times.countdown:
             self._warned = ends[0] - self._times.countdown
@@ -371,9 +373,9 @@ def _shows(lease: Lease, before: Lease) -> bool:
     return replace(lease, active=0) != replace(before, active=0)
 
 
-def actor_of(caller: Caller) -> Actor:
+def actor_of(caller: Caller) -> LeaseActor:
     """The caller as the lease knows it."""
-    return Actor(caller.name, caller.person, caller.may("admin"))
+    return LeaseActor(caller.name, caller.person, caller.may("admin"))
 
 
 def _with(reach: Reach) -> frozenset[Reach]:

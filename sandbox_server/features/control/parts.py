@@ -7,14 +7,14 @@ from typing import Any
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.control.calls_in_flight import Acts
+from sandbox_server.features.control.calls_in_flight import CallsInFlight
 from sandbox_server.features.control.feature import ControlLease
 from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
-from sandbox_server.features.control.input_streams import Hands
-from sandbox_server.features.control.lease import Times
-from sandbox_server.features.control.lease_keeper import Driving
-from sandbox_server.features.control.revocation_hooks import BrowserFence, Owner
-from sandbox_server.features.control.visibility_guard import Sight
+from sandbox_server.features.control.input_streams import InputStreams
+from sandbox_server.features.control.lease import LeaseTimes
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
+from sandbox_server.features.control.revocation_hooks import BrowserControl, TellBrowser
+from sandbox_server.features.control.visibility_guard import VisibilityGuard
 from sandbox_server.settings.control import Control
 
 
@@ -22,7 +22,7 @@ from sandbox_server.settings.control import Control
 class ControlParts:
     """What the application takes of it."""
 
-    driving: Driving
+    driving: LeaseKeeper
     guards: tuple[Guard, ...]
     features: tuple[Feature, ...]
     opened: tuple[AbstractAsyncContextManager[Any], ...]
@@ -32,14 +32,13 @@ class ControlParts:
         return {EPOCH_HEADER: str(self.driving.holding.epoch)}
 
 
-def control_of(file: JsonFile, settings: Control, owner: Owner | None) -> ControlParts:
+def control_of(file: JsonFile, settings: Control, owner: BrowserControl | None) -> ControlParts:
     """Build them; `file` keeps the lease, `owner` is None where there is no browser."""
-    acts = Acts()
-    browser = [BrowserFence(owner)] if owner else []
-    times = Times(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request)
-    driving = Driving(file, times, settings.take, [acts.interrupt, *browser])
+    calls = CallsInFlight()
+    browser = [TellBrowser(owner)] if owner else []
+    times = LeaseTimes(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request)
+    driving = LeaseKeeper(file, times, settings.take, [calls.interrupt, *browser])
     if owner:
         driving.before_shown.append(owner.close_fresh)
-    sight = Sight(driving)
-    driving.follow(sight.end)
-    return ControlParts(driving, (ControlGuard(driving, acts), sight), (ControlLease(driving, owner), Hands(driving)), (*browser, driving))
+    guards = (ControlGuard(driving, calls), VisibilityGuard(driving, calls))
+    return ControlParts(driving, guards, (ControlLease(driving, owner), InputStreams(driving)), (*browser, driving))

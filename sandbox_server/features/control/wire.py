@@ -75,7 +75,7 @@ class ControlRequested(Model):
 type Role = Literal["agent", "view", "control", "admin"]
 
 
-class Viewer(Model):
+class ControlViewer(Model):
     name: str
     role: Role
     """What this person may do at most."""
@@ -118,7 +118,7 @@ class ControlState(Model):
     """When control returns by itself; null where it does not."""
     requests: list[ControlRequested]
     """Who waits for control."""
-    viewers: list[Viewer]
+    viewers: list[ControlViewer]
     """The people who have a page open."""
     take: Literal["implicit", "click", "ask"]
     """How a person takes control here."""

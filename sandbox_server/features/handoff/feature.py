@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from sandbox_server.core import Call, Caller, Event, PermissionDenied, Reply, operation
-from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff.queue import HandoffQueue
 from sandbox_server.features.handoff.wire import (
     AnswerHandoff,
     AskPerson,
@@ -31,9 +31,9 @@ class Handoffs:
 
     tag = "handoffs"
 
-    def __init__(self, desk: Desk, claimed: Claimed, drop: Drop) -> None:
+    def __init__(self, queue: HandoffQueue, claimed: Claimed, drop: Drop) -> None:
         self._drop = drop
-        self._desk = desk
+        self._queue = queue
         self._claimed = claimed
 
     @operation("POST /v1/handoffs", scope="view", tool="request_human")
@@ -42,13 +42,13 @@ class Handoffs:
 
         With `wait` the answer is the outcome, or the request as it stands when that time is over. It outlives this server.
         """
-        made = await self._desk.ask(request, call.caller)
+        made = await self._queue.ask(request, call.caller)
         return _told(await self._ended(made.id, request.wait) if request.wait else made)
 
     @operation("GET /v1/handoffs", scope="view")
     async def list_handoffs(self, request: ListHandoffs, call: Call) -> list[Handoff]:
         """List what is asked of people; the answers are for who asked, people who may control, and admins."""
-        return [_for(call.caller, each) for each in self._desk.listed(request.status)]
+        return [_for(call.caller, each) for each in self._queue.listed(request.status)]
 
     @operation("GET /v1/handoffs/events", scope="view")
     async def handoff_events(self, call: Call) -> AsyncIterator[Event]:
@@ -67,7 +67,7 @@ class Handoffs:
     async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
         """Take it on, as a person: nobody else does it then."""
         _check_person(call)
-        claimed = await self._desk.claim(request.id, call.caller.name)
+        claimed = await self._queue.claim(request.id, call.caller.name)
         await self._claimed(call.caller)
         return claimed
 
@@ -75,14 +75,14 @@ class Handoffs:
     async def assign_handoff(self, request: AssignHandoff, call: Call) -> Handoff:
         """Pass it on to another person."""
         _check_person(call)
-        return await self._desk.assign(request.id, call.caller, request.to)
+        return await self._queue.assign(request.id, call.caller, request.to)
 
     @operation("POST /v1/handoffs/{id}/answer", scope="control")
     async def answer_handoff(self, request: AnswerHandoff, call: Call) -> Handoff:
         """Say what came of it, as a person; who has not claimed it claims it by that."""
         _check_person(call)
-        await self._desk.claim(request.id, call.caller.name)
-        return await self._desk.answer(request, call.caller.name, "view")
+        await self._queue.claim(request.id, call.caller.name)
+        return await self._queue.answer(request, call.caller.name, "view")
 
     @operation("POST /v1/handoffs/{id}/secret", scope="control", acts="cdp")
     async def drop_secret(self, request: DropSecret, call: Call) -> Handoff:
@@ -92,10 +92,10 @@ class Handoffs:
         says why nothing, or not all, was filled in.
         """
         _check_person(call)
-        field = self._desk.secret_field(request.id, request.field)
-        await self._desk.claim(request.id, call.caller.name)
+        field = self._queue.secret_field(request.id, request.field)
+        await self._queue.claim(request.id, call.caller.name)
         await self._drop(field.origin or "", field.selector or "", request.secret.get_secret_value())
-        return await self._desk.dropped(request.id, request.field)
+        return await self._queue.dropped(request.id, request.field)
 
     @operation("POST /v1/handoffs/{id}/reply", scope="view")
     async def reply_handoff(self, request: AnswerHandoff, call: Call) -> Handoff:
@@ -103,23 +103,23 @@ class Handoffs:
 
         It is as good as that client's word: `answered_in` says where the answer was given.
         """
-        if call.surface != "mcp" or call.caller.name != self._desk.get(request.id).asked_by:
+        if call.surface != "mcp" or call.caller.name != self._queue.get(request.id).asked_by:
             raise PermissionDenied("the MCP client that asked passes on what its user answers")
-        return await self._desk.answer(request, call.caller.name, "client")
+        return await self._queue.answer(request, call.caller.name, "client")
 
     @operation("DELETE /v1/handoffs/{id}", scope="view")
     async def cancel_handoff(self, request: HandoffRef, call: Call) -> Handoff:
         """Take it back: who asked may, and an admin."""
-        if call.caller.name != self._desk.get(request.id).asked_by and not call.caller.may("admin"):
+        if call.caller.name != self._queue.get(request.id).asked_by and not call.caller.may("admin"):
             raise PermissionDenied("who asked takes it back, or an admin")
-        return await self._desk.close(request.id, call.caller.name, "cancelled")
+        return await self._queue.close(request.id, call.caller.name, "cancelled")
 
     async def _ended(self, handoff: str, seconds: float) -> Handoff:
         """Wait until one has ended, or so long; then with the receipt of who answered it."""
-        return await self._desk.with_receipt(await self._desk.closed(handoff, seconds))
+        return await self._queue.with_receipt(await self._queue.closed(handoff, seconds))
 
     async def _follow(self, caller: Caller) -> AsyncIterator[Event]:
-        async for found in self._desk.news():
+        async for found in self._queue.news():
             yield Event("handoffs", [_for(caller, each) for each in found])
 
 

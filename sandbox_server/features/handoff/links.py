@@ -17,7 +17,7 @@ type Expel = Callable[[str], Coroutine[Any, Any, None]]
 """Ends what those have open, and returns the control that they have, whose names begin so."""
 
 
-class Links:
+class HandoffLinks:
     """Makes them, for where people reach the sandbox (`base`; None: nowhere); an asynchronous context manager."""
 
     def __init__(self, tickets: Tickets, base: str | None, expel: Expel) -> None:

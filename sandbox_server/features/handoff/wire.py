@@ -11,14 +11,14 @@ type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "
 PRIVATE_KINDS: frozenset[Kind] = frozenset({"login", "otp", "payment"})
 """What nobody else is to see a person do."""
 type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancelled"]
-type Told = Literal["webhook", "slack", "telegram", "ntfy", "mail"]
-type Text = Annotated[str, Field(max_length=4000)]
+type NotificationChannel = Literal["webhook", "slack", "telegram", "ntfy", "mail"]
+type HandoffText = Annotated[str, Field(max_length=4000)]
 MAX_SECONDS = 86400.0
 WAIT_SECONDS = 3600.0
 MAX_FIELDS = 12
 
 
-class Region(Model):
+class HandoffRegion(Model):
     x: Annotated[int, Field(ge=0)]
     """Left edge, in pixels of the screen."""
     y: Annotated[int, Field(ge=0)]
@@ -46,11 +46,11 @@ class AskPerson(Model):
     """What is asked for."""
     reason: Annotated[str, Field(min_length=1, max_length=4000)]
     """Why you cannot go on by yourself: one sentence for the person."""
-    instructions: Text = ""
+    instructions: HandoffText = ""
     """What to do, step by step, and when it is done."""
     url: Annotated[str, Field(max_length=4000)] | None = None
     """The page that it is about."""
-    region: Region | None = None
+    region: HandoffRegion | None = None
     """The part of the screen that it is about."""
     choices: Annotated[list[Annotated[str, Field(min_length=1, max_length=400)]], Field(max_length=12)] = Field(default_factory=list)
     """What to choose from; one of them comes back as `choice`."""
@@ -94,11 +94,11 @@ class AssignHandoff(HandoffRef):
 
 class AnswerHandoff(HandoffRef):
     outcome: Literal["done", "cannot", "partly", "instead"]
-    note: Text = ""
+    note: HandoffText = ""
     """What was done, why it was not, or what was done instead."""
     choice: Annotated[str, Field(max_length=400)] | None = None
     """Which of the choices."""
-    values: Annotated[dict[str, Text], Field(max_length=MAX_FIELDS)] = Field(default_factory=dict)
+    values: Annotated[dict[str, HandoffText], Field(max_length=MAX_FIELDS)] = Field(default_factory=dict)
     """What was filled in, by the names of the fields."""
 
 
@@ -115,7 +115,7 @@ class Delivery(Model):
     status: int | None
     """What was answered, in HTTP or SMTP; null for nothing."""
     error: str | None
-    to: Told = "webhook"
+    to: NotificationChannel = "webhook"
 
 
 class Handoff(Model):
@@ -124,7 +124,7 @@ class Handoff(Model):
     reason: str
     instructions: str
     url: str | None
-    region: Region | None
+    region: HandoffRegion | None
     choices: list[str]
     fields: list[FormField] = Field(default_factory=list)
     on_timeout: Literal["give_up", "continue"]

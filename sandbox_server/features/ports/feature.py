@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sandbox_server.core import Call, operation
-from sandbox_server.drivers.credentials.shares import Share, Shares
+from sandbox_server.drivers.credentials.shares import PortShare, PortShares
 from sandbox_server.drivers.ports.holders import Holder, PortHolders
 from sandbox_server.drivers.ports.listening_ports import Listener, Ports
 from sandbox_server.drivers.ports.preview_hosts import preview_host
@@ -18,7 +18,7 @@ class PortViews:
 
     tag = "ports"
 
-    def __init__(self, ports: Ports, holders: PortHolders, shares: Shares, domain: str | None) -> None:
+    def __init__(self, ports: Ports, holders: PortHolders, shares: PortShares, domain: str | None) -> None:
         self._ports = ports
         self._holders = holders
         self._shares = shares
@@ -78,7 +78,7 @@ def _by_port(listeners: list[Listener]) -> dict[int, list[Listener]]:
     return found
 
 
-def _described(share: Share) -> dict[str, Any]:
+def _described(share: PortShare) -> dict[str, Any]:
     return {
         "share_id": share.id,
         "port": share.port,

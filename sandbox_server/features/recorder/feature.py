@@ -7,7 +7,7 @@ from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.features.recorder.wire import Events, ReadEvents, RecordedEvent, Verification
 
 
-class Recorder:
+class EventLogReader:
     """Reads the record; nothing changes it."""
 
     tag = "recorder"

@@ -42,7 +42,7 @@ class ReadEvents(EventFilter):
     """Most events to give."""
 
 
-class Actor(Model):
+class RecordedActor(Model):
     type: ActorType
     name: str
     """Subject of the token, name of the person, or part of the system."""
@@ -56,7 +56,7 @@ class RecordedEvent(Model, extra="allow"):
     at: float
     """When it was over, in seconds since the epoch."""
     kind: str
-    actor: Actor
+    actor: RecordedActor
     hash: str
     """SHA-256 over the hash of the event before and the event as it is written."""
 

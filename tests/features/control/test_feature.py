@@ -10,8 +10,8 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, Failure, HeldByHuman, PermissionDenied, Unavailable
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
-from sandbox_server.features.control.feature import ControlLease, Windows
-from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.feature import ControlLease, FreshWindows
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.control.wire import ControlChange, ControlState, HiddenState
 from tests.controls import driving
 
@@ -26,7 +26,7 @@ ADMIN, AGENT = Caller("root", ALL_SCOPES, person=True), Caller("key", ALL_SCOPES
 class Desk:
     """Calls operations as somebody."""
 
-    def __init__(self, found: Driving, windows: Windows | None = None) -> None:
+    def __init__(self, found: LeaseKeeper, windows: FreshWindows | None = None) -> None:
         self.driving = found
         self._operations = {each.spec.name: each for each in operations(ControlLease(found, windows))}
         self._dispatcher = Dispatcher([require_scope])
@@ -189,7 +189,7 @@ async def test_who_follows_sees_every_change_and_counts_as_a_viewer(desk: Desk) 
 class Browser:
     """Opens windows, as it is told; what closes them is called before anybody else sees."""
 
-    def __init__(self, found: Driving, failure: Failure | None = None) -> None:
+    def __init__(self, found: LeaseKeeper, failure: Failure | None = None) -> None:
         self.opened: list[tuple[str, str]] = []
         self.private_at_the_end: list[str | None] = []
         self._driving = found

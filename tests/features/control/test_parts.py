@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.parts import ControlParts, control_of
-from sandbox_server.features.control.revocation_hooks import BrowserFence
+from sandbox_server.features.control.revocation_hooks import TellBrowser
 from sandbox_server.settings.control import Control
 
 
@@ -29,7 +29,7 @@ def test_the_settings_are_the_leases(tmp_path: Path) -> None:
 
 
 def test_the_browser_is_told_where_there_is_one(tmp_path: Path) -> None:
-    assert [isinstance(each, BrowserFence) for each in parts(tmp_path, Owner()).opened] == [True, False]
+    assert [isinstance(each, TellBrowser) for each in parts(tmp_path, Owner()).opened] == [True, False]
     assert len(parts(tmp_path, None).opened) == 1
 
 

@@ -10,10 +10,10 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, NotFound, PermissionDenied, Reply
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
-from sandbox_server.features.handoff.desk import Desk
 from sandbox_server.features.handoff.feature import Handoffs
+from sandbox_server.features.handoff.queue import HandoffQueue
 from sandbox_server.features.handoff.wire import Handoff
-from tests.features.handoff.desks import desk as made
+from tests.features.handoff.queues import queue as made
 
 pytestmark = pytest.mark.anyio
 
@@ -23,10 +23,10 @@ ROOT = Caller("root", ALL_SCOPES)
 
 
 class Calls:
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, queue: HandoffQueue) -> None:
         self.claims: list[str] = []
         self.drops: list[tuple[str, str, str]] = []
-        self._operations = {each.spec.name: each for each in operations(Handoffs(desk, self.claimed, self.drop))}
+        self._operations = {each.spec.name: each for each in operations(Handoffs(queue, self.claimed, self.drop))}
         self._dispatcher = Dispatcher([require_scope])
 
     async def drop(self, origin: str, selector: str, secret: str) -> None:
@@ -48,9 +48,9 @@ class Calls:
 
 @pytest.fixture
 async def calls(tmp_path: Path) -> AsyncIterator[Calls]:
-    store, desk = made(tmp_path)
-    async with store, desk:
-        yield Calls(desk)
+    store, queue = made(tmp_path)
+    async with store, queue:
+        yield Calls(queue)
 
 
 async def test_an_agent_asks_and_a_person_answers(calls: Calls) -> None:

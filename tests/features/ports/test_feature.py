@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from sandbox_server.core import Call, Caller, NotFound, PermissionDenied
-from sandbox_server.drivers.credentials.shares import Shares
+from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.ports.holders import Holder
 from sandbox_server.drivers.ports.listening_ports import Listener
 from sandbox_server.drivers.storage.json_file import JsonFile
@@ -56,7 +56,7 @@ def ports() -> FakePorts:
 
 
 def views(folder: Path, ports: FakePorts, domain: str | None = None) -> PortViews:
-    return PortViews(ports, FakeHolders(), Shares(JsonFile(str(folder / "shares.json"))), domain)  # type: ignore[arg-type]
+    return PortViews(ports, FakeHolders(), PortShares(JsonFile(str(folder / "shares.json"))), domain)  # type: ignore[arg-type]
 
 
 async def test_ports_are_listed_with_their_program_and_address(tmp_path: Path, ports: FakePorts) -> None:

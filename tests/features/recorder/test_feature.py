@@ -8,8 +8,8 @@ import pytest
 
 from sandbox_server.core import Call, Caller, InvalidArgument
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
-from sandbox_server.features.recorder.feature import Recorder
+from sandbox_server.drivers.recorder.log import EventLog
+from sandbox_server.features.recorder.feature import EventLogReader
 from sandbox_server.features.recorder.wire import ReadEvents
 
 pytestmark = pytest.mark.anyio
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
-    async with Journal(Log(str(tmp_path), 1 << 20)) as opened:
+    async with Journal(EventLog(str(tmp_path), 1 << 20)) as opened:
         yield opened
 
 
 async def test_events_are_read_page_by_page(journal: Journal) -> None:
     for number in range(5):
         journal.record("call", "agent", "robot", number=number)
-    recorder = Recorder(journal)
+    recorder = EventLogReader(journal)
 
     first = await recorder.read_events(ReadEvents(kind="call", after=0, limit=3))
     rest = await recorder.read_events(ReadEvents(kind="call", after=first.next, limit=3))
@@ -35,7 +35,7 @@ async def test_events_are_read_page_by_page(journal: Journal) -> None:
 
 
 async def test_who_follows_resumes_after_the_last_event(journal: Journal) -> None:
-    recorder = Recorder(journal)
+    recorder = EventLogReader(journal)
     journal.record("call", "agent", "robot", number=1)
     [one] = (await recorder.read_events(ReadEvents(kind="call"))).events
     journal.record("call", "agent", "robot", number=2)
@@ -51,8 +51,8 @@ async def test_who_follows_resumes_after_the_last_event(journal: Journal) -> Non
 
 async def test_the_chain_is_checked(journal: Journal, tmp_path: Path) -> None:
     journal.record("call", "agent", "robot")
-    verified = await Recorder(journal).verify_events()
+    verified = await EventLogReader(journal).verify_events()
     assert (verified.ok, verified.first, verified.entries) == (True, 1, 3)
     [file] = tmp_path.glob("*.jsonl")
     file.write_bytes(file.read_bytes().replace(b"robot", b"human"))
-    assert not (await Recorder(journal).verify_events()).ok
+    assert not (await EventLogReader(journal).verify_events()).ok

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Caller
-from sandbox_server.drivers.clients.webhook import Answer
-from sandbox_server.features.handoff import notices as module
-from sandbox_server.features.handoff.desk import Desk
-from sandbox_server.features.handoff.notices import Notices, cleaned
-from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, Delivery, Handoff, Told
-from tests.features.handoff.desks import desk
+from sandbox_server.drivers.clients.webhook import DeliveryResult
+from sandbox_server.features.handoff import notifier as module
+from sandbox_server.features.handoff.notifier import HandoffNotifier, cleaned
+from sandbox_server.features.handoff.queue import HandoffQueue
+from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, Delivery, Handoff, NotificationChannel
+from tests.features.handoff.queues import queue
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -25,15 +25,15 @@ LINK = "https://here/view?ticket=t"
 class Place:
     """A target that answers as it is told to, and then takes what it gets."""
 
-    def __init__(self, name: Told, *answers: Answer) -> None:
-        self.name: Told = name
+    def __init__(self, name: NotificationChannel, *answers: DeliveryResult) -> None:
+        self.name: NotificationChannel = name
         self.secrets = ("t0ken",)
         self.told: list[tuple[str, str | None]] = []
         self._answers = list(answers)
 
-    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+    async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         self.told.append((handoff.id, link))
-        return self._answers.pop(0) if self._answers else Answer(204, None)
+        return self._answers.pop(0) if self._answers else DeliveryResult(204, None)
 
 
 @pytest.fixture(autouse=True)
@@ -42,18 +42,18 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def telling(folder: Path, *places: Place) -> AsyncIterator[tuple[Desk, Notices]]:
-    store, found = desk(folder)
-    async with store, Notices(found, places, lambda _: LINK) as notices, found:
+async def telling(folder: Path, *places: Place) -> AsyncIterator[tuple[HandoffQueue, HandoffNotifier]]:
+    store, found = queue(folder)
+    async with store, HandoffNotifier(found, places, lambda _: LINK) as notices, found:
         yield found, notices
 
 
-def told(found: Desk, handoff: str) -> list[tuple[str, int | None, str | None]]:
+def told(found: HandoffQueue, handoff: str) -> list[tuple[str, int | None, str | None]]:
     return sorted(((each.to, each.status, each.error) for each in found.get(handoff).deliveries), key=repr)
 
 
 async def test_every_place_is_told_until_it_takes_it_and_every_try_is_to_be_seen(tmp_path: Path) -> None:
-    slack, mail = Place("slack", Answer(None, f"bad t0ken in {LINK}"), Answer(500, "oops")), Place("mail")
+    slack, mail = Place("slack", DeliveryResult(None, f"bad t0ken in {LINK}"), DeliveryResult(500, "oops")), Place("mail")
     async with telling(tmp_path, slack, mail) as (found, _):
         asked = await found.ask(AskPerson(kind="otp", reason="a code"), AGENT)
         await eventually(lambda: len(found.get(asked.id).deliveries) == 4, 30)
@@ -72,7 +72,7 @@ async def test_what_was_open_when_the_process_ended_is_told_by_the_next(tmp_path
 
 
 async def test_what_was_taken_is_not_told_again_and_what_has_ended_not_any_more(tmp_path: Path) -> None:
-    place, broken = Place("telegram"), Place("slack", *[Answer(500, "oops")] * 1000)
+    place, broken = Place("telegram"), Place("slack", *[DeliveryResult(500, "oops")] * 1000)
     async with telling(tmp_path, place, broken) as (found, notices):
         asked = await found.ask(AskPerson(reason="r"), AGENT)
         await eventually(lambda: place.told and len(broken.told) > 1, 30)
@@ -90,7 +90,7 @@ async def test_what_was_taken_is_not_told_again_and_what_has_ended_not_any_more(
 
 async def test_a_place_is_given_up_after_so_many_tries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_TRIES", 2)
-    broken = Place("mail", *[Answer(None, "refused")] * 9)
+    broken = Place("mail", *[DeliveryResult(None, "refused")] * 9)
     async with telling(tmp_path, broken) as (found, notices):
         await found.ask(AskPerson(reason="r"), AGENT)
         await eventually(lambda: broken.told and not notices._tasks._running, 30)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sandbox_server.drivers.x11 import typist
+from sandbox_server.drivers.x11 import text_typer
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.typist import MAX_KEYED
+from sandbox_server.drivers.x11.text_typer import MAX_KEYED
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
 
@@ -36,7 +36,7 @@ def start_program(xserver: XServer) -> Iterator[Callable[..., Program]]:
 async def test_what_keys_suit_badly_is_pasted_and_the_clipboard_given_back(
     desktop: Desktop, start_program: Callable[..., Program], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(typist, "PASTE_SECONDS", 30.0)
+    monkeypatch.setattr(text_typer, "PASTE_SECONDS", 30.0)
     program = start_program()
     await desktop.clipboard.write("before")
     assert await desktop.typist.type(text, use_clipboard=True) == "clipboard"

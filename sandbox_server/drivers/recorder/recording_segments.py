@@ -1,6 +1,6 @@
-"""Films of the screen on disk, a minute each: the latest are kept as far as they have room, and those that were pinned. For one thread.
+"""Recordings of the screen on disk, in segments of a minute: the latest are kept as far as they have room, and pinned ones. For one thread.
 
-A film is named by the milliseconds of the epoch at which it begins and, once it is over, by how many it lasts.
+A segment is named by the milliseconds of the epoch at which it begins and, once it is over, by how many it lasts.
 """
 
 import os
@@ -16,8 +16,8 @@ _NAME = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,9}))?\.mp4")
 
 
 @dataclass(frozen=True, slots=True)
-class Film:
-    """One of them; times are seconds of the epoch."""
+class RecordingSegment:
+    """One file; times are seconds of the epoch."""
 
     start: float
     end: float
@@ -34,7 +34,7 @@ class Film:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """What is not to be removed: all films between two moments."""
+    """What is not to be removed: all segments between two moments."""
 
     id: str
     since: float
@@ -42,13 +42,13 @@ class Pin:
     by: str
     note: str = ""
 
-    def holds(self, film: Film) -> bool:
-        """Whether a film is pinned by it."""
-        return film.start < self.until and film.end > self.since
+    def holds(self, segment: RecordingSegment) -> bool:
+        """Whether a segment is pinned by it."""
+        return segment.start < self.until and segment.end > self.since
 
 
-class Reel:
-    """The films below `folder`: at most `max_bytes`, none that ended more than `max_seconds` ago, pinned ones apart."""
+class RecordingSegments:
+    """The segments below `folder`: at most `max_bytes`, none that ended more than `max_seconds` ago, pinned ones apart."""
 
     def __init__(self, folder: str, max_bytes: int, max_seconds: float) -> None:
         self._folder = Path(folder)
@@ -57,26 +57,28 @@ class Reel:
         self._pins_file = JsonFile(f"{folder}/pins.json")
 
     def begin(self, at: float) -> tuple[int, str]:
-        """Make the file of a new film: its descriptor, which is the caller's, and its path. Raises OSError."""
+        """Make the file of a new segment: its descriptor, which is the caller's, and its path. Raises OSError."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.make_room(time.time())
         path = self._folder / f"{round(at * 1000)}.mp4"
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), str(path)
 
     def end(self, path: str, seconds: float) -> None:
-        """Take a film for whole."""
+        """Take a segment for whole."""
         begun = Path(path)
         begun.rename(begun.with_name(f"{begun.stem}-{round(seconds * 1000)}.mp4"))
 
-    def films(self) -> list[Film]:
+    def all(self) -> list[RecordingSegment]:
         """All of them, the oldest first."""
         pins = self.pins()
         found = []
         for path in self._folder.glob("*.mp4"):
-            film = _film(path)
-            if film:
-                found.append(film if not any(pin.holds(film) for pin in pins) else Film(**{**asdict(film), "pinned": True}))
-        return sorted(found, key=lambda film: film.start)
+            segment = _segment(path)
+            if segment:
+                found.append(
+                    segment if not any(pin.holds(segment) for pin in pins) else RecordingSegment(**{**asdict(segment), "pinned": True})
+                )
+        return sorted(found, key=lambda segment: segment.start)
 
     def pins(self) -> list[Pin]:
         """What is pinned; nothing where that cannot be read."""
@@ -97,15 +99,15 @@ class Reel:
 
     def make_room(self, now: float) -> None:
         """Remove what is too old, and the oldest of what is too much."""
-        films = self.films()
-        size = sum(film.bytes for film in films)
-        for film in films:
-            if not film.pinned and (size > self._max_bytes or film.end < now - self._max_seconds):
-                Path(film.path).unlink(missing_ok=True)
-                size -= film.bytes
+        segments = self.all()
+        size = sum(segment.bytes for segment in segments)
+        for segment in segments:
+            if not segment.pinned and (size > self._max_bytes or segment.end < now - self._max_seconds):
+                Path(segment.path).unlink(missing_ok=True)
+                size -= segment.bytes
 
 
-def _film(path: Path) -> Film | None:
+def _segment(path: Path) -> RecordingSegment | None:
     named = _NAME.fullmatch(path.name)
     try:
         status = path.stat()
@@ -115,4 +117,4 @@ def _film(path: Path) -> Film | None:
         return None
     start = int(named[1]) / 1000
     end = start + int(named[2]) / 1000 if named[2] else max(start, status.st_mtime)
-    return Film(start, end, status.st_size, str(path), over=named[2] is not None)
+    return RecordingSegment(start, end, status.st_size, str(path), over=named[2] is not None)

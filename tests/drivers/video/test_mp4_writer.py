@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.video.film import SOUND_RATE, STILL_SECONDS, Film
-from tests.drivers.video.films import BLUE, GREEN, RED, Shown, colours, loudness, plain, shown, size, sound_seconds
+from sandbox_server.drivers.video.mp4_writer import SOUND_RATE, STILL_SECONDS, Mp4Writer
+from tests.drivers.video.mp4 import BLUE, GREEN, RED, Shown, colours, loudness, plain, shown, size, sound_seconds
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def tone(seconds: float) -> bytes:
 
 
 def test_pictures_are_shown_when_they_were_given(descriptor: int, file: Path) -> None:
-    film = Film(descriptor, (64, 48), fps=10, crf=20, sound=False)
+    film = Mp4Writer(descriptor, (64, 48), fps=10, crf=20, sound=False)
     for at, colour in ((0.0, RED), (0.3, GREEN), (0.7, BLUE)):
         film.show(plain(colour), at)
     film.close(0.9)
@@ -44,7 +44,7 @@ def test_pictures_are_shown_when_they_were_given(descriptor: int, file: Path) ->
 
 
 def test_a_picture_that_does_not_change_is_written_now_and_then(descriptor: int, file: Path) -> None:
-    film = Film(descriptor, (64, 48), fps=10, crf=20, sound=False)
+    film = Mp4Writer(descriptor, (64, 48), fps=10, crf=20, sound=False)
     for tenth in range(25):
         film.show(plain(RED), tenth / 10)
     film.close(2.5)
@@ -52,7 +52,7 @@ def test_a_picture_that_does_not_change_is_written_now_and_then(descriptor: int,
 
 
 def test_pictures_of_another_size_are_scaled(descriptor: int, file: Path) -> None:
-    film = Film(descriptor, (64, 48), fps=10, crf=20, sound=False)
+    film = Mp4Writer(descriptor, (64, 48), fps=10, crf=20, sound=False)
     film.show(plain(RED), 0)
     film.show(plain(BLUE, (100, 21)), 0.5)
     film.close(1)
@@ -60,7 +60,7 @@ def test_pictures_of_another_size_are_scaled(descriptor: int, file: Path) -> Non
 
 
 def test_a_film_that_was_never_closed_plays_up_to_its_last_second(descriptor: int, file: Path) -> None:
-    film = Film(descriptor, (64, 48), fps=10, crf=20, sound=True)
+    film = Mp4Writer(descriptor, (64, 48), fps=10, crf=20, sound=True)
     for tenth in range(50):
         film.show(plain((RED, BLUE)[tenth % 2]), tenth / 10)
         film.play(tone(0.1), tenth / 10)
@@ -72,7 +72,7 @@ def test_a_film_that_was_never_closed_plays_up_to_its_last_second(descriptor: in
 
 
 def test_sound_is_heard_when_it_was_played(descriptor: int, file: Path) -> None:
-    film = Film(descriptor, (64, 48), fps=10, crf=20, sound=True)
+    film = Mp4Writer(descriptor, (64, 48), fps=10, crf=20, sound=True)
     film.show(plain(RED), 0)
     for tenth in range(20):
         film.play(tone(0.1) if tenth >= 10 else bytes(len(tone(0.1))), tenth / 10)
@@ -83,7 +83,7 @@ def test_sound_is_heard_when_it_was_played(descriptor: int, file: Path) -> None:
     assert min(heard[len(heard) // 2 + 3 : -3]) > 15000
 
 
-def make(film: Film) -> None:
+def make(film: Mp4Writer) -> None:
     """Make a short film to its end."""
     film.show(plain(RED), 0)
     film.close(0.1)
@@ -92,19 +92,19 @@ def make(film: Film) -> None:
 def test_a_full_disk_is_said() -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     with pytest.raises(OSError, match="No space left"):
-        make(Film(full, (64, 48), fps=10, crf=20, sound=False))
+        make(Mp4Writer(full, (64, 48), fps=10, crf=20, sound=False))
     os.close(full)
 
 
 FORKED = """
 import os, threading
 from PIL import Image
-from sandbox_server.drivers.video.film import Film
+from sandbox_server.drivers.video.mp4_writer import Mp4Writer
 
 made, over = threading.Event(), threading.Event()
 
 def make() -> None:
-    film = Film(os.open(os.devnull, os.O_WRONLY), (640, 480), fps=10, crf=20, sound=False)
+    film = Mp4Writer(os.open(os.devnull, os.O_WRONLY), (640, 480), fps=10, crf=20, sound=False)
     film.show(Image.new("RGB", (1280, 960)), 0.0)
     made.set()
     over.wait()

@@ -7,28 +7,28 @@ from types import TracebackType
 from typing import Self
 
 from sandbox_server.core import Tasks
-from sandbox_server.features.handoff.desk import Desk
-from sandbox_server.features.handoff.targets import Target
-from sandbox_server.features.handoff.wire import Delivery, Handoff, Told
+from sandbox_server.features.handoff.queue import HandoffQueue
+from sandbox_server.features.handoff.targets import NotificationTarget
+from sandbox_server.features.handoff.wire import Delivery, Handoff, NotificationChannel
 
 PAUSES = (1.0, 5.0, 30.0, 120.0, 600.0)
 """Seconds between two tries; the last holds for all that follow."""
 MAX_TRIES = 50
 """At one place."""
 
-type Link = Callable[[Handoff], str | None]
+type MakeLink = Callable[[Handoff], str | None]
 """Makes the address at which a person finds the request."""
 
 
-class Notices:
+class HandoffNotifier:
     """Tells every target of every handoff that is asked; an asynchronous context manager."""
 
-    def __init__(self, desk: Desk, targets: Iterable[Target], link: Link) -> None:
-        self._desk = desk
+    def __init__(self, queue: HandoffQueue, targets: Iterable[NotificationTarget], link: MakeLink) -> None:
+        self._queue = queue
         self._targets = list(targets)
         self._link = link
         self._tasks = Tasks()
-        desk.asked = self.tell
+        queue.asked = self.tell
 
     async def __aenter__(self) -> Self:
         return self
@@ -42,22 +42,22 @@ class Notices:
             if not any(_taken(each) for each in tries(handoff, target.name)):
                 self._tasks.start(self._deliver(handoff.id, target), name=f"tell {target.name} of {handoff.id}")
 
-    async def _deliver(self, handoff: str, target: Target) -> None:
+    async def _deliver(self, handoff: str, target: NotificationTarget) -> None:
         pauses = iter(PAUSES)
-        while (found := self._desk.get(handoff)).status == "open" and len(tries(found, target.name)) < MAX_TRIES:
+        while (found := self._queue.get(handoff)).status == "open" and len(tries(found, target.name)) < MAX_TRIES:
             delivery = await self._try(found, target)
-            await self._desk.delivered(handoff, delivery)
+            await self._queue.delivered(handoff, delivery)
             if _taken(delivery):
                 return
             await asyncio.sleep(next(pauses, PAUSES[-1]))
 
-    async def _try(self, handoff: Handoff, target: Target) -> Delivery:
+    async def _try(self, handoff: Handoff, target: NotificationTarget) -> Delivery:
         link, at = await asyncio.to_thread(self._link, handoff), time.time()
         answer = await target.tell(handoff, link)
         return Delivery(to=target.name, at=at, status=answer.status, error=cleaned(answer.error, [*target.secrets, *filter(None, [link])]))
 
 
-def tries(handoff: Handoff, name: Told) -> list[Delivery]:
+def tries(handoff: Handoff, name: NotificationChannel) -> list[Delivery]:
     """How one place was told."""
     return [each for each in handoff.deliveries if each.to == name]
 

@@ -1,8 +1,8 @@
-"""A desk of a test's own."""
+"""A queue of a test's own."""
 
 from pathlib import Path
 
-from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff.queue import HandoffQueue
 from sandbox_server.features.handoff.store import HandoffStore
 
 
@@ -16,7 +16,7 @@ class Clock:
         return self.now
 
 
-def desk(folder: Path, clock: Clock | None = None) -> tuple[HandoffStore, Desk]:
+def queue(folder: Path, clock: Clock | None = None) -> tuple[HandoffStore, HandoffQueue]:
     """What has to be opened, in this order."""
     store = HandoffStore(str(folder / "handoffs.db"))
-    return store, Desk(store, clock or Clock())
+    return store, HandoffQueue(store, clock or Clock())

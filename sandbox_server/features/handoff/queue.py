@@ -19,7 +19,7 @@ type Receipted = Callable[[str, float, float], Awaitable[Receipt | None]]
 """Gives what a person changed, by name, who had control between two moments."""
 
 
-class Desk:
+class HandoffQueue:
     """Every handoff; an asynchronous context manager. `asked` is told of each that is open, when it is made and when this starts."""
 
     def __init__(self, store: HandoffStore, now: Callable[[], float] = time.time) -> None:

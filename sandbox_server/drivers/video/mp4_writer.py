@@ -1,6 +1,6 @@
-"""A film in the making: H.264, and AAC where there is sound, in a fragmented MP4 file (ISO/IEC 14496-12, section 8.8).
+"""Writes an MP4 file: H.264, and AAC where there is sound, fragmented (ISO/IEC 14496-12, section 8.8).
 
-Each second is whole in the file once it has passed, so a film whose maker was killed plays up to its last second.
+Each second is whole in the file once it has passed, so a file whose writer was killed plays up to its last second.
 """
 
 import os
@@ -48,10 +48,10 @@ class _Output:
             raise self._failure
 
 
-class Film:
+class Mp4Writer:
     """Encodes into `fd`, which stays the caller's. Not for two threads at once.
 
-    `size` is that of the film in pixels, each side even; pictures of another size are scaled. `crf` goes from 0, lossless, to 51.
+    `size` is that of the video in pixels, each side even; pictures of another size are scaled. `crf` goes from 0, lossless, to 51.
     """
 
     def __init__(self, fd: int, size: tuple[int, int], *, fps: int, crf: int, sound: bool) -> None:
@@ -95,7 +95,7 @@ class Film:
         self._mux(self._audio.encode(frame))
 
     def close(self, at: float) -> None:
-        """End the film after `at` seconds."""
+        """End the file after `at` seconds."""
         try:
             if self._last is not None and at > self._written:
                 self._write(self._last, at)

@@ -1,4 +1,4 @@
-"""The camera: films the screen while somebody acts on it, a picture for each change and none where it is still."""
+"""The screen recorder: records the screen while somebody acts on it, a picture for each change and none where it is still."""
 
 import asyncio
 import logging
@@ -14,19 +14,19 @@ from PIL import Image, ImageDraw
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.recorder.reel import Reel
+from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 
 if TYPE_CHECKING:
-    from sandbox_server.drivers.video.film import Film
+    from sandbox_server.drivers.video.mp4_writer import Mp4Writer
 
 PAUSE_SECONDS = 0.5
 """Between two pictures at least."""
 AWAKE_SECONDS = 60.0
-"""How long it films on after the last act."""
-FILM_SECONDS = 60.0
-"""How long a film gets."""
+"""How long it records on after the last act."""
+SEGMENT_SECONDS = 60.0
+"""How long a segment gets."""
 FPS = 10
-"""The most pictures a second that a film says it has; each says for itself when it is shown."""
+"""The most pictures a second that a segment says it has; each says for itself when it is shown."""
 CRF = 30
 _COVER = (40, 44, 48)
 _TICK = 0.04
@@ -34,39 +34,39 @@ _TICK = 0.04
 log = logging.getLogger(__name__)
 
 
-class Changes(Protocol):
+class ScreenChangeSource(Protocol):
     """Tells whether the screen has changed."""
 
     async def look(self) -> None: ...
     async def changed(self) -> None: ...
 
 
-class Picturing(Protocol):
+class ScreenshotSource(Protocol):
     """Takes pictures of the screen."""
 
     async def __call__(self) -> Image.Image: ...
 
 
-class Camera:
-    """Films into a reel from a `wake` on until AWAKE_SECONDS after the last one; an asynchronous context manager.
+class ScreenRecorder:
+    """Records segments from a `wake` on until AWAKE_SECONDS after the last one; an asynchronous context manager.
 
     While `private` holds its pictures are a cover.
     """
 
     def __init__(
         self,
-        picture: Picturing,
-        changes: Callable[[], AbstractAsyncContextManager[Changes]],
-        reel: Reel,
+        picture: ScreenshotSource,
+        changes: Callable[[], AbstractAsyncContextManager[ScreenChangeSource]],
+        segments: RecordingSegments,
         private: Callable[[], bool],
     ) -> None:
         self._picture = picture
         self._changes = changes
-        self._reel = reel
+        self._segments = segments
         self._private = private
         self._until = 0.0
         self._running: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, "camera")
+        self._thread = ThreadPoolExecutor(1, "recorder")
         self._tasks = Tasks()
         self._closing = False
 
@@ -80,57 +80,57 @@ class Camera:
         self._thread.shutdown(wait=False)
 
     @property
-    def filming(self) -> bool:
-        """Whether a film is being made."""
+    def recording(self) -> bool:
+        """Whether a segment is being written."""
         return self._running is not None and not self._running.done()
 
     def wake(self) -> None:
-        """Somebody acts: film from now on."""
+        """Somebody acts: record from now on."""
         self._until = asyncio.get_running_loop().time() + AWAKE_SECONDS
-        if not self._closing and not self.filming:
-            self._running = self._tasks.start(self._film(), name="camera")
+        if not self._closing and not self.recording:
+            self._running = self._tasks.start(self._record(), name="recorder")
 
     async def in_thread[T](self, work: Callable[[], T]) -> T:
-        """Do something with the reel where nothing else touches it."""
+        """Do something with the files where nothing else touches it."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _left(self) -> float:
         return self._until - asyncio.get_running_loop().time()
 
-    async def _film(self) -> None:
+    async def _record(self) -> None:
         try:
             async with self._changes() as changes:
                 while self._left() > 0:
                     await changes.look()
                     await self._one(changes, await self._seen())
         except Unavailable:
-            log.debug("there is no screen to film")
+            log.debug("there is no screen to record")
         except OSError as error:
-            log.warning("the screen cannot be filmed: %s", error)
+            log.warning("the screen cannot be recorded: %s", error)
 
-    async def _one(self, changes: Changes, first: Image.Image) -> None:
-        """Make one film."""
+    async def _one(self, changes: ScreenChangeSource, first: Image.Image) -> None:
+        """Make one segment."""
         began = time.time()
-        film, fd, path = await self.in_thread(lambda: self._begin(first, began))
+        writer, fd, path = await self.in_thread(lambda: self._begin(first, began))
         try:
-            await self._show(film, first, 0.0)
-            await self._follow(film, changes, began)
+            await self._show(writer, first, 0.0)
+            await self._follow(writer, changes, began)
         finally:
             seconds = time.time() - began
-            await asyncio.shield(self.in_thread(lambda: self._end(film, fd, path, seconds)))
+            await asyncio.shield(self.in_thread(lambda: self._end(writer, fd, path, seconds)))
 
-    async def _follow(self, film: "Film", changes: Changes, began: float) -> None:
+    async def _follow(self, writer: "Mp4Writer", changes: ScreenChangeSource, began: float) -> None:
         covered = self._private()
-        while (left := min(FILM_SECONDS - (time.time() - began), self._left())) > 0:
+        while (left := min(SEGMENT_SECONDS - (time.time() - began), self._left())) > 0:
             await asyncio.sleep(min(PAUSE_SECONDS, left))
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(_TICK, left - PAUSE_SECONDS)):
                     await self._news(changes, covered=covered)
             covered = self._private()
             await changes.look()
-            await self._show(film, await self._seen(), time.time() - began)
+            await self._show(writer, await self._seen(), time.time() - began)
 
-    async def _news(self, changes: Changes, *, covered: bool) -> None:
+    async def _news(self, changes: ScreenChangeSource, *, covered: bool) -> None:
         """Wait until the picture would be another."""
         if covered != self._private():
             return
@@ -146,22 +146,22 @@ class Camera:
         taken = await self._picture()
         return _cover(taken.size) if before or self._private() else taken
 
-    async def _show(self, film: "Film", picture: Image.Image, at: float) -> None:
-        await self.in_thread(lambda: film.show(picture, at))
+    async def _show(self, writer: "Mp4Writer", picture: Image.Image, at: float) -> None:
+        await self.in_thread(lambda: writer.show(picture, at))
 
-    def _begin(self, first: Image.Image, at: float) -> "tuple[Film, int, str]":
-        from sandbox_server.drivers.video.film import Film  # heavy, and needed once somebody acts
+    def _begin(self, first: Image.Image, at: float) -> "tuple[Mp4Writer, int, str]":
+        from sandbox_server.drivers.video.mp4_writer import Mp4Writer  # heavy, and needed once somebody acts
 
-        fd, path = self._reel.begin(at)
+        fd, path = self._segments.begin(at)
         width, height = first.size
-        return Film(fd, (max(2, width & ~1), max(2, height & ~1)), fps=FPS, crf=CRF, sound=False), fd, path
+        return Mp4Writer(fd, (max(2, width & ~1), max(2, height & ~1)), fps=FPS, crf=CRF, sound=False), fd, path
 
-    def _end(self, film: "Film", fd: int, path: str, seconds: float) -> None:
+    def _end(self, writer: "Mp4Writer", fd: int, path: str, seconds: float) -> None:
         try:
-            film.close(seconds)
+            writer.close(seconds)
         finally:
             os.close(fd)
-            self._reel.end(path, seconds)
+            self._segments.end(path, seconds)
 
 
 def _cover(size: tuple[int, int]) -> Image.Image:

@@ -3,10 +3,10 @@
 import asyncio
 from typing import Literal
 
-from sandbox_server.drivers.x11.clipboard import Clipboard
+from sandbox_server.drivers.x11.clipboard import X11Clipboard
 from sandbox_server.drivers.x11.keyboard import Keyboard
 from sandbox_server.drivers.x11.keysyms import of_character
-from sandbox_server.drivers.x11.windows import Windows
+from sandbox_server.drivers.x11.windows import X11Windows
 
 MAX_KEYED = 200
 """Longer texts are pasted, where that is allowed."""
@@ -22,10 +22,10 @@ _TERMINALS = frozenset({"XTerm", "UXTerm", "URxvt", "Alacritty", "kitty", "st-25
 type Means = Literal["keys", "clipboard"]
 
 
-class Typist:
+class TextTyper:
     """Types text with the keyboard and the clipboard."""
 
-    def __init__(self, keyboard: Keyboard, clipboard: Clipboard, windows: Windows) -> None:
+    def __init__(self, keyboard: Keyboard, clipboard: X11Clipboard, windows: X11Windows) -> None:
         self._keyboard = keyboard
         self._clipboard = clipboard
         self._windows = windows

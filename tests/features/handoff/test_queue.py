@@ -9,10 +9,10 @@ import pytest
 
 from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted
 from sandbox_server.core.receipt import HOLDING, Receipt
-from sandbox_server.features.handoff import desk as module
-from sandbox_server.features.handoff.desk import Desk
+from sandbox_server.features.handoff import queue as module
+from sandbox_server.features.handoff.queue import HandoffQueue
 from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, FormField
-from tests.features.handoff.desks import Clock, desk
+from tests.features.handoff.queues import Clock, queue
 
 pytestmark = pytest.mark.anyio
 
@@ -23,11 +23,11 @@ LOGIN = AskPerson(kind="login", reason="a password is asked for")
 
 
 @asynccontextmanager
-async def opened(folder: Path, clock: Clock | None = None) -> AsyncIterator[Desk]:
+async def opened(folder: Path, clock: Clock | None = None) -> AsyncIterator[HandoffQueue]:
     async with AsyncExitStack() as stack:
-        for part in desk(folder, clock):
+        for part in queue(folder, clock):
             found = await stack.enter_async_context(part)
-        assert isinstance(found, Desk)
+        assert isinstance(found, HandoffQueue)
         yield found
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox_server.core import NotFound
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
-from sandbox_server.features.recorder.pictures import PictureRef, RecordedPictures
+from sandbox_server.features.recorder.thumbnails import PictureRef, RecordedPictures
 
 pytestmark = pytest.mark.anyio
 NAME = "0123456789abcdef-after"
