@@ -12,8 +12,14 @@ from sandbox_server.settings.kinds import Variable
 
 SETTINGS = """# Settings
 
-Variables of the container, as in `docker run --env NAME=value`. An empty variable counts as unset; one that cannot be used stops the start
-and is named. Where a default says no value but a kind (path, URL, secret ...), nothing is set. This page is made by `scripts/generate`.
+For operators who start a container.
+After reading it you can set each environment variable, as in `docker run --env NAME=value`.
+
+- An empty variable counts as unset.
+- A variable that cannot be used stops the start and is named.
+- A default that is a kind and no value (path, URL, secret ...) means that nothing is set.
+
+`scripts/generate` makes this page.
 
 """
 

@@ -59,9 +59,9 @@ async def viewing(headers: dict[str, str], arrived: Any = None) -> AsyncIterator
 
 async def drive(desktop: StreamClient) -> None:
     """Take control as a person does: by a click."""
-    await desktop.send(wire.Point(1200, 900, 0))
-    await desktop.send(wire.Point(1200, 900, 1))
-    await desktop.send(wire.Point(1200, 900, 0))
+    await desktop.send(wire.PointerInput(1200, 900, 0))
+    await desktop.send(wire.PointerInput(1200, 900, 1))
+    await desktop.send(wire.PointerInput(1200, 900, 0))
 
 
 async def watch(*, drives: bool) -> None:

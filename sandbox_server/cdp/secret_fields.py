@@ -33,7 +33,7 @@ type Typed = Callable[[str, str], None]
 
 @cache
 def _script() -> str:
-    return Path(__file__).with_name("fields.js").read_text(encoding="utf-8")
+    return Path(__file__).with_name("secret_fields.js").read_text(encoding="utf-8")
 
 
 class Fields:

@@ -1,5 +1,6 @@
 """How an operation is declared and reached. Built-in features and `custom_tools` use this and nothing else of ours."""
 
+from sandbox_server.core.deprecation import Deprecation
 from sandbox_server.core.errors import (
     Conflict,
     DeadlineExceeded,
@@ -46,6 +47,7 @@ __all__ = [
     "Conflict",
     "Content",
     "DeadlineExceeded",
+    "Deprecation",
     "Event",
     "Failure",
     "FileError",

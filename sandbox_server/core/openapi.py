@@ -70,7 +70,8 @@ def _entry(operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]],
         "x-destructive": spec.destructive,
     }
     optional = {
-        "description": spec.description,
+        "description": _description(spec),
+        "deprecated": spec.deprecated is not None,
         "x-tool": spec.tool,
         "x-aliases": list(spec.aliases),
         "x-body": spec.whole_body,
@@ -78,6 +79,10 @@ def _entry(operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]],
     }
     entry.update({key: value for key, value in optional.items() if value})
     return entry
+
+
+def _description(spec: Spec) -> str:
+    return "\n\n".join(filter(None, (spec.description, spec.deprecated.sentence if spec.deprecated else "")))
 
 
 def _fields(spec: Spec, schemas: dict[type[BaseModel], dict[str, Any]], components: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from sandbox_server.core.control import Reach
+from sandbox_server.core.deprecation import Deprecation
 from sandbox_server.core.results import Body, Call, Event, Reply, Scope, Socket, Upload
 
 _SPEC = "__operation__"
@@ -63,6 +64,8 @@ class Spec:
     """Whether a call is cancelled when its client hangs up; else it goes on, and its result is lost."""
     max_body: int = MAX_BODY
     """Bytes that its JSON body may have."""
+    deprecated: Deprecation | None = None
+    """Since when it is deprecated, if it is."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -114,6 +117,7 @@ def operation(
     shows: bool | None = None,
     ends_with_client: bool = False,
     max_body: int = MAX_BODY,
+    deprecated: Deprecation | None = None,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
@@ -128,6 +132,7 @@ def operation(
     `ends_with_client` is for work that is of use to nobody once its client has hung up: it is cancelled then.
     `max_body` bounds its JSON body, in bytes; what takes whole files takes more.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
+    `deprecated` says so in the API document and in the headers of every answer.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """
     verb, path = _parse(route)
@@ -155,6 +160,7 @@ def operation(
             shows=scope == "browser" if shows is None else shows,
             ends_with_client=ends_with_client,
             max_body=max_body,
+            deprecated=deprecated,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)

@@ -129,7 +129,7 @@ class Sandbox:
     def __init__(self, toolbox: Toolbox, agent: Agent, version: str, *, root: bool = False) -> None:
         self._toolbox = toolbox
         self._agent = agent
-        self._version = version
+        self._version = four_numbers(version)
         self._root = root
 
     @operation("GET /v1/sandbox", scope="view", tool="sandbox_get_context", envelope=False)
@@ -233,6 +233,11 @@ def prose(detail: SandboxDetail, version: str, *, root: bool, online: bool) -> s
         "- MCP: /mcp",
     ]
     return "\n".join(lines)
+
+
+def four_numbers(version: str) -> str:
+    """A version as clients of the contract read it, who look for four numbers."""
+    return ".".join([*version.split("."), "0", "0", "0"][:4])
 
 
 def _tool(found: Interpreter) -> ToolSpec:

@@ -101,9 +101,9 @@ class Agent:
         "ALLOW_SUDO",
         BOOLEAN,
         True,
-        "Whether the agent may become root with `sudo`, without a password.",
+        "Let the agent become root with `sudo`, without a password.",
     )
-    timezone: str | None = variable("TZ", TIMEZONE, None, "Time zone, as in `Europe/Berlin`. Unset: UTC.", inherited=True)
+    timezone: str | None = variable("TZ", TIMEZONE, None, "Time zone, such as `Europe/Berlin`. Unset: UTC.", inherited=True)
 
     def __post_init__(self) -> None:
         if not self.workspace:
@@ -116,18 +116,18 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """Where the gateway listens"""
+    """The gateway"""
 
     port: int = variable("PUBLIC_PORT", PORT, 8080, "TCP port of the gateway, the one port to publish.", inherited=True)
     ipv4: str | None = variable("PUBLIC_LISTEN_IPV4", address(4), "0.0.0.0", "IPv4 address that it binds.")
-    ipv6: str | None = variable("PUBLIC_LISTEN_IPV6", address(6), "::", "IPv6 address that it binds, where the host has IPv6.")
+    ipv6: str | None = variable("PUBLIC_LISTEN_IPV6", address(6), "::", "IPv6 address that it binds, if the host has IPv6.")
     address_connections: int = variable(
         "CONNECTIONS_PER_ADDRESS",
         integer(0, 16384),
         1024,
-        "Connections that one address outside may have at once. 0: any number, for where a proxy before it lets everybody come from one.",
+        "Connections that one address outside may have at once. 0: any number, for a proxy in front.",
     )
-    max_body_bytes: int = variable("MAX_BODY_BYTES", SIZE, 0, "Largest request body that it takes, in bytes. 0: no limit of its own.")
+    max_body_bytes: int = variable("MAX_BODY_BYTES", SIZE, 0, "Largest request body that it accepts, in bytes. 0: no limit of its own.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +138,13 @@ class Shell:
         "MAX_SHELL_SESSIONS",
         integer(1, 1000),
         10,
-        "Shell sessions that programs may have at once; one more takes the place of an idle one that nobody has named, or is answered 429. "
-        "People have eight beside them.",
+        "Shell sessions of programs. One more replaces an idle unnamed one, or is answered 429. People have eight besides.",
     )
     evict_after: float = variable(
         "SHELL_EVICT_AFTER_SECONDS",
         seconds(0, 31536000),
         0.0,
-        "Close the shell session that is idle longest, where it is for this long, to make room for one more. 0: never.",
+        "Close the longest idle shell session, if idle for this long, to make room for one more. 0: never.",
     )
 
 
@@ -157,13 +156,13 @@ class Bash:
         "MAX_BASH_SESSIONS",
         integer(1, 10000),
         64,
-        "Bash sessions that may live at once; one more takes the place of an idle one that was not created by name, or is answered 429.",
+        "Bash sessions. One more replaces an idle one that was not created by name, or is answered 429.",
     )
     output_bytes: int = variable(
         "BASH_OUTPUT_BYTES",
         integer(1 << 20, 1 << 40),
         256 << 20,
-        "Output kept of each stream of a command, on disk: its first 64 KiB and its latest part. Finished commands share four times that.",
+        "Output kept on disk of each stream of a command: its first 64 KiB and its latest part. Finished commands share four times that.",
     )
 
 
@@ -182,24 +181,24 @@ class Skills:
         "AIO_SKILLS_PATH",
         PATHS,
         (),
-        "Directories of skills, separated by colons, that are registered from the start; what they need has to be installed.",
+        "Directories of skills, separated by colons, that are registered from the start. Install what they need yourself.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Commands at points of the container's life, run as the agent"""
+    """Hooks: commands that run as the agent"""
 
-    init: str | None = variable("RUN_HOOK_INIT", TEXT, None, "Runs first, where the agent lives: in the box, if there is one.")
-    pre_services: str | None = variable("RUN_HOOK_PRE_SERVICES", TEXT, None, "Runs after it there, before the services start.")
+    init: str | None = variable("RUN_HOOK_INIT", TEXT, None, "Runs first, in the box if there is one.")
+    pre_services: str | None = variable("RUN_HOOK_PRE_SERVICES", TEXT, None, "Runs after it in the same place, before the services start.")
     post_ready: str | None = variable("RUN_HOOK_POST_READY", TEXT, None, "Runs once there, when every component is ready.")
     timeout: float = variable(
         "RUN_HOOKS_TIMEOUT",
         seconds(1, 86400),
         300.0,
-        "How long each of the three may take before it is killed.",
+        "Kill each of the three after this time.",
     )
-    strict: bool = variable("RUN_HOOKS_STRICT", BOOLEAN, False, "Whether a hook that fails stops the container.")
+    strict: bool = variable("RUN_HOOKS_STRICT", BOOLEAN, False, "Stop the container if a hook fails.")
     shutdown: tuple[ShutdownHook, ...] = variable(
         "SANDBOX_SHUTDOWN_HOOKS",
         SHUTDOWN_HOOKS,
@@ -240,36 +239,36 @@ class Box:
         "BOX",
         choice("auto", "on", "off"),
         "auto",
-        "Whether the agent lives in a Linux of its own, root only there. `auto`: where the host allows it; `on`: or boot stops.",
+        "Give the agent a Linux of its own, root only there. `auto`: if the host allows it; `on`: boot stops otherwise.",
     )
     directory: str = variable(
-        "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a directory of the system."
+        "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a system directory."
     )
     max_processes: int = variable(
-        "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once; more of them cannot start."
+        "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once. More cannot start."
     )
     max_memory: int = variable(
         "BOX_MAX_MEMORY_BYTES",
         SIZE,
         0,
-        "Memory that the agent's processes may use together, and each of them; the largest is ended beyond it. 0: what the container has.",
+        "Memory of the agent's processes together, and of each. Beyond it the largest is ended. 0: the container's.",
     )
     checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
     checkpoint_before: Literal["never", "idle", "always"] = variable(
         "CHECKPOINT_BEFORE_RISK",
         choice("never", "idle", "always"),
         "never",
-        "Whether a checkpoint, which ends what runs, is made before directories are removed, packages installed or archives extracted. "
-        "`idle`: only where no command runs.",
+        "Make a checkpoint, which ends what runs, before removing directories, installing packages or extracting "
+        "archives. `idle`: only if no command runs.",
     )
     checkpoint_workspace: bool = variable(
-        "CHECKPOINT_WORKSPACE", BOOLEAN, True, "Whether the workspace is in checkpoints; a volume that is mounted there never is."
+        "CHECKPOINT_WORKSPACE", BOOLEAN, True, "Include the workspace in checkpoints. A volume mounted there never is."
     )
     idle_suspend: float = variable(
         "IDLE_SUSPEND_SECONDS",
         seconds(0, 86400 * 30),
         0.0,
-        "After how long without any request the agent's processes are suspended. 0: never.",
+        "Suspend the agent's processes after this time without a request. 0: never.",
     )
 
 

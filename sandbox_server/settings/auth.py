@@ -33,7 +33,7 @@ ORIGINS: Kind[tuple[str, ...]] = Kind("origins", lambda text: tuple(map(_origin,
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """Who may come in"""
+    """Sign-in"""
 
     mode: Literal["on", "off"] = variable(
         "AUTH",
@@ -45,15 +45,15 @@ class Auth:
         "SANDBOX_API_KEY",
         SECRET,
         None,
-        "A key that opens everything. With neither it nor a JWT key set, boot makes one.",
+        "A key with all scopes. With neither it nor a JWT key, boot makes one.",
     )
     jwt_public_key: Secret | None = variable(
         "JWT_PUBLIC_KEY",
         PUBLIC_KEY,
         None,
-        "Base64 of a PEM public key (RSA, EC or Ed25519): tokens it signed are accepted.",
+        "Base64 of a PEM public key (RSA, EC or Ed25519). Tokens that it signed are accepted.",
     )
-    jwks_url: str | None = variable("JWT_JWKS_URL", HTTP_URL, None, "Where to fetch a JWKS; the token's `kid` picks the key.")
+    jwks_url: str | None = variable("JWT_JWKS_URL", HTTP_URL, None, "Where to fetch a JWKS. The token's `kid` chooses the key.")
     jwks_file: str | None = variable("JWT_JWKS_FILE", OPTIONAL_PATH, None, "A JWKS in a file, read again when it changes.")
     audience: str | None = variable("JWT_AUDIENCE", TEXT, None, "Required `aud` of a token.")
     issuer: str | None = variable("JWT_ISSUER", TEXT, None, "Required `iss` of a token.")
@@ -67,23 +67,23 @@ class Auth:
         "SESSION_TTL_SECONDS",
         seconds(60, 31536000),
         43200.0,
-        "How long a browser stays signed in; a session never outlives the token behind it.",
+        "How long a browser stays signed in. A session never outlives the token behind it.",
     )
     preview_domain: str | None = variable(
         "PREVIEW_DOMAIN",
         Kind("host name", _domain),
         None,
-        "A browser sees port 3000 at `3000-` and this, a name that leads here. Unset: `preview.localhost`, on loopback alone.",
+        "A browser sees port 3000 at `3000-` plus this name, which must lead here. Unset: `preview.localhost`, on loopback only.",
     )
     hosts: tuple[str, ...] = variable(
         "ALLOWED_HOSTS",
         NAMES,
         (),
-        "Names by which it is reached with `AUTH=off`, beside IP addresses, `localhost` and its host name. `*.example.org`: all below.",
+        "Names that it answers to with `AUTH=off`, besides IP addresses, `localhost` and its host name. `*.example.org`: all below.",
     )
     origins: tuple[str, ...] = variable(
         "ALLOWED_ORIGINS",
         ORIGINS,
         (),
-        "Origins of other sites whose pages may frame ours and call this API from a browser, with a credential of their own.",
+        "Origins of other sites whose pages may frame ours and call the API from a browser, with a credential of their own.",
     )

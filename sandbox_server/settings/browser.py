@@ -57,7 +57,7 @@ class Browser:
         "BROWSER_NO_SANDBOX",
         BOOLEAN,
         False,
-        "Run Chromium without its own sandbox, where the host allows no user namespaces. Otherwise it does not start there.",
+        "Run Chromium without its own sandbox if the host allows no user namespaces. Otherwise it does not start there.",
     )
     downloads: str | None = variable(
         "BROWSER_DOWNLOAD_DIR", OPTIONAL_PATH, None, "Where downloads go. Unset: Downloads in the home directory."
@@ -72,6 +72,4 @@ class Browser:
     cookies: tuple[dict[str, Any], ...] = variable(
         "BROWSER_INIT_COOKIES", COOKIES, (), "Cookies of a new profile: `[{name, value, domain, path, ...}]`."
     )
-    doh_templates: str | None = variable(
-        "DNS_OVER_HTTPS_TEMPLATES", TEXT, None, "DNS over HTTPS servers that Chromium asks, as URI templates."
-    )
+    doh_templates: str | None = variable("DNS_OVER_HTTPS_TEMPLATES", TEXT, None, "DNS over HTTPS servers for Chromium, as URI templates.")

@@ -11,12 +11,12 @@ class Display:
 
     width: int = variable("DISPLAY_WIDTH", integer(64, 3840), 1280, "Width of the screen in pixels.", inherited=True)
     height: int = variable("DISPLAY_HEIGHT", integer(64, 2160), 1024, "Height of the screen in pixels.", inherited=True)
-    depth: int = variable("DISPLAY_DEPTH", integer(24, 24), 24, "Bits of a pixel's colour; 24 is the one that there is.", inherited=True)
+    depth: int = variable("DISPLAY_DEPTH", integer(24, 24), 24, "Bits of a pixel's colour. Only 24 is supported.", inherited=True)
     trust_shells: bool = variable(
         "X_TRUST_SHELLS",
         BOOLEAN,
         False,
-        "Whether programs that the agent starts may drive and watch all windows, not just show their own.",
+        "Let programs that the agent starts act on and watch all windows, not just show their own.",
         inherited=True,
     )
     name: str = ":99"

@@ -46,49 +46,47 @@ MAILS: Kind[tuple[str, ...]] = Kind("mail addresses", lambda text: tuple(_mail(p
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """What the agent asks of people"""
+    """Handoffs: what the agent asks of people"""
 
     file: str | None = variable(
         "HANDOFF_FILE",
         OPTIONAL_PATH,
         None,
-        "Where requests to people are kept, an SQLite file in a directory that user 990 may write: on a volume they outlive the container.",
+        "Where requests to people are kept: an SQLite file in a directory that user 990 may write. On a volume they outlive the container.",
     )
     asks_clients: bool = variable(
         "HANDOFF_ASK_CLIENT",
         BOOLEAN,
         True,
-        "Also asks the user of the MCP client that waits for a person, where that client can (elicitation).",
+        "Also ask the user of the MCP client that waits for a person, if the client supports elicitation.",
     )
     webhook: str | None = variable("HANDOFF_WEBHOOK_URL", HTTP_URL, None, "Where every request to a person is posted, as JSON.")
     secret: Secret | None = variable(
         "HANDOFF_WEBHOOK_SECRET", SECRET, None, "Signs it: `X-Tandem-Signature` is HMAC-SHA256 over time, a dot and the body."
     )
-    slack: Secret | None = variable("HANDOFF_SLACK_URL", SECRET_URL, None, "An incoming webhook of Slack's that tells of every request.")
+    slack: Secret | None = variable("HANDOFF_SLACK_URL", SECRET_URL, None, "An incoming webhook of Slack for every request.")
     telegram: Secret | None = variable(
-        "HANDOFF_TELEGRAM_TOKEN", SECRET, None, "Of a Telegram bot that tells of every request, in `HANDOFF_TELEGRAM_CHAT`."
+        "HANDOFF_TELEGRAM_TOKEN", SECRET, None, "A Telegram bot's token, for every request, in `HANDOFF_TELEGRAM_CHAT`."
     )
     telegram_chat: str | None = variable("HANDOFF_TELEGRAM_CHAT", TEXT, None, "A chat's number, or a channel as `@name`.")
     telegram_url: str = variable(
-        "HANDOFF_TELEGRAM_URL", HTTP_SERVER, "https://api.telegram.org", "Where Telegram's bot API is, if it is a server of your own."
+        "HANDOFF_TELEGRAM_URL", HTTP_SERVER, "https://api.telegram.org", "Telegram's bot API, if it is your own server."
     )
-    ntfy: Secret | None = variable(
-        "HANDOFF_NTFY_URL", SECRET_URL, None, "A topic of ntfy that tells of every request: `https://ntfy.sh/topic`."
-    )
-    ntfy_token: Secret | None = variable("HANDOFF_NTFY_TOKEN", SECRET, None, "The access token for it, where it needs one.")
+    ntfy: Secret | None = variable("HANDOFF_NTFY_URL", SECRET_URL, None, "A topic of ntfy for every request: `https://ntfy.sh/topic`.")
+    ntfy_token: Secret | None = variable("HANDOFF_NTFY_TOKEN", SECRET, None, "The access token for it, if it needs one.")
     smtp: Secret | None = variable(
         "HANDOFF_SMTP_URL",
         SMTP_URL,
         None,
-        "A mail server that tells of every request: `smtps://user:password@host`, `smtp://` for STARTTLS, `smtp+plain://` for neither.",
+        "A mail server for every request: `smtps://user:password@host`, `smtp://` for STARTTLS, `smtp+plain://` for neither.",
     )
-    mail_from: str | None = variable("HANDOFF_MAIL_FROM", MAIL, None, "Who the mail is from.")
-    mail_to: tuple[str, ...] = variable("HANDOFF_MAIL_TO", MAILS, (), "Whom it is for: addresses with commas between them.")
+    mail_from: str | None = variable("HANDOFF_MAIL_FROM", MAIL, None, "The sender's address.")
+    mail_to: tuple[str, ...] = variable("HANDOFF_MAIL_TO", MAILS, (), "The recipients' addresses, separated by commas.")
     link: str | None = variable(
         "HANDOFF_LINK_URL",
         HTTP_URL,
         None,
-        "Where people reach this sandbox: whoever is told gets a link that signs in once, to see and control.",
+        "Where people reach this sandbox. Each notification then has a link that signs in once, to see and control.",
     )
 
     def __post_init__(self) -> None:

@@ -34,11 +34,11 @@ class Hub:
         "EXTRA_MCP_SERVERS",
         MCP_SERVERS,
         None,
-        "Servers behind `/mcp` beside those of `/opt/gem/mcp-servers.json`: JSON of the same form, or the path of such a file.",
+        "Servers behind `/mcp` besides those of `/opt/gem/mcp-servers.json`: JSON of the same form, or the path of such a file.",
     )
     idle: float = variable(
         "MCP_IDLE_SECONDS",
         seconds(0, 86400 * 30),
         900.0,
-        "After how long without a call a server behind `/mcp` is stopped; the next call starts it again. 0: never.",
+        "Stop a server behind `/mcp` after this time without a call. The next call starts it again. 0: never.",
     )

@@ -46,14 +46,14 @@ ALLOWED: Kind[tuple[Allowed, ...]] = Kind("list", _allowed)
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """What the server fetches for a caller"""
+    """Fetching documents"""
 
     allow: tuple[Allowed, ...] = variable(
         "FETCH_ALLOW",
         ALLOWED,
         (),
-        "Internal hosts, addresses and networks (`wiki.corp`, `10.1.2.3:8080`, `10.0.0.0/8`) that `convert_to_markdown` may fetch from; "
-        "public ones and the agent's own ports it always may.",
+        "Internal hosts, addresses and networks (`wiki.corp`, `10.1.2.3:8080`, `10.0.0.0/8`) that "
+        "`convert_to_markdown` may fetch from, besides public ones and the agent's own ports.",
     )
     max_bytes: int = variable("FETCH_MAX_BYTES", integer(1, 1 << 40), 64 << 20, "Largest document that it fetches, in bytes.")
-    seconds: float = variable("FETCH_TIMEOUT_SECONDS", seconds(1, 3600), 20.0, "How long fetching one may take.")
+    seconds: float = variable("FETCH_TIMEOUT_SECONDS", seconds(1, 3600), 20.0, "How long one fetch may take.")

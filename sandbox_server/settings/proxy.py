@@ -139,7 +139,7 @@ class Proxy:
         "PROXY_SERVER",
         UPSTREAM,
         None,
-        "Proxy that the browser and the shells use: `http://[user:password@]host:port`, or https. They never see the password.",
+        "Proxy for the browser and the shells: `http://[user:password@]host:port`, or https. They never see the password.",
     )
     auth_command: Secret | None = variable(
         "PROXY_AUTH_CMD", SECRET, None, "Shell command that writes `user:password` for it; run again every few minutes."
@@ -152,7 +152,7 @@ class Proxy:
     routes: tuple[Route, ...] = variable(
         "PROXY_MAP", ROUTES, (), "Hosts that a port answers: `myapp.com=:3000, api.myapp.com/v1/*=:8081/`, or a JSON object."
     )
-    port: int = variable("TINYPROXY_PORT", PORT, 8118, "Loopback port on which the browser and the shells find it.")
+    port: int = variable("TINYPROXY_PORT", PORT, 8118, "Loopback port of the forward proxy for the browser and the shells.")
 
     @property
     def configured(self) -> bool:

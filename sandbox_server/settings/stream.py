@@ -37,13 +37,13 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The desktop as a stream"""
+    """The stream"""
 
     udp_port: int = variable(
         "STREAM_UDP_PORT",
         integer(0, MAX_PORT),
         0,
-        "UDP port for the stream beside its WebSocket, by IPv4 and IPv6, to be published as it is: `-p 8443:8443/udp`. 0: none.",
+        "UDP port for the stream beside its WebSocket, by IPv4 and IPv6. Publish it under the same number: `-p 8443:8443/udp`. 0: none.",
     )
     udp_address: tuple[str, int] | None = variable(
         "STREAM_UDP_ADDRESS",
@@ -55,5 +55,5 @@ class Stream:
         "STREAM_MICROPHONE",
         BOOLEAN,
         False,
-        "Whether the desktop has a microphone, which hears who drives once they switch theirs on at the viewer.",
+        "Give the desktop a microphone, which hears the driver once they switch theirs on in the viewer.",
     )

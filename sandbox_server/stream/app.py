@@ -5,6 +5,8 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from types import TracebackType
+from typing import Self
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -26,37 +28,37 @@ from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings, Stream
-from sandbox_server.stream.encode import Encoders
-from sandbox_server.stream.hands import Hands
-from sandbox_server.stream.screen import Screen
-from sandbox_server.stream.sessions import Sessions
-from sandbox_server.stream.sound import Broadcast
-from sandbox_server.stream.transport.transport import MakeDatagrams, Transport
-from sandbox_server.stream.viewer import Viewer
-from sandbox_server.stream.wire import MAX_UP, BadMessage
+from sandbox_server.stream.capture.x11 import ScreenCapture
+from sandbox_server.stream.codecs.frame_encoder import FrameEncoder
+from sandbox_server.stream.input.injector import InputInjector
+from sandbox_server.stream.resume import StreamSessions
+from sandbox_server.stream.sound.broadcast import SoundBroadcast
+from sandbox_server.stream.transport.viewer_transport import ChannelFactory, ViewerTransport
+from sandbox_server.stream.viewer.stream_viewer import StreamSources, StreamViewer
+from sandbox_server.stream.wire import MAX_UP, MalformedMessage
 
 MAX_VIEWERS = 16
-"""Each keeps a copy of the screen: 33 MB of the largest."""
+"""Each has a shadow buffer: 33 MB of the largest screen."""
 PROGRAM_VIEWERS = 12
 """Of these, how many may be programs."""
 VIEWERS_OF_ONE = 8
 """Of these, how many may have one program's credential."""
 PING_SECONDS = 20.0
 PONG_SECONDS = 20.0
-"""A viewer that does not answer for so long is gone, and lets go of what it held."""
+"""A viewer that does not answer for so long is gone, and what it held is released."""
 SHUTDOWN_SECONDS = 1
 SIGNED_OUT = 4401
 PLACE_TAKEN = 4429
 """Close code for a viewer whose place somebody else needs more."""
 UNSUPPORTED = 1003
-"""Close code for what is no message (RFC 6455, section 7.4.1)."""
+"""Close code for a malformed message (RFC 6455, section 7.4.1)."""
 _LOOPBACK = {"localhost": "127.0.0.1"}
 """Engines publish a port at IPv4's loopback, if at any, whatever the name means first."""
 _log = logging.getLogger(__name__)
 
 
-class _Carried:
-    """A WebSocket as what carries messages."""
+class _StarletteSocket:
+    """A WebSocket as the transport uses it."""
 
     def __init__(self, websocket: WebSocket) -> None:
         self._websocket = websocket
@@ -70,31 +72,44 @@ class _Carried:
             return None
         found: bytes | None = received.get("bytes")
         if found is None:
-            raise BadMessage("messages are binary")
+            raise MalformedMessage("messages are binary")
         return found
 
 
-class Viewers:
-    """Lets viewers in."""
+class StreamViewers:
+    """Admits viewers to the display `name`, and serves each; open for as long as the context."""
 
-    def __init__(self, desktop: Desktop, name: str, api: str, sound: PulseAudio, browser: str | None, *, microphone: bool) -> None:
-        self.desktop = desktop
-        self.sound = Broadcast(sound)
-        self._microphone = sound if microphone else None
+    def __init__(self, name: str, api: str, sound: PulseAudio, stream: Stream, browser: str | None) -> None:
         self._api = api
-        self.screen = Screen(name)
-        self.encoders = Encoders()
-        self.hands = X11Connection(name)
-        self.channels: Callable[[str], MakeDatagrams] | None = None
-        """Given the host at which a viewer reached the server, makes what opens channels to it; None where there is no port for them."""
         self._browser = browser
-        self.tasks = Tasks()
+        self._stream = stream
+        self._desktop = Desktop(name)
+        self._input_connection = X11Connection(name)
+        self._sources = StreamSources(
+            ScreenCapture(name), FrameEncoder(), StreamSessions(), SoundBroadcast(sound), sound if stream.microphone else None
+        )
+        self._channels: Callable[[str], ChannelFactory] | None = None
+        """Given the host at which a viewer reached the server, makes what opens data channels to it; None where there is no UDP port."""
+        self._tasks = Tasks()
         self._following: asyncio.Task[None] | None = None
         self._places = Quota("places of viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
-        self._sessions = Sessions()
+        self._opened = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            sources = self._sources
+            for part in (self._desktop, sources.screen, self._input_connection, sources.encoder, sources.sound, self._tasks):
+                await stack.enter_async_context(part)
+            if self._stream.udp_port:
+                self._channels = await open_port(self._stream, stack)
+            self._opened = stack.pop_all()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._opened.__aexit__(kind, error, trace)
 
     async def serve(self, websocket: WebSocket) -> None:
-        """One viewer, from its first message to its last."""
+        """Serve one viewer, from its first message to its last."""
         evicted = asyncio.Event()
         try:
             caller = caller_of(websocket)
@@ -111,28 +126,28 @@ class Viewers:
             self._follow_while_watched()
 
     def _follow_while_watched(self) -> None:
-        """Follow what is done on pages while somebody watches."""
+        """Follow the input of pages, which does not pass the X server, while somebody watches."""
         if self._browser and self._places.taken and not self._following:
-            self._following = self.tasks.start(self._follow_pages(self._browser), name="what is done on pages")
+            self._following = self._tasks.start(self._follow_pages(self._browser), name="input of pages")
         elif self._following and not self._places.taken:
             self._following.cancel()
             self._following = None
 
     async def _follow_pages(self, browser: str) -> None:
-        async for told in news(browser, "acts"):
-            await self.screen.note_on_page(told)
+        async for event in news(browser, "acts"):
+            await self._sources.screen.note_on_page(event)
 
     async def _show(self, websocket: WebSocket, caller: Caller, evicted: asyncio.Event) -> None:
-        hands = Hands(self.desktop, self.hands)
+        injector = InputInjector(self._desktop, self._input_connection)
 
-        async def let_go() -> None:
+        async def release_all() -> None:
             with suppress(Unavailable):
-                await hands.let_go()
+                await injector.release_all()
 
-        lease, session = LeaseClient(self._api, asking_for(websocket), let_go), secrets.randbits(32)
-        channels = self.channels(websocket.url.hostname or "") if self.channels else None
-        transport = Transport(_Carried(websocket), channels)
-        viewer = Viewer(transport, self.screen, hands, self.encoders, caller, lease, self._sessions, session, self.sound, self._microphone)
+        lease, session = LeaseClient(self._api, asking_for(websocket), release_all), secrets.randbits(32)
+        channels = self._channels(websocket.url.hostname or "") if self._channels else None
+        transport = ViewerTransport(_StarletteSocket(websocket), channels)
+        viewer = StreamViewer(transport, self._sources, injector, caller, lease, session)
         try:
             with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
                 async with lease, transport:
@@ -141,11 +156,11 @@ class Viewers:
             await websocket.close(SIGNED_OUT, ended.message)
         except ResourceExhausted as taken:
             await websocket.close(PLACE_TAKEN, taken.message)
-        except BadMessage as bad:
+        except MalformedMessage as bad:
             await websocket.close(UNSUPPORTED, str(bad))
 
 
-async def _while_admitted(viewer: Viewer, lease: LeaseClient, evicted: asyncio.Event) -> None:
+async def _while_admitted(viewer: StreamViewer, lease: LeaseClient, evicted: asyncio.Event) -> None:
     """Serve a viewer; raises Unauthenticated once it was signed out, and ResourceExhausted once a person has its place."""
     running = asyncio.ensure_future(viewer.run())
     ends = asyncio.ensure_future(lease.ended.wait()), asyncio.ensure_future(evicted.wait())
@@ -183,38 +198,28 @@ def create(name: str, api: str, sound: str, stream: Stream | None = None, browse
     `api` is the socket at which the API keeps the lease, `sound` that of the sound server, `browser` that of the
     process that owns the browser, where there is one.
     """
-    viewers = Viewers(Desktop(name), name, api, PulseAudio(sound), browser, microphone=bool(stream and stream.microphone))
+    viewers = StreamViewers(name, api, PulseAudio(sound), stream or Stream(), browser)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with (
-            viewers.desktop,
-            viewers.screen,
-            viewers.hands,
-            viewers.encoders,
-            viewers.sound,
-            viewers.tasks,
-            AsyncExitStack() as stack,
-        ):
-            if stream and stream.udp_port:
-                viewers.channels = await open_port(stream, stack)
+        async with viewers:
             yield
 
     return Starlette(routes=[WebSocketRoute("/stream/socket", viewers.serve), Route("/healthz", healthy)], lifespan=lifespan)
 
 
-async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], MakeDatagrams] | None:
-    """Open the port for datagrams, for as long as the stack; None where it cannot be had, which is logged."""
-    from sandbox_server.stream.transport.channel import through  # heavy, and only needed where the port is set
-    from sandbox_server.stream.transport.door import Door
+async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], ChannelFactory] | None:
+    """Open the UDP port for data channels, for as long as the stack; None where it cannot be had, which is logged."""
+    from sandbox_server.stream.transport.channel import channel_factory  # heavy, and only needed where the port is set
+    from sandbox_server.stream.transport.udp_mux import UdpMux
 
     try:
-        door = await stack.enter_async_context(Door("::", stream.udp_port))
+        mux = await stack.enter_async_context(UdpMux("::", stream.udp_port))
     except OSError as error:
         _log.error("UDP port %d cannot be had: %s", stream.udp_port, error)
         return None
     host, port = stream.udp_address or ("", 0)
-    return lambda reached: through(door, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
+    return lambda reached: channel_factory(mux, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
 
 
 async def healthy(_: Request) -> Response:

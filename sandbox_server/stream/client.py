@@ -1,4 +1,4 @@
-"""A viewer without a page: sees the desktop and acts on it, over the same messages as a browser.
+"""A viewer in Python: sees the desktop and acts on it, by the same protocol as a browser.
 
 async with connect("ws://localhost:8080/stream/socket", {"Authorization": f"Bearer {key}"}) as desktop:
     await desktop.still()
@@ -17,56 +17,58 @@ from websockets.asyncio.client import connect as connect_socket
 
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.stream import wire
-from sandbox_server.stream.picture import ViewerPicture
-from sandbox_server.stream.transport.client import BESIDE, SOCKET, Beside
-from sandbox_server.stream.transport.order import Order
+from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
+from sandbox_server.stream.transport.client_channel import CHANNEL, SOCKET, ClientChannel
+from sandbox_server.stream.transport.reorder_buffer import ReorderBuffer
 
 STILL_SECONDS = 1.0
 
 
 class StreamClient:
-    """One connection. What it shows is kept up to date by itself, and every frame is acknowledged."""
+    """One connection to a stream. Its picture is kept up to date, and every frame is acknowledged."""
 
     def __init__(
-        self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None, picture: ViewerPicture
+        self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None, picture: ReferenceDecoder
     ) -> None:
         self._connection = connection
         self._arrived = arrived
         self._changed = asyncio.Condition()
-        self._order = Order()
+        self._order = ReorderBuffer()
         self._came: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
-        self._beside = Beside(connection.send, lambda message: self._came.put_nowait((BESIDE, message)), beside) if beside else None
+        self._channel = (
+            ClientChannel(connection.send, lambda message: self._came.put_nowait((CHANNEL, message)), beside) if beside else None
+        )
         self._begun: float | None = None
         self._latest: wire.Ack | None = None
         self.picture = picture
         self.received = 0
-        """Bytes of all messages."""
+        """Bytes of all messages that arrived."""
         self.frames = 0
 
     @property
     def by_datagrams(self) -> bool:
-        """Whether a channel of datagrams is open now."""
-        return self._beside is not None and self._beside.usable
+        """Whether a data channel is open now."""
+        return self._channel is not None and self._channel.usable
 
     async def send(self, message: wire.FromViewer) -> None:
-        """Say something to the server."""
-        said = wire.said(message)
-        if self._beside:
-            await self._beside.say(said, quick=isinstance(message, wire.Ack | wire.Ping))
+        """Send a message to the server."""
+        serialized = wire.serialize(message)
+        if self._channel:
+            await self._channel.send(serialized, unordered=isinstance(message, wire.Ack | wire.Ping))
         else:
-            await self._connection.send(said)
+            await self._connection.send(serialized)
 
     def image(self) -> Image.Image:
-        """What is seen now, without the pointer."""
+        """What is seen now, without the cursor."""
         return self.picture.image()
 
-    async def until(self, true: Callable[[ViewerPicture], object], timeout: float = 30.0) -> None:
-        """Wait until what is seen is as wanted. Raises TimeoutError."""
+    async def until(self, true: Callable[[ReferenceDecoder], object], timeout: float = 30.0) -> None:
+        """Wait until a condition on the picture is true. Raises TimeoutError."""
         async with asyncio.timeout(timeout), self._changed:
             await self._changed.wait_for(lambda: true(self.picture))
 
     async def still(self, seconds: float = STILL_SECONDS, timeout: float = 30.0) -> None:
-        """Wait until something was seen and nothing has changed for so long. Raises TimeoutError."""
+        """Wait until a frame has arrived, and then none for so long. Raises TimeoutError."""
         await self.until(lambda picture: picture.frame, timeout)
         async with asyncio.timeout(timeout):
             while await self._changes_within(seconds):
@@ -81,16 +83,16 @@ class StreamClient:
         return True
 
     async def listen(self) -> None:
-        """Take what arrives over the WebSocket until the connection ends."""
+        """Receive messages of the WebSocket until the connection ends."""
         async for message in self._connection:
             self._came.put_nowait((SOCKET, message if isinstance(message, bytes) else message.encode()))
 
     async def follow(self) -> None:
-        """Do what has arrived, in its order. Raises BadMessage."""
+        """Process messages in their order. Raises MalformedMessage."""
         while True:
             way, message = await self._came.get()
             if message[:1] == bytes([wire.SIGNAL]):
-                await self._signalled(message)
+                await self._take_signal(message)
                 continue
             self.received += len(message)
             for ready in self._order.take(way, message) if message else ():
@@ -98,9 +100,9 @@ class StreamClient:
             async with self._changed:
                 self._changed.notify_all()
 
-    async def _signalled(self, message: bytes) -> None:
-        if self._beside and self._beside.signalled(message):
-            self._order.forget(BESIDE)
+    async def _take_signal(self, message: bytes) -> None:
+        if self._channel and self._channel.take_signal(message):
+            self._order.forget(CHANNEL)
             if self._latest:  # it may have been lost
                 await self.send(self._latest)
 
@@ -122,23 +124,24 @@ async def connect(
     address: str,
     headers: Mapping[str, str] | None = None,
     *,
-    films: bool = True,
+    videos: bool = True,
     arrived: Callable[[int], None] | None = None,
     datagrams: bool = False,
-    before: ViewerPicture | None = None,
+    before: ReferenceDecoder | None = None,
 ) -> AsyncIterator[StreamClient]:
-    """Connect to a stream's socket; the connection ends with the context. `datagrams`: use them, too, where the server takes them.
+    """Connect to a stream's socket; the connection ends with the context.
 
-    `before` is the picture of a connection that has ended: it goes on, and only what differs is sent.
+    `datagrams`: use a data channel too, where the server offers one. `before` is the picture of a connection that has ended: the session is
+    resumed, and only what differs is sent.
     """
     async with (
         connect_socket(address, additional_headers=headers, max_size=None, compression=None, proxy=None) as connection,
         Tasks() as tasks,
     ):
-        client = StreamClient(connection, arrived, tasks if datagrams else None, before or ViewerPicture())
+        client = StreamClient(connection, arrived, tasks if datagrams else None, before or ReferenceDecoder())
         if before:
             await client.send(wire.Resume(before.session, before.done))
-        await client.send(wire.Hello(wire.VERSION, films=films))
+        await client.send(wire.Hello(wire.VERSION, videos=videos))
         tasks.start(client.listen(), name="listen to the stream")
         tasks.start(client.follow(), name="follow the stream")
         yield client

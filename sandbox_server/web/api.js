@@ -1,9 +1,9 @@
-// The sandbox's API, as its own pages call it.
+// The HTTP client of the pages for the sandbox's API.
 
-const PATIENCE_MS = 15000;
+const TIMEOUT_MS = 15000;
 
-/** An answer that is not a success, in a sentence. */
-export class Refused extends Error {
+/** A response that is not a success; its message is a sentence for a person. */
+export class ApiError extends Error {
   /**
    * @param {number} status
    * @param {string} message
@@ -15,22 +15,22 @@ export class Refused extends Error {
 }
 
 /**
- * Call an operation. The envelope is taken off where there is one; with `whole` the body comes as it is.
+ * Call an operation. Returns the envelope's `data`, or with `whole` the whole body.
  * @param {string} method
  * @param {string} path
- * @param {{body?: object, whole?: boolean, accepted?: number[]}} [options] `accepted`: statuses that are no failure
- * @returns {Promise<any>} rejects with Refused, or with TypeError if nothing answers
+ * @param {{body?: object, whole?: boolean, accepted?: number[]}} [options] `accepted`: statuses that count as success
+ * @returns {Promise<any>} rejects with ApiError, or with TypeError or TimeoutError if nothing answers
  */
 export async function call(method, path, { body, whole = false, accepted = [] } = {}) {
   const response = await fetch(path, {
     method,
     headers: { Accept: "application/json", ...(body && { "Content-Type": "application/json" }) },
     body: body && JSON.stringify(body),
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   const answer = response.status === 204 ? null : await response.json().catch(() => null);
   if (!response.ok && !accepted.includes(response.status)) {
-    throw new Refused(response.status, answer?.message ?? `the sandbox answered ${response.status}`);
+    throw new ApiError(response.status, answer?.message ?? `the sandbox answered ${response.status}`);
   }
   return whole ? answer : answer?.data;
 }

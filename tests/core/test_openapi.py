@@ -1,9 +1,10 @@
 from collections.abc import AsyncIterator
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Blob, Body, Content, Event, Model, Reply, Socket, Upload, operation, socket, stream_of
+from sandbox_server.core import Blob, Body, Content, Deprecation, Event, Model, Reply, Socket, Upload, operation, socket, stream_of
 from sandbox_server.core.openapi import document, field_docs
 from sandbox_server.core.operation import operations
 
@@ -217,3 +218,27 @@ def test_every_reference_leads_somewhere() -> None:
 
     there = {f"#/components/{kind}/{name}" for kind, named in DOCUMENT["components"].items() for name in named}
     assert references(DOCUMENT) <= there
+
+
+class Retired:
+    tag = "retired"
+
+    @operation("GET /v1/retired", scope="view", deprecated=Deprecation(date(2027, 1, 1), replacement="GET /v1/things"))
+    async def retired(self) -> None:
+        """Do as before.
+
+        As long as it is there.
+        """
+
+
+def test_a_deprecated_operation_is_marked_and_says_what_to_call_instead() -> None:
+    entry = document(operations(Retired()), title="t", version="1")["paths"]["/v1/retired"]["get"]
+
+    assert entry["deprecated"] is True
+    assert entry["description"] == "As long as it is there.\n\nDeprecated since 2027-01-01. Use `GET /v1/things` instead."
+
+
+def test_other_operations_are_not_marked() -> None:
+    paths = document(operations(Feature()), title="t", version="1")["paths"]
+
+    assert not [entry for entries in paths.values() for entry in entries.values() if "deprecated" in entry]

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.core import NotFound
 from sandbox_server.drivers.stats.toolbox import Interpreter
-from sandbox_server.features.sandbox import PackagesRequest, Sandbox
+from sandbox_server.features.sandbox import PackagesRequest, Sandbox, four_numbers
 from sandbox_server.settings import Agent
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ def sandbox() -> Sandbox:
 async def test_the_context_carries_its_own_keys_beside_the_envelope(sandbox: Sandbox) -> None:
     context = await sandbox.get_context()
 
-    assert (context.home_dir, context.workspace, context.version) == ("/home/gem", "/home/gem", "1.2.3")
+    assert (context.home_dir, context.workspace, context.version) == ("/home/gem", "/home/gem", "1.2.3.0")
     assert context.message == "Environment information retrieved"
 
 
@@ -46,7 +46,7 @@ async def test_only_tools_that_are_installed_are_listed(sandbox: Sandbox) -> Non
 async def test_the_prose_names_the_user_the_runtimes_and_the_tools(sandbox: Sandbox) -> None:
     prose = (await sandbox.get_context()).data or ""
 
-    assert "System Environment (v1.2.3):" in prose
+    assert "System Environment (v1.2.3.0):" in prose
     assert "- User: gem, without sudo privileges" in prose
     assert "- Python 3.13.5 (commands: python3)" in prose
     assert "- Development: git" in prose
@@ -83,6 +83,11 @@ async def test_where_nothing_starts_any_more_it_tells_what_it_knows_and_what_hel
     context = await Sandbox(Ruined(), Agent(), "1.2.3").get_context()  # type: ignore[arg-type]
 
     assert context.success
-    assert (context.version, context.detail.system.user, context.detail.utils, context.detail.runtime.python) == ("1.2.3", "gem", [], [])
+    assert (context.version, context.detail.system.user, context.detail.utils, context.detail.runtime.python) == ("1.2.3.0", "gem", [], [])
     assert "POST /v1/checkpoints/image/restore" in (context.hint or "")
     assert "program 'bash'" in (context.hint or "")
+
+
+@pytest.mark.parametrize(("version", "said"), [("0.2.0", "0.2.0.0"), ("1.2", "1.2.0.0"), ("1.0.0.93", "1.0.0.93")])
+async def test_the_version_has_the_four_numbers_that_clients_look_for(version: str, said: str) -> None:
+    assert four_numbers(version) == said

@@ -138,16 +138,16 @@ def test_a_persons_first_click_takes_control_and_the_agents_pointer_stands_still
 def test_a_click_in_the_stream_takes_control_too(sandbox: "Sandbox", person: Person) -> None:
     url = f"{sandbox.base_url.replace('http', 'ws')}/stream/socket"
     with connect(url, additional_headers=person.headers, proxy=None, max_size=None) as socket:
-        for message in (wire.Hello(wire.VERSION, films=False), wire.Point(210, 220, 1), wire.Point(210, 220, 0)):
-            socket.send(wire.said(message))
+        for message in (wire.Hello(wire.VERSION, videos=False), wire.PointerInput(210, 220, 1), wire.PointerInput(210, 220, 0)):
+            socket.send(wire.serialize(message))
         until(lambda: state_of(sandbox)["state"] == "human", within=30)
         until(lambda: pointer(sandbox) == (210, 220), within=30)
         assert act(sandbox).status_code == 423
         person.control("release")
         assert act(sandbox).status_code == 200
         at = pointer(sandbox)
-        socket.send(wire.said(wire.Point(300, 310, 0)))
-        socket.send(wire.said(wire.Ping(7)))
+        socket.send(wire.serialize(wire.PointerInput(300, 310, 0)))
+        socket.send(wire.serialize(wire.Ping(7)))
         until(lambda: wire.pong(7) == socket.recv(timeout=30), within=30)
         assert pointer(sandbox) == at, "a pointer that passes by moves nothing"
 
@@ -155,9 +155,9 @@ def test_a_click_in_the_stream_takes_control_too(sandbox: "Sandbox", person: Per
 def test_the_page_of_who_drives_needs_signing_in_and_loads_from_here_alone(sandbox: "Sandbox", person: Person) -> None:
     assert sandbox.http.get(f"{sandbox.base_url}/view", headers={"Accept": "*/*"}).status_code == 401
     page = person.ask("GET", "/view")
-    assert "/static/control/page.js" in page.text
+    assert "/static/view/view.js" in page.text
     assert "default-src 'self'" in page.headers["content-security-policy"]
-    assert person.ask("GET", "/static/control/page.js").status_code == 200
+    assert person.ask("GET", "/static/view/view.js").status_code == 200
 
 
 def test_an_agent_asks_a_person_and_gets_the_outcome(sandbox: "Sandbox", person: Person) -> None:

@@ -83,7 +83,7 @@ def test_a_ticket_for_one_path_opens_that_path_alone(sandbox: "Sandbox") -> None
     with httpx.Client(timeout=30, trust_env=False) as browser:
         assert browser.get(f"{sandbox.base_url}/v1/sandbox?ticket={ticket}").status_code == 401
         assert browser.get(f"{sandbox.base_url}/static/home/home.js?ticket={ticket}").status_code == 200
-        assert browser.get(f"{sandbox.base_url}/static/home/rows.js").status_code == 200
+        assert browser.get(f"{sandbox.base_url}/static/home/status_list.js").status_code == 200
         assert browser.get(f"{sandbox.base_url}/v1/sandbox").status_code == 401
 
 

@@ -62,7 +62,7 @@ def see(sandbox: Sandbox, person: dict[str, str]) -> None:
 
 
 async def _first_picture(address: str, headers: dict[str, str]) -> None:
-    async with connect(address, headers, films=False) as desktop:
+    async with connect(address, headers, videos=False) as desktop:
         await desktop.until(lambda picture: picture.frame, timeout=SECONDS)
 
 

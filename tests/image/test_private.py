@@ -123,7 +123,7 @@ def test_viewers_are_cut_off_and_shown_a_placeholder(sandbox: "Sandbox", person:
         connect(stream, additional_headers=watcher.headers, proxy=None, max_size=None) as socket,
         viewing(sandbox, watcher.headers) as viewer,
     ):
-        socket.send(wire.said(wire.Hello(wire.VERSION, films=False)))
+        socket.send(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
         until(lambda: socket.recv(timeout=30)[0] == wire.HELLO, 30)
         person.control("private")
         _until_rights(socket, wire.HIDDEN)

@@ -160,5 +160,5 @@ def test_the_screen_is_filmed_while_somebody_acts(sandbox: "Sandbox") -> None:
 def test_the_player_shows_it_to_an_admin_alone(sandbox: "Sandbox") -> None:
     page = Person(sandbox).ask("GET", "/recorder")
     assert page.status_code == 200
-    assert "/static/recorder/page.js" in page.text
+    assert "/static/recorder/recorder.js" in page.text
     assert Person(sandbox, "view", "control").ask("GET", "/recorder").status_code == 403

@@ -11,9 +11,9 @@ from PIL import Image
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from sandbox_server.stream import wire
-from sandbox_server.stream.acts import LEFT, RIGHT, TYPED
 from sandbox_server.stream.client import StreamClient, connect
-from sandbox_server.stream.picture import ViewerPicture
+from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
+from sandbox_server.stream.input.input_echo import LEFT, RIGHT, TYPED
 from tests.image.container import until
 from tests.image.firefox import firefox
 from tests.image.test_vnc import pointer, signed_in
@@ -35,10 +35,10 @@ def own(sandbox_with: "Callable[..., Sandbox]") -> "Sandbox":
 
 
 def viewing(
-    sandbox: "Sandbox", headers: dict[str, str] | None = None, *, datagrams: bool = False, before: ViewerPicture | None = None
+    sandbox: "Sandbox", headers: dict[str, str] | None = None, *, datagrams: bool = False, before: ReferenceDecoder | None = None
 ) -> "AbstractAsyncContextManager[StreamClient]":
     address = f"{sandbox.base_url.replace('http', 'ws')}/stream/socket"
-    return connect(address, headers or sandbox.headers, films=False, datagrams=datagrams, before=before)
+    return connect(address, headers or sandbox.headers, videos=False, datagrams=datagrams, before=before)
 
 
 def screenshot(sandbox: "Sandbox") -> bytes:
@@ -73,7 +73,7 @@ async def test_by_datagrams_too_what_is_seen_is_the_screen_bit_for_bit_and_input
         go(own, "<h1>By datagrams</h1><div style='height:400px;background:linear-gradient(45deg,navy,white,teal)'></div>")
         await desktop.until(lambda _: desktop.frames > seen)
         await until_shown(own, desktop)
-        await desktop.send(wire.Point(77, 88, 0))
+        await desktop.send(wire.PointerInput(77, 88, 0))
         await asyncio.to_thread(until, lambda: pointer(own) == (77, 88))
 
 
@@ -89,7 +89,7 @@ async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: 
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
     await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
     assert evaluated(sandbox, "isSecureContext + ' ' + typeof VideoDecoder") == "false undefined"
-    assert "not encrypted" in evaluated(sandbox, "document.querySelector('#lacks').textContent")
+    assert "not encrypted" in evaluated(sandbox, "document.querySelector('#missing').textContent")
     await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 100_000)
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?transport=websocket"})
     await asyncio.to_thread(until, lambda: "over a WebSocket" in evaluated(sandbox, STATISTICS))
@@ -104,7 +104,7 @@ setInterval(() => { for (let at = 0; at < 432; at++) {
   drawn.fillRect(at %25 24 * 16, Math.floor(at / 24) * 16, 16, 16); } }, 40);
 </script>"""
 SEEN = "(({ opacity, width }) => `${opacity} ${width}`)(document.querySelector('tandem-view').video.element.style)"
-FILMED = "document.querySelector('tandem-view').filmed"
+FILMED = "document.querySelector('tandem-view').videoFrames"
 
 
 async def test_a_page_that_is_not_secure_is_shown_a_film_as_a_track_and_the_exact_picture_after_it(
@@ -149,7 +149,7 @@ def test_firefox_shows_the_desktop_bit_for_bit_and_a_film_by_datagrams_and_a_per
         page.evaluate(LISTENS)
         page.until("globalThis.told?.datagrams")
         page.until(IS_FILM)
-        assert page.evaluate("[isSecureContext, document.querySelector('#lacks').hidden]") == [True, True]
+        assert page.evaluate("[isSecureContext, document.querySelector('#missing').hidden]") == [True, True]
         go(own, FIELD)
         until(lambda: Image.open(io.BytesIO(base64.b64decode(page.evaluate(PICTURE)))).convert("RGB").tobytes() == screenshot(own))
         page.click(*page.evaluate(PLACE))
@@ -166,11 +166,11 @@ async def test_who_holds_control_acts_and_who_only_looks_does_not(own: "Sandbox"
         await person.until(lambda picture: picture.rights & wire.DRIVES)
         await looking.until(lambda picture: picture.frame)
         assert looking.picture.rights == 0
-        await person.send(wire.Point(111, 122, 0))
+        await person.send(wire.PointerInput(111, 122, 0))
         await asyncio.to_thread(until, lambda: pointer(own) == (111, 122))
-        await looking.send(wire.Point(333, 344, 0))
+        await looking.send(wire.PointerInput(333, 344, 0))
         await looking.send(wire.Ping(1))
-        await person.send(wire.Point(211, 222, 0))
+        await person.send(wire.PointerInput(211, 222, 0))
         await asyncio.to_thread(until, lambda: pointer(own) == (211, 222))
 
 
@@ -235,16 +235,18 @@ async def test_a_person_who_watches_is_shown_what_the_agent_does(own: "Sandbox")
             await asyncio.to_thread(own.request, "POST", "/v1/browser/actions", json=action)
             if action["action_type"] == "MOVE_TO":
                 await person.until(lambda picture: picture.pointer == (400, 500))
-        await person.until(lambda picture: len(picture.acts) >= 2)
-        clicked, typed = list(person.picture.acts)[:2]
+        await person.until(lambda picture: len(picture.echoes) >= 2)
+        clicked, typed = list(person.picture.echoes)[:2]
         assert ((clicked.what, clicked.at), (typed.what, typed.keys)) == ((RIGHT, (400, 500)), (TYPED, ""))
         own.request("POST", "/v1/browser/actions", json={"action_type": "PRESS", "key": "escape"})
         go(own, "<button style='position:fixed;left:100px;top:100px'>here</button>")
         async with asyncio.timeout(30):
-            while not any(act.what == LEFT for act in person.picture.acts):  # a page that is slow to say where it is has nothing told of it
+            while not any(
+                act.what == LEFT for act in person.picture.echoes
+            ):  # a page that is slow to say where it is has nothing told of it
                 await asyncio.to_thread(own.request, "POST", "/v1/browser/page/click", json={"selector": "button"})
                 with suppress(TimeoutError):
-                    await person.until(lambda picture: any(act.what == LEFT for act in picture.acts), timeout=2)
+                    await person.until(lambda picture: any(act.what == LEFT for act in picture.echoes), timeout=2)
 
 
 async def test_the_process_that_dies_comes_back(own: "Sandbox") -> None:
@@ -266,10 +268,10 @@ async def test_a_persons_first_click_takes_control_and_the_agent_is_refused(own:
     person = signed_in(own)
     async with viewing(own, person) as desktop:
         await desktop.until(lambda picture: picture.rights == wire.MAY_ACT)
-        await desktop.send(wire.Point(40, 50, 0))
-        await desktop.send(wire.Point(40, 50, 1))
+        await desktop.send(wire.PointerInput(40, 50, 0))
+        await desktop.send(wire.PointerInput(40, 50, 1))
         await desktop.until(lambda picture: picture.rights == wire.MAY_ACT | wire.DRIVES)
-        await desktop.send(wire.Point(60, 70, 0))
+        await desktop.send(wire.PointerInput(60, 70, 0))
         await asyncio.to_thread(until, lambda: pointer(own) == (60, 70))
         refused = own.request("POST", "/v1/browser/actions", json={"action_type": "MOVE_TO", "x": 1, "y": 1})
         assert refused.status_code == 423

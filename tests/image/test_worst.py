@@ -166,7 +166,7 @@ def datagrams() -> Iterator[bytes]:
 def watching(sandbox: Sandbox, who: Person) -> Iterator[ClientConnection]:
     stream = f"{sandbox.base_url.replace('http', 'ws')}/stream/socket"
     with connect(stream, additional_headers=who.headers, proxy=None, max_size=None) as opened:
-        opened.send(wire.said(wire.Hello(wire.VERSION, films=False)))
+        opened.send(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
         until(lambda: opened.recv(timeout=30)[0] == wire.HELLO, 30)
         yield opened
 
@@ -195,7 +195,7 @@ def test_strangers_at_the_udp_port_get_no_answer_and_hold_up_nobody(sandbox: San
 def say(viewer: ClientConnection, count: int = 100) -> None:
     """Speak into a microphone that is switched on: packets of Opus, each of noise as loud as it gets."""
     for number in range(count):
-        viewer.send(wire.said(wire.Spoken(number, b"\x78" + os.urandom(80))))
+        viewer.send(wire.serialize(wire.Spoken(number, b"\x78" + os.urandom(80))))
 
 
 def test_nobody_but_who_drives_is_heard_by_the_desktops_microphone(sandbox: Sandbox, person: Person) -> None:

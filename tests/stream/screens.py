@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw
 
-from sandbox_server.stream.pixels import Frame
+from sandbox_server.stream.capture.frame import CapturedFrame
 
 type Size = tuple[int, int]
 
@@ -15,13 +15,13 @@ _shown: list[object] = []
 """Memory of frames, which hold only its address."""
 
 
-def framed(image: Image.Image) -> Frame:
+def framed(image: Image.Image) -> CapturedFrame:
     """The picture as a frame; the highest byte of its pixels is rubbish, as an X server's may be."""
     raw = bytearray(image.convert("RGB").tobytes("raw", "BGRX"))
     raw[3::4] = random.Random(1).randbytes(len(raw) // 4)
     memory = (ctypes.c_uint8 * len(raw)).from_buffer(raw)
     _shown.append(memory)
-    return Frame(ctypes.addressof(memory), *image.size)
+    return CapturedFrame(ctypes.addressof(memory), *image.size)
 
 
 def page(size: Size, *, scrolled: int = 0, seed: int = 1) -> Image.Image:

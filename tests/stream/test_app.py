@@ -14,10 +14,10 @@ from websockets.sync.server import ServerConnection, unix_serve
 from sandbox_server.settings import Stream
 from sandbox_server.stream import app as module
 from sandbox_server.stream import wire
-from sandbox_server.stream.acts import RIGHT
 from sandbox_server.stream.app import PLACE_TAKEN, UNSUPPORTED, create
-from sandbox_server.stream.picture import ViewerPicture
-from sandbox_server.stream.transport.signals import INVITED
+from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
+from sandbox_server.stream.input.input_echo import RIGHT
+from sandbox_server.stream.transport.signaling import INVITED
 from tests.drivers.x11.conftest import XServer
 
 # Xlib leaves the socket to the garbage collector where it could not connect.
@@ -61,7 +61,7 @@ def test_what_is_done_on_a_page_is_told_to_who_watches(xserver: XServer, api: st
         while not seen.wait(0.05):  # it counts from when the viewer is there
             connection.send(json.dumps({"kind": "right", "times": 1, "x": 30, "y": 40}))
 
-    path, picture = str(tmp_path / "cdp.sock"), ViewerPicture()
+    path, picture = str(tmp_path / "cdp.sock"), ReferenceDecoder()
     with unix_serve(tell, path) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -69,31 +69,31 @@ def test_what_is_done_on_a_page_is_told_to_who_watches(xserver: XServer, api: st
             TestClient(create(xserver.name, api, "/nonexistent", browser=path)) as client,
             client.websocket_connect("/stream/socket", headers=VIEW) as socket,
         ):
-            socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
-            while not picture.acts:
+            socket.send_bytes(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
+            while not picture.echoes:
                 picture.take(socket.receive_bytes())
             seen.set()
         server.shutdown()
         thread.join(30)
     assert followed == ["/browser/acts"]
-    assert (picture.acts[0].what, picture.acts[0].at) == (RIGHT, (30, 40))
+    assert (picture.echoes[0].what, picture.echoes[0].at) == (RIGHT, (30, 40))
 
 
 @pytest.mark.parametrize(("headers", "rights"), [(VIEW, 0), (CONTROL, wire.MAY_ACT)])
 def test_a_viewer_is_told_its_rights_and_shown_the_screen(xserver: XServer, api: str, headers: dict[str, str], rights: int) -> None:
-    picture = ViewerPicture()
+    picture = ReferenceDecoder()
     with (
         TestClient(create(xserver.name, api, "/nonexistent")) as client,
         client.websocket_connect("/stream/socket", headers=headers) as socket,
     ):
-        socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
+        socket.send_bytes(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
         while picture.take(socket.receive_bytes()) is None:
             continue
     assert picture.rights == rights
     assert (picture.canvas.width, picture.canvas.height) == (3840, 2160)
 
 
-@pytest.mark.parametrize("message", [b"\xff", "text", wire.said(wire.Hello(99, films=False))])
+@pytest.mark.parametrize("message", [b"\xff", "text", wire.serialize(wire.Hello(99, videos=False))])
 def test_what_is_no_message_closes_the_socket_and_says_why(xserver: XServer, message: bytes | str) -> None:
     with (
         TestClient(create(xserver.name, "/nonexistent", "/nonexistent")) as client,
@@ -117,7 +117,7 @@ def test_viewers_are_invited_to_datagrams_where_the_port_is_set_alone(xserver: X
     stream = Stream(udp_port=free_port() if opened else 0)
     app = create(xserver.name, api, "/nonexistent", stream)
     with TestClient(app) as client, client.websocket_connect("/stream/socket", headers=VIEW) as socket:
-        socket.send_bytes(wire.said(wire.Hello(wire.VERSION, films=False)))
+        socket.send_bytes(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
         while socket.receive_bytes()[0] != wire.HELLO:
             continue
         assert (socket.receive_bytes() == wire.signal(INVITED)) == opened

@@ -8,7 +8,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.client import connect
-from sandbox_server.stream.zstd import compress
+from sandbox_server.stream.codecs.zstd import compress
 
 pytestmark = pytest.mark.anyio
 
@@ -45,13 +45,13 @@ async def test_what_is_shown_is_seen_and_acknowledged(server: Server) -> None:
     async with connect(server.address) as desktop:
         await desktop.still(0.01)
         assert desktop.image().getpixel((3, 3)) == (255, 0, 0)
-        await desktop.send(wire.Point(1, 2, 0))
+        await desktop.send(wire.PointerInput(1, 2, 0))
         async with asyncio.timeout(30):
             while len(server.heard) < 3:
                 await desktop.send(wire.Ping(0))
                 await asyncio.sleep(0)
     hello, ack, point = server.heard[:3]
-    assert (hello, point) == (wire.Hello(1, films=True), wire.Point(1, 2, 0))
+    assert (hello, point) == (wire.Hello(1, videos=True), wire.PointerInput(1, 2, 0))
     assert isinstance(ack, wire.Ack)
     assert ack.frame == 1
 

@@ -81,7 +81,10 @@ def _specificity(operation: Operation) -> tuple[int, str]:
 def _route(operation: Operation, dispatcher: Dispatcher, stamp: Stamp, limits: Limits) -> BaseRoute:
     if operation.spec.socket:
         return WebSocketRoute(operation.spec.path, _socket_endpoint(operation, dispatcher, limits))
-    return Route(_pattern(operation.spec), _stamped(_endpoint(operation, dispatcher, limits), stamp), methods=[operation.spec.verb])
+    spec = operation.spec
+    announced = spec.deprecated.headers if spec.deprecated else {}
+    endpoint = _stamped(_endpoint(operation, dispatcher, limits), lambda: {**stamp(), **announced})
+    return Route(_pattern(spec), endpoint, methods=[spec.verb])
 
 
 def _pattern(spec: Spec) -> str:

@@ -25,7 +25,7 @@ def command(directories: Sequence[str]) -> list[str]:
 
 def environment(directories: Sequence[str]) -> dict[str, str]:
     """What `launch-chromium` is told of it; none of the directories may hold a blank."""
-    return {VARIABLE: " ".join(command(directories)), "PYTHONPATH": str(Path(__file__).parents[2])}
+    return {VARIABLE: " ".join(command(directories)), "PYTHONPATH": str(Path(__file__).parents[3])}
 
 
 def main(arguments: Sequence[str]) -> None:

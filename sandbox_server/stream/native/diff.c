@@ -1,17 +1,17 @@
-/* Which parts of the screen a viewer does not have, as few rects, each of one kind. */
+/* Frame differencing and classification: what a viewer does not have, as few rects, each solid, text or picture. */
 #include "pixels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Thresholds of what is a picture rather than text or a drawing, by tile:
- * letters, lines and areas repeat the pixel beside them (a quarter of pixels at least, measured on pages and terminals: 0.5 to 0.99), photos and
- * films do not (0.01 to 0.15); few colours are cheap to send exactly, whatever they are of. */
+/* Thresholds that tell pictures from text and drawings, for a tile. Letters, lines and areas repeat the pixel beside them: a quarter of the
+ * pixels at least (measured on pages and terminals: 0.5 to 0.99). Photographs and videos do not (0.01 to 0.15). Few colours are cheap to send
+ * exactly, whatever they show. */
 #define REPEATS_OF_TEXT 4
 #define COLOURS_OF_TEXT 64
 /* Below so many pixels exact is as cheap as lossy. */
 #define MIN_PICTURE 64
-/* A rect ends here, so that nothing waits for long behind one. */
+/* Largest rect, so that nothing waits for long behind one. */
 #define MAX_PIXELS (256 * 256)
 
 static uint32_t differs(const uint32_t *screen, const uint32_t *shadow, int count, uint32_t mask) {
@@ -32,7 +32,7 @@ static int last(const uint32_t *screen, const uint32_t *shadow, int count, uint3
   return i;
 }
 
-/* The smallest box that holds what differs in `area`; whether there is any. */
+/* The bounding box of what differs in `area`. Returns whether anything does. */
 static int changed(const Pictures *p, Box area, uint32_t mask, Box *out) {
   *out = (Box){area.right, -1, area.left, -1};
   for (int y = area.top; y < area.bottom; y++) {
@@ -57,7 +57,7 @@ static int is_solid(const Pictures *p, Box area) {
   return !(found & COLOUR);
 }
 
-/* How many of 256 cells the colours fall into. */
+/* How many of 256 buckets the colours fall into. */
 static int colours(const Pictures *p, Box area) {
   uint8_t seen[256] = {0};
   int count = 0;
@@ -104,7 +104,7 @@ static void join(Rect *into, const Rect *rect) {
 
 static int same(const Rect *a, const Rect *b) { return a->kind == b->kind && a->colour == b->colour; }
 
-/* A rect that is about to be given, and the columns of tiles that it is made of. */
+/* A rect that is not finished, and the columns of tiles that it covers. */
 typedef struct {
   Rect rect;
   int first, last, row;
@@ -116,7 +116,7 @@ static int fits(const Run *a, const Run *b) {
   return same(&a->rect, &b->rect) && (a->rect.kind == SOLID || both.width * both.height <= MAX_PIXELS);
 }
 
-/* Join runs of one row of tiles with those right above that cover the same columns; the others are finished. */
+/* Join the runs of one row of tiles with those above that cover the same columns. The others are finished. */
 typedef struct {
   Run *above;
   int count;
@@ -164,9 +164,9 @@ static int by_kind_and_place(const void *a, const void *b) {
   return kinds ? kinds : rows ? rows : one->x - other->x;
 }
 
-/* Find what differs within the area: at most `most` rects into `out`, pictures last; how many is returned, and in `exact` how many are no
- * pictures. Tiles that are marked in `skip` are left out. With `mask` ~LOSSY what the viewer has something like is no difference, with ~0 it
- * is. */
+/* Find what differs within the area: at most `most` rects into `out`, pictures last. Returns how many, and in `exact` how many are no pictures.
+ * Tiles that are marked in `skip` are left out. With `mask` ~LOSSY a pixel that the viewer has a lossy version of does not differ, with ~0 it
+ * does. */
 int find_changes(const Pictures *p, int x, int y, int width, int height, uint32_t mask, const uint8_t *skip, Rect *out, int most, int *exact) {
   Box area = {x, y, x + width < p->width ? x + width : p->width, y + height < p->height ? y + height : p->height};
   Run held[512], runs[512];
@@ -181,8 +181,8 @@ int find_changes(const Pictures *p, int x, int y, int width, int height, uint32_
   return made;
 }
 
-/* What the viewer has after a rect was sent: the screen's pixels, as true as `truth` says. */
-void take(const Pictures *p, const Rect *rects, int count, uint32_t truth) {
+/* Note that the viewer was sent rects: copy them to the shadow buffer, flagged as `truth` says. */
+void mark_sent(const Pictures *p, const Rect *rects, int count, uint32_t truth) {
   for (int i = 0; i < count; i++)
     for (int y = rects[i].y; y < rects[i].y + rects[i].height; y++) {
       size_t at = (size_t)y * p->stride + rects[i].x;
@@ -190,8 +190,8 @@ void take(const Pictures *p, const Rect *rects, int count, uint32_t truth) {
     }
 }
 
-/* Forget what the viewer has there. */
-void forget(const Pictures *p, int x, int y, int width, int height) {
+/* Note that the viewer may have anything there. */
+void invalidate(const Pictures *p, int x, int y, int width, int height) {
   for (int row = y; row < y + height; row++)
     for (int column = x; column < x + width; column++) p->shadow[(size_t)row * p->stride + column] = UNKNOWN;
 }

@@ -1,20 +1,20 @@
-/* What only moved: pages that scroll, found by hashes of their rows. */
+/* Motion search for vertical scrolling: rows of the screen are found in the shadow buffer by their hashes. */
 #include "pixels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A page rarely scrolls as a whole: bars and borders stand still beside it. So it is looked for in strips of columns, and strips that move
- * alike are put together. */
+/* A page rarely scrolls as a whole: bars and borders stand still beside it. So the search is by strips of columns, and strips that move alike
+ * are joined. */
 #define STRIP 64
 /* Fewer rows than this are sent as cheaply. */
 #define MIN_ROWS 32
-/* Of the rows that changed, so many in a hundred have to be explained by the move: below that it is chance. */
+/* Percentage of the changed rows that a move has to explain: less is chance. */
 #define MIN_SHARE 30
-/* So many rows that agree are no chance, even where they are few of those that changed: a page that has scrolled by most of its height. */
+/* So many rows that agree are no chance, even if they are few of the changed ones: a page has scrolled by most of its height. */
 #define MANY_ROWS 64
 #define MANY_SHARE 6
-/* A run of moved rows has to be this high to be worth a message of its own. */
+/* Least height of a run of moved rows that is worth a move of its own. */
 #define MIN_RUN 8
 #define SLOTS 8192
 #define MAX_STRIPS 128
@@ -70,7 +70,7 @@ static int has_changed(const Pictures *p, int x, int width, int top, int bottom)
   return 0;
 }
 
-/* By how many rows the strip moved: the move that most of its changed rows agree upon. 0 if they do not. */
+/* By how many rows the strip moved: the offset that most of its changed rows agree on. 0 if they do not. */
 static int vote(const Pictures *p, int x, int width, int top, int bottom, Slot *slots, uint16_t *votes) {
   int rows = bottom - top, changed = 0, best = 0;
   if (!has_changed(p, x, width, top, bottom)) return 0;
@@ -92,7 +92,7 @@ static int vote(const Pictures *p, int x, int width, int top, int bottom, Slot *
   return is_worth(changed, votes[best + rows]) ? best : 0;
 }
 
-/* The runs of rows of some columns that are found `by` rows away; from the side to which they move, so that none covers what another needs. */
+/* The runs of rows of some columns that are found `by` rows away, in the order in which none overwrites the source of another. */
 static int runs(const Pictures *p, int x, int width, int top, int bottom, int by, Move *out, int most) {
   int made = 0, length = 0, down = by > 0;
   for (int i = 0; i <= bottom - top; i++) {
@@ -108,7 +108,7 @@ static int runs(const Pictures *p, int x, int width, int top, int bottom, int by
   return made;
 }
 
-/* The move of each strip. One whose rows are too alike to vote goes with the others, if that explains enough of it. */
+/* The move of each strip. One whose rows are too alike to vote follows the others, if that explains enough of it. */
 static void elect(const Pictures *p, int left, int top, int right, int bottom, Slot *slots, uint16_t *votes, int *moves) {
   int leader = 0, most = 0;
   for (int x = left, i = 0; x < right; x += STRIP, i++) {
@@ -123,7 +123,7 @@ static void elect(const Pictures *p, int left, int top, int right, int bottom, S
   }
 }
 
-/* Find what moved up or down within the area: at most `most` moves into `out`, to be made in that order; how many is returned. */
+/* Find what moved up or down within the area: at most `most` moves into `out`, in the order to apply them. Returns how many. */
 int find_moves(const Pictures *p, int left, int top, int width, int height, Move *out, int most) {
   if (width > p->width - left) width = p->width - left;
   if (height > p->height - top) height = p->height - top;
@@ -143,8 +143,8 @@ int find_moves(const Pictures *p, int left, int top, int width, int height, Move
   return made;
 }
 
-/* Do to the shadow what the viewer does with a move. */
-void move(const Pictures *p, const Move *moves, int count) {
+/* Apply moves to the shadow buffer, as the viewer does. */
+void apply_moves(const Pictures *p, const Move *moves, int count) {
   for (int i = 0; i < count; i++) {
     const Move *m = &moves[i];
     for (int row = 0; row < m->height; row++) {

@@ -1,4 +1,4 @@
-/* Rects as bytes that compress well, and as films want them. The layout is in docs/stream-protocol.md, "Exact rects". */
+/* The encoder of exact rects (layout in docs/stream-protocol.md, "Exact rects"), and the pixel formats of the other codecs. */
 #include "pixels.h"
 
 #include <string.h>
@@ -6,8 +6,6 @@
 #define MAX_COLOURS 256
 #define SLOTS 1024
 #define HEAD 9
-
-
 
 typedef struct {
   uint32_t colours[MAX_COLOURS];
@@ -22,7 +20,7 @@ static uint32_t slot_of(const Palette *palette, uint32_t colour) {
   return at;
 }
 
-/* Whether the rect has at most MAX_COLOURS; they are in the palette then, in the order in which they come. */
+/* Whether the rect has at most MAX_COLOURS. If so, they are in the palette, in the order of their first pixel. */
 static int collect(const uint32_t *screen, int stride, const Rect *rect, Palette *palette) {
   memset(palette->slots, 0, sizeof palette->slots);
   palette->count = 0;
@@ -88,7 +86,7 @@ static int median(int a, int b, int c) {
   return c < low ? low : c > high ? high : c;
 }
 
-/* One plane of a rect, each value less what its neighbours foretell: the median of left, above, and their gradient (LOCO-I). */
+/* One plane of a rect, as differences from a prediction: the median of left, above, and their gradient (LOCO-I). */
 static uint8_t *put_plane(uint8_t *out, const uint8_t *plane, int width, int height) {
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++) {
@@ -99,7 +97,7 @@ static uint8_t *put_plane(uint8_t *out, const uint8_t *plane, int width, int hei
   return out;
 }
 
-/* Green, and how red and blue differ from it. `scratch` has room for one plane. */
+/* The planes green, red minus green, and blue minus green. `scratch` has room for one plane. */
 static uint8_t *put_planes(uint8_t *out, const uint32_t *screen, int stride, const Rect *rect, uint8_t *scratch) {
   static const int shifts[3] = {8, 16, 0};
   for (int plane = 0; plane < 3; plane++) {
@@ -113,7 +111,7 @@ static uint8_t *put_planes(uint8_t *out, const uint32_t *screen, int stride, con
   return out;
 }
 
-/* Write rects into `out`, as many as `room` bytes surely hold, one at least; how many is returned, and in `length` the bytes.
+/* Encode rects into `out`, as many as are sure to fit `room` bytes, but at least one. Returns how many, and in `length` the bytes.
  * `room` is at least 1 KiB and 4 bytes for each pixel of the largest rect that is not SOLID: a plane of scratch fits behind what is written. */
 int pack(const uint32_t *screen, int stride, const Rect *rects, int count, uint8_t *out, size_t room, size_t *length) {
   uint8_t *start = out, *end = out + room;
@@ -138,14 +136,14 @@ int pack(const uint32_t *screen, int stride, const Rect *rects, int count, uint8
   return done;
 }
 
-/* Copy a rect out, row by row without gaps. */
-void cut(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
+/* Copy a rect, without gaps between rows. */
+void crop(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
   for (int y = 0; y < rect->height; y++)
     memcpy(out + (size_t)y * rect->width, screen + (size_t)(rect->y + y) * stride + rect->x, (size_t)rect->width * 4);
 }
 
-/* A rect at half its size: each pixel is the mean of four. What is odd at its right and lower edge is left out. */
-void halve(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
+/* Downscale a rect to half its size: each pixel is the mean of four. An odd last column or row is left out. */
+void downscale(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) {
   int width = rect->width / 2, odd = 0x00FF00FF;
   for (int y = 0; y < rect->height / 2; y++)
     for (int x = 0; x < width; x++) {
@@ -159,7 +157,7 @@ void halve(const uint32_t *screen, int stride, const Rect *rect, uint32_t *out) 
 
 static int luma(int r, int g, int b) { return (47 * r + 157 * g + 16 * b + 128) >> 8; }
 
-/* A rect of even size as planes Y, U, V with a quarter of the colour: BT.709 in the range of films, in 8 bits of fraction. */
+/* Convert a rect of even size to YUV 4:2:0: BT.709, limited range, with 8 bits of fraction. */
 void to_yuv(const uint32_t *screen, int stride, const Rect *rect, uint8_t *const planes[3], const int strides[3]) {
   for (int y = 0; y < rect->height; y += 2) {
     const uint32_t *rows[2] = {screen + (size_t)(rect->y + y) * stride + rect->x, screen + (size_t)(rect->y + y + 1) * stride + rect->x};

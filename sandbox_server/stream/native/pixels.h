@@ -1,7 +1,7 @@
-/* What the streaming process does to pixels. Called by ctypes, which lets go of the interpreter's lock meanwhile.
+/* Pixel kernels of the streaming process. They are called through ctypes, which releases the interpreter lock meanwhile.
  *
- * A picture is `stride` pixels a row of 32 bits: blue, green, red from the lowest byte. In the screen's picture the highest byte means
- * nothing. In a shadow, which is what a viewer has, it says how true the pixel is: 0, LOSSY or UNKNOWN.
+ * A picture has `stride` pixels of 32 bits a row: blue, green, red from the lowest byte. In the screen's picture the highest byte is undefined. In
+ * a shadow buffer, which is what a viewer has, it is a flag: 0 for exact, LOSSY or UNKNOWN.
  */
 #ifndef TANDEM_PIXELS_H
 #define TANDEM_PIXELS_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define COLOUR 0x00FFFFFFu
-#define LOSSY 0x01000000u   /* the viewer has something like it */
+#define LOSSY 0x01000000u   /* the viewer has a lossy version */
 #define UNKNOWN 0x02000000u /* the viewer may have anything */
 #define TILE 32
 

@@ -1,26 +1,26 @@
-/* What moved sideways or aslant: a map that is panned, a window that is dragged. Looked for where nothing moved up or down alone.
+/* Motion search in any direction: a map that is panned, a window that is dragged. It runs where vertical motion explains little.
  *
- * Some short rows of pixels of the screen, one a tile, are looked for everywhere in the shadow at once by a rolling hash (a cyclic polynomial, Cohen
- * 1997): each that is found votes for a shift. Then the columns of the screen are compared with the shadow, shifted. */
+ * Short runs of pixels of the screen, one for each tile, are searched in the whole shadow buffer by a rolling hash (a cyclic polynomial, Cohen
+ * 1997). Each that is found votes for a shift. Then the columns of the screen are compared with the shifted shadow buffer. */
 #include "pixels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A sample's pixels: the hash of so many is turned round once, so a pixel leaves it as it came. */
+/* Pixels of a sample. The hash is rotated as many times, once around, so a pixel leaves it as it entered. */
 #define WINDOW 32
-/* A sample has so many pixels that differ from those before them: fewer are found in many places. */
+/* Least number of pixels of a sample that differ from the one before: with fewer it is found in many places. */
 #define MIN_EDGES 6
-/* Fewer samples, or fewer of them that agree in a hundred, are chance. */
+/* Least number of samples, and least percentage of them that agree: less is chance. */
 #define MIN_SAMPLES 6
 #define MIN_SHARE 25
 #define MAX_SAMPLES 512
-/* So many places that look like samples are looked at, so that the time is bounded. */
+/* Bound on the candidates that are compared, and so on the time. */
 #define MAX_HITS 8192
 #define SLOTS 2048
 #define VOTES 4096
 #define BITS (1 << 16)
-/* Columns are compared in strips, and a run of rows has to be so high to be worth a move. */
+/* Width of the strips that are compared, and least height of a run of rows that is worth a move. */
 #define STRIP 16
 #define MIN_RUN 16
 
@@ -101,7 +101,7 @@ static void vote(Search *search, int dx, int dy) {
   }
 }
 
-/* Look a place of the shadow up; how many places may be looked at then. */
+/* Look a position of the shadow buffer up. Returns how many candidates may still be compared. */
 static int look_up(const Pictures *p, Search *search, uint32_t hash, int x, int y, int hits) {
   for (uint32_t at = hash % SLOTS; search->samples[at].x >= 0; at = (at + 1) % SLOTS) {
     const Sample *sample = &search->samples[at];
@@ -136,7 +136,7 @@ static Vote winner(const Search *search) {
   return best.count >= MIN_SAMPLES && best.count * 100 >= search->count * MIN_SHARE ? best : (Vote){0, 0, 0};
 }
 
-/* Whether a run goes on right beside the one that was made last, so that both are one move. */
+/* Whether a run continues the latest move beside it, so that both are one. */
 static int joins(Move *last, int x, int y, int width, int height) {
   if (last->y != y || last->height != height || (last->x + last->width != x && x + width != last->x)) return 0;
   if (x < last->x) last->x = x, last->from_x -= width;
@@ -144,7 +144,7 @@ static int joins(Move *last, int x, int y, int width, int height) {
   return 1;
 }
 
-/* The runs of rows of a strip that are found by the shift away, from the side to which they move. */
+/* The runs of rows of a strip that are found at the shift, in the order in which none overwrites the source of another. */
 static int strip_runs(const Pictures *p, Box area, int x, int width, Vote by, Move *out, int made, int most) {
   int length = 0, rows = area.bottom - area.top, differs = 0;
   for (int i = 0; i <= rows; i++) {
@@ -163,7 +163,7 @@ static int strip_runs(const Pictures *p, Box area, int x, int width, Vote by, Mo
   return made;
 }
 
-/* Strips begin at the side to which they move, so that none covers what another needs. */
+/* Strips are taken in the order in which none overwrites the source of another. */
 static int all_runs(const Pictures *p, Box area, Vote by, Move *out, int most) {
   int left = area.left + (by.dx > 0 ? by.dx : 0), right = area.right + (by.dx < 0 ? by.dx : 0), strips = (right - left) / STRIP, made = 0;
   for (int i = 0; i < strips; i++)
@@ -171,7 +171,7 @@ static int all_runs(const Pictures *p, Box area, Vote by, Move *out, int most) {
   return made;
 }
 
-/* Find what moved in any direction within the area: at most `most` moves into `out`, to be made in that order; how many is returned. */
+/* Find what moved in any direction within the area: at most `most` moves into `out`, in the order to apply them. Returns how many. */
 int find_shifts(const Pictures *p, int left, int top, int width, int height, Move *out, int most) {
   Box area = {left, top, left + width < p->width ? left + width : p->width, top + height < p->height ? top + height : p->height};
   Search *search = area.right - area.left < 2 * TILE || area.bottom - area.top < 2 * TILE ? NULL : calloc(1, sizeof *search);

@@ -1,4 +1,4 @@
-/* What `pack` wrote, back into a picture. What comes over a network is believed nothing: every length is checked. */
+/* The decoder of exact rects. Its input comes from a network, so every length is checked. */
 #include "pixels.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static int planes(Bytes *bytes, const Rect *rect, uint32_t *picture, int stride)
   return 1;
 }
 
-/* Read rects into a picture of `width` x `height`, without gaps between rows; 0 if the bytes are no rects that lie within it. */
+/* Decode rects into a picture of `width` x `height`, without gaps between rows. Returns 0 at a malformed rect, or one outside of the picture. */
 int unpack(const uint8_t *bytes, size_t length, uint32_t *picture, int width, int height) {
   Bytes left = {bytes, bytes + length};
   while (left.at < left.end) {
@@ -89,7 +89,7 @@ int unpack(const uint8_t *bytes, size_t length, uint32_t *picture, int width, in
   return 1;
 }
 
-/* Put pixels, without gaps between rows, where they belong. */
+/* Copy pixels without gaps between rows to a rect of the picture. */
 void paste(const uint32_t *pixels, const Rect *rect, uint32_t *picture, int stride) {
   for (int y = 0; y < rect->height; y++)
     memcpy(picture + (size_t)(rect->y + y) * stride + rect->x, pixels + (size_t)y * rect->width, (size_t)rect->width * 4);

@@ -1,1 +1,1 @@
-"""How messages get to a viewer and back: a WebSocket, and datagrams beside it where they get through."""
+"""Transport: how messages reach a viewer and return, over a WebSocket, and over a WebRTC data channel beside it where one opens."""

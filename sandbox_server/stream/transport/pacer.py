@@ -1,14 +1,14 @@
-"""When the next bytes may leave, so that they do not queue on the way: at a rate, with a bound on what leaves at once.
+"""A pacer: bytes leave at a rate, with a bound on bursts, so that they do not queue on the link.
 
 Sans-io; times are seconds of one clock.
 """
 
 BURST_BYTES = 32 * 1024
-"""What may leave at once: a packet's worth of time is less than what a timer keeps to."""
+"""Largest burst: the time of one packet is less than the precision of a timer."""
 
 
 class Pacer:
-    """Spaces what is sent; `rate` is bytes a second, None where nothing is known that would bound it."""
+    """Spaces what is sent to one viewer. `rate` is in bytes a second, None while it is unknown."""
 
     def __init__(self) -> None:
         self.rate: float | None = None

@@ -1,19 +1,18 @@
-"""SCTP for a viewer's channel: aiortc's, tuned for links that lose packets, and guarded against a peer that means harm.
+"""SCTP over DTLS: aiortc's association, tuned for links that lose packets and hardened against a hostile peer.
 
-As it comes, it waits a second at least before it sends anew, and takes each lost packet for a queue: at 10 % loss and 30 ms there and back
-a frame of a 3 Mbit/s film takes seconds. Here it sends anew after a tenth of a second, and keeps a window that holds what the link takes;
-how much is sent is bounded by the acks of frames (`stream.window`) and spaced by the pacer, which tell a queue from a loss. What is lost
-while packets queue was too much for the link: then the window is narrowed as aiortc would have it. Where little is on its way, a packet is
-sent anew as soon as no more acks can tell of it, and small messages are sent twice while packets are lost by accident. What was sent anew
-counts as lost once more when others come three times, as aiortc has it; but after that only when something came that was sent after it (as
-in RFC 8985): acks of what was on its way before say nothing of it.
+aiortc waits at least a second before it retransmits, and takes every loss for congestion: at 10 % loss and a round trip of 30 ms, a frame
+of a video at 3 Mbit/s takes seconds. This association differs in these points:
 
-What came is acknowledged with the next packet that is sent, with the second that came, or after a while (RFC 9260, section 6.2), but at
-once where the peer asks for that, or something is missing: a viewer's acks of frames would cost a packet each otherwise, as many as a
-typed character does.
-
-Packets are looked at before aiortc's parser gets them (`guard`), and what it keeps is counted after: parts of messages that never become
-whole would fill the memory.
+- The retransmission timeout has a floor of a tenth of a second. Where little is in flight, a packet is retransmitted as soon as no more
+  acknowledgements can tell of it (early retransmit, RFC 5827).
+- The window holds what the link takes. `congestion/window.py` bounds what is sent by the acks of frames, and the pacer spaces it; together
+  they tell a queue from a loss. A loss while packets queue narrows the window as aiortc has it.
+- Small messages are sent twice while packets are lost at random (`proactive_resend.py`).
+- A retransmitted packet counts as lost again after three acks of others, as in aiortc. After that it does only when something arrived that
+  was sent later (as in RFC 8985): acks of what was in flight before tell nothing of it.
+- An ack waits for a packet to go with, for the second packet to arrive, or 0.2 s (RFC 9260, section 6.2), unless the peer asks for one at
+  once or something is missing. A viewer's acks of frames would cost a packet each otherwise, as many as typed characters do.
+- Packets are validated before aiortc's parser sees them (`sctp_validation.py`), and what it holds of incomplete messages is bounded.
 """
 
 import asyncio
@@ -40,42 +39,42 @@ from aiortc.utils import uint32_add, uint32_gt, uint32_gte
 from OpenSSL.SSL import Error as TlsError
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.stream.transport.guard import STREAMS, is_sound
-from sandbox_server.stream.transport.repeats import Repeats
+from sandbox_server.stream.transport.proactive_resend import ProactiveResend
+from sandbox_server.stream.transport.sctp_validation import STREAMS, is_valid
 
 FIRST_RTO = 0.3
 LEAST_RTO = 0.1
 MOST_RTO = 2.0
 SOON_BYTES = 16 * 1024
-"""Where no more than this is on its way, nothing that follows would show soon that it was lost, and it costs little to send it anew."""
+"""Where no more than this is in flight, no packet that follows would soon show a loss, and a retransmission costs little."""
 LEAST_SOON = 0.03
 SOON = 2.0
-"""So it is sent anew after so many times there and back, or once it is later than these vary."""
+"""It is retransmitted after so many round trips then, or once it is later than round trips vary."""
 MOST_BACKOFF = 8
-"""Each time that nothing was heard for so long, it is waited twice as long the next time, up to so many times."""
+"""Exponential backoff: each timeout doubles the next, up to this factor."""
 QUEUE_SECONDS = 0.03
-"""Packets that take this much more than twice the shortest time there and back wait in a queue."""
+"""A smoothed round trip that is this much above twice the shortest one means that packets queue."""
 COPIES = 2
-"""So often a packet is sent, the first time included, before the time tells whether it was lost: a copy more is less late than that."""
+"""So often a packet is sent, the first time included, before its time of sending tells whether it was lost: one more copy is sooner."""
 ALMOST_LOST = 2
-"""Acks of others that came instead: one more, and a packet is sent anew."""
+"""Misses after which one more has a packet retransmitted."""
 REORDERED = 0.25
-"""Part of the shortest time there and back by which packets may overtake each other."""
-REPEAT_SECONDS = 0.008
-"""Before a message is sent a second time: packets are often lost several in a row."""
+"""Part of the shortest round trip by which packets may be reordered."""
+RESEND_SECONDS = 0.008
+"""Delay before a message is sent a second time: packets are often lost several in a row."""
 FIRST_WINDOW, LEAST_WINDOW, MOST_WINDOW = 64 * 1024, 24 * 1024, 512 * 1024
-"""In bytes; each packet on its way is looked at for each ack, so there is a bound."""
+"""In bytes. Each packet in flight is looked at for each ack, so the window is bounded."""
 ACK_SECONDS = 0.2
-"""So long an ack waits for a packet to go with; peers wait 0.4 s at least before they send anew."""
-MAX_PIECES = 1024
-"""Chunks that may be kept because something before them, or of the same message, is missing."""
-_AT_ONCE = 8
-"""Flag of a chunk that is to be acknowledged at once (RFC 7053): browsers wait for another one."""
+"""How long an ack waits for a packet to go with. Peers wait at least 0.4 s before they retransmit."""
+MAX_HELD_CHUNKS = 1024
+"""Chunks that may be held because one before them, or of the same message, is missing."""
+_SACK_IMMEDIATELY = 8
+"""The I bit of a DATA chunk: acknowledge it at once (RFC 7053). Browsers wait for a second chunk otherwise."""
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError, struct.error)
 
 
-class _Acknowledged(Chunk):
-    """What is sent, and an ack before it in the same packet."""
+class _BundledChunk(Chunk):
+    """A DATA chunk with a SACK before it in the same packet."""
 
     def __init__(self, ack: SackChunk, chunk: DataChunk) -> None:
         super().__init__()
@@ -85,14 +84,16 @@ class _Acknowledged(Chunk):
         return self._bytes
 
 
-class Association(RTCSctpTransport):
-    """Messages over DTLS, to and from one peer.
+class SctpAssociation(RTCSctpTransport):
+    """An SCTP association over DTLS with one peer.
 
-    `taken` is given what arrives, with the number of its stream; `room` is how many bytes are kept of messages that are not whole; `skips`:
-    whether the peer may say that what is missing will not come.
+    `on_message` is given each message with the number of its stream. `room` bounds the bytes of messages that are not complete.
+    `allows_forward_tsn`: whether the peer may skip what is missing (FORWARD-TSN, RFC 3758).
     """
 
-    def __init__(self, transport: RTCDtlsTransport, taken: Callable[[int, bytes], None], *, room: int, skips: bool = False) -> None:
+    def __init__(
+        self, transport: RTCDtlsTransport, on_message: Callable[[int, bytes], None], *, room: int, allows_forward_tsn: bool = False
+    ) -> None:
         self._window = FIRST_WINDOW
         self._narrow = MOST_WINDOW
         self._late = FIRST_RTO
@@ -100,19 +101,19 @@ class Association(RTCSctpTransport):
         self._srtt: float | None = None
         self._shortest_trip = math.inf
         super().__init__(transport)
-        self._taken = taken
-        self._skips = skips
+        self._on_message = on_message
+        self._allows_forward_tsn = allows_forward_tsn
         self._inbound_streams_max = self._outbound_streams_count = STREAMS
         self._advertised_rwnd = room
-        self._repeats = Repeats()
-        self._unsaid = 0
-        self._at_once = False
-        self._ack_waits: asyncio.TimerHandle | None = None
+        self._resends = ProactiveResend()
+        self._unacknowledged = 0
+        self._ack_at_once = False
+        self._delayed_ack: asyncio.TimerHandle | None = None
         self._tasks = Tasks()
         self.heard_at = 0.0
-        """When a packet came last, by the monotonic clock."""
+        """When the latest packet arrived, by the monotonic clock."""
         self.began_at = 0.0
-        """When something was sent while everything was answered."""
+        """When something was last sent while nothing was unacknowledged."""
         self.established = asyncio.Event()
         self.ended = asyncio.Event()
         self._moved = asyncio.Event()
@@ -123,7 +124,7 @@ class Association(RTCSctpTransport):
 
     @_cwnd.setter
     def _cwnd(self, window: int) -> None:
-        """What it thinks of a loss is heeded while packets queue, and so is how it recovers from that."""
+        """Follow aiortc's congestion control only while packets queue: then a loss means congestion."""
         if window > self._narrow:
             self._narrow = min(window, MOST_WINDOW)
         elif self.queues:
@@ -131,39 +132,39 @@ class Association(RTCSctpTransport):
 
     @property
     def queues(self) -> bool:
-        """Whether packets wait on their way: this viewer is sent too much for the link, or others fill it."""
+        """Whether packets queue on the link: this viewer is sent too much, or other flows fill it."""
         return self._srtt is not None and self._srtt > 2 * self._shortest_trip + QUEUE_SECONDS
 
     @property
-    def _varied(self) -> float:
-        """What an ack takes at most, as far as these times vary."""
+    def _rto_estimate(self) -> float:
+        """The smoothed round trip and four times its variation."""
         return (self._srtt or 0.0) + 4 * (self._rttvar or 0.0)
 
     @property
     def _rto(self) -> float:
-        """After so long without an ack something is sent anew."""
+        """The retransmission timeout."""
         if self._srtt is None or self._flight_size > SOON_BYTES:
             return min(MOST_RTO, self._late * self._backoff)
-        return min(MOST_RTO, self._backoff * min(self._late, max(LEAST_SOON, SOON * self._srtt, self._varied)))
+        return min(MOST_RTO, self._backoff * min(self._late, max(LEAST_SOON, SOON * self._srtt, self._rto_estimate)))
 
     @_rto.setter
     def _rto(self, seconds: float) -> None:
-        """What it begins with is not heeded."""
+        """Ignore aiortc's initial value."""
 
-    def widen(self, window: int, rate: float | None) -> None:
-        """Let so many bytes be on their way; `rate` is what the link takes, in bytes a second, None if nobody knows."""
+    def set_window(self, window: int, rate: float | None) -> None:
+        """Let so many bytes be in flight. `rate` is what the link takes, in bytes a second, None while that is unknown."""
         self._window = max(LEAST_WINDOW, min(MOST_WINDOW, window))
-        self._repeats.rate = rate
+        self._resends.rate = rate
 
     @property
     def answered(self) -> bool:
-        """Whether the peer has all that was sent, or knows that it does not come."""
+        """Whether the peer has all that was sent, or knows what it will not get."""
         return self._last_sacked_tsn == tsn_minus_one(self._local_tsn)
 
     async def send(self, stream: int, message: bytes, *, ordered: bool = True, once: bool = False) -> None:
-        """Send a message, and return when all of it is on its way. Raises ConnectionError if the association ends meanwhile.
+        """Send a message, and return when all of it has left. Raises ConnectionError if the association ends meanwhile.
 
-        `once`: if it is lost, it is not sent anew, where the peer knows of that.
+        `once`: it is not retransmitted if it is lost (RFC 3758), where the peer supports that.
         """
         if self.answered:
             self.began_at = time.monotonic()
@@ -175,46 +176,46 @@ class Association(RTCSctpTransport):
             await self._moved.wait()
         if self.ended.is_set():
             raise ConnectionError("the channel has ended")
-        if tries is None and not self.queues and self._repeats.take(len(message), time.monotonic()):
-            self._repeat([chunk for chunk in self._sent_queue if uint32_gte(chunk.tsn, first)])
+        if tries is None and not self.queues and self._resends.take(len(message), time.monotonic()):
+            self._resend_later([chunk for chunk in self._sent_queue if uint32_gte(chunk.tsn, first)])
 
     async def stop(self) -> None:
         """End it."""
-        self._wait_no_more()
+        self._cancel_delayed_ack()
         await self._tasks.close()
         await super().stop()
 
     def give_up(self) -> None:
-        """Use it no more."""
+        """Mark it as ended: it is used no more."""
         self.ended.set()
         self._moved.set()
 
     async def _fill(self) -> None:
-        """Send as much as there is room for: aiortc stops after four packets."""
+        """Send as much as the window has room for: aiortc stops after four packets."""
         before = -1
         while self._outbound_queue and self._flight_size < self._cwnd and len(self._outbound_queue) != before:
             before = len(self._outbound_queue)
             await self._transmit()
 
-    def _repeat(self, chunks: list[DataChunk]) -> None:
-        """Send packets a second time in a while, unless they are known to be there by then, or were sent anew."""
+    def _resend_later(self, chunks: list[DataChunk]) -> None:
+        """Send packets a second time after RESEND_SECONDS, unless they are acknowledged or retransmitted by then."""
         if self.ended.is_set():
             return
         sent = [(chunk, chunk._sent_count) for chunk in chunks]
 
-        async def again() -> None:
-            await asyncio.sleep(REPEAT_SECONDS)
+        async def resend() -> None:
+            await asyncio.sleep(RESEND_SECONDS)
             for chunk, count in sent:
                 if not chunk._acked and chunk._sent_count == count and uint32_gt(chunk.tsn, self._last_sacked_tsn):
                     await self._put(chunk)
 
-        self._tasks.start(again(), name="repeat a message")
+        self._tasks.start(resend(), name="resend a message")
 
-    async def _send_anew(self) -> None:
-        """Send anew what is missing where no more acks can tell of it (RFC 5827).
+    async def _retransmit_early(self) -> None:
+        """Retransmit what is missing where no more acks can tell of it (early retransmit, RFC 5827).
 
-        Nothing follows it then that is not known to be missing, too, or to be there. It is done once: what was sent anew is on its way for
-        as long as there and back, whatever is acknowledged meanwhile.
+        Then no packet follows it that is not known to be missing, too, or to have arrived. It is done once for each packet: a
+        retransmission is in flight for a round trip, whatever is acknowledged meanwhile.
         """
         if self._outbound_queue:
             return
@@ -231,17 +232,17 @@ class Association(RTCSctpTransport):
             await self._transmit()
 
     async def _handle_data(self, data: bytes) -> None:
-        """Take a packet, if it is a sound one; end everything if it is not."""
+        """Take a packet if it is valid; end the association if it is not."""
         self.heard_at = time.monotonic()
         if self.ended.is_set():
             return
         try:
-            sound = is_sound(data, skips=self._skips)
+            sound = is_valid(data, allows_forward_tsn=self._allows_forward_tsn)
             if sound:
                 await super()._handle_data(data)
-                await self._send_anew()
+                await self._retransmit_early()
                 await self._fill()
-            sound = sound and not self._keeps_too_much
+            sound = sound and not self._holds_too_much
         except _BROKEN:
             sound = False
         self._moved.set()
@@ -249,12 +250,12 @@ class Association(RTCSctpTransport):
             await self.stop()
 
     @property
-    def _keeps_too_much(self) -> bool:
-        pieces = sum(len(stream.reassembly) for stream in self._inbound_streams.values())
-        return self._advertised_rwnd < 0 or pieces > MAX_PIECES or len(self._sack_misordered) > MAX_PIECES
+    def _holds_too_much(self) -> bool:
+        fragments = sum(len(stream.reassembly) for stream in self._inbound_streams.values())
+        return self._advertised_rwnd < 0 or fragments > MAX_HELD_CHUNKS or len(self._sack_misordered) > MAX_HELD_CHUNKS
 
     async def _receive_sack_chunk(self, chunk: SackChunk) -> None:
-        """Take an ack: of what was sent anew, it tells something only if what it tells of was sent later."""
+        """Take an ack. A retransmitted packet counts as missed only if the ack is of packets that were sent later."""
         latest = self._latest_of(chunk) - (self._shortest_trip * REORDERED if self._shortest_trip < math.inf else 0.0)
         for one in self._sent_queue:
             if one._sent_count > COPIES:
@@ -262,7 +263,7 @@ class Association(RTCSctpTransport):
         await super()._receive_sack_chunk(chunk)
 
     def _latest_of(self, sack: SackChunk) -> float:
-        """When the latest was sent of what an ack tells of for the first time; an ack that comes too soon is of what was sent before."""
+        """When the latest packet was sent that this ack is the first to acknowledge. An ack within a round trip is of an earlier copy."""
         there = {uint32_add(sack.cumulative_tsn, at) for first, last in sack.gaps for at in range(first, last + 1)}
         soonest = time.time() - self._shortest_trip
         new = [one for one in self._sent_queue if not one._acked and (one.tsn in there or uint32_gte(sack.cumulative_tsn, one.tsn))]
@@ -270,58 +271,58 @@ class Association(RTCSctpTransport):
         return max((sent for count, sent in times if count == 1 or sent <= soonest), default=0.0)
 
     async def _receive_data_chunk(self, chunk: DataChunk) -> None:
-        self._unsaid += 1
-        self._at_once = self._at_once or bool(chunk.flags & _AT_ONCE)
+        self._unacknowledged += 1
+        self._ack_at_once = self._ack_at_once or bool(chunk.flags & _SACK_IMMEDIATELY)
         await super()._receive_data_chunk(chunk)
 
     async def _send_sack(self) -> None:
-        """Acknowledge what came, now or soon."""
-        if self._unsaid != 1 or self._at_once or self._sack_misordered or self._sack_duplicates:
-            self._wait_no_more()
+        """Acknowledge what has arrived, now or within ACK_SECONDS."""
+        if self._unacknowledged != 1 or self._ack_at_once or self._sack_misordered or self._sack_duplicates:
+            self._cancel_delayed_ack()
             await super()._send_sack()
-        elif self._ack_waits is None:
+        elif self._delayed_ack is None:
             late = super()._send_sack
-            self._ack_waits = asyncio.get_running_loop().call_later(ACK_SECONDS, lambda: self._tasks.start(late(), name="acknowledge"))
+            self._delayed_ack = asyncio.get_running_loop().call_later(ACK_SECONDS, lambda: self._tasks.start(late(), name="acknowledge"))
 
-    def _wait_no_more(self) -> None:
-        """What came is acknowledged now."""
-        self._unsaid, self._at_once = 0, False
-        if self._ack_waits:
-            self._ack_waits.cancel()
-        self._ack_waits = None
+    def _cancel_delayed_ack(self) -> None:
+        """Note that what has arrived is acknowledged now."""
+        self._unacknowledged, self._ack_at_once = 0, False
+        if self._delayed_ack:
+            self._delayed_ack.cancel()
+        self._delayed_ack = None
 
     def _with_ack(self, chunk: DataChunk) -> Chunk:
-        """What is sent, with the ack that waits, if there is one and room for it."""
+        """A DATA chunk, with the delayed ack if there is one and room for it."""
         ack = SackChunk()
-        if self._ack_waits is None or len(chunk.user_data) + len(bytes(ack)) > USERDATA_MAX_LENGTH:
+        if self._delayed_ack is None or len(chunk.user_data) + len(bytes(ack)) > USERDATA_MAX_LENGTH:
             return chunk
-        self._wait_no_more()
+        self._cancel_delayed_ack()
         self._sack_needed = False
         ack.cumulative_tsn, ack.advertised_rwnd = self._last_received_tsn, max(0, self._advertised_rwnd)
-        return _Acknowledged(ack, chunk)
+        return _BundledChunk(ack, chunk)
 
     async def _receive(self, stream_id: int, pp_id: int, data: bytes) -> None:
         if pp_id == WEBRTC_BINARY:
-            self._taken(stream_id, data)
+            self._on_message(stream_id, data)
 
     async def _send_chunk(self, chunk: Chunk) -> None:
         if isinstance(chunk, DataChunk) and chunk.flags & SCTP_DATA_LAST_FRAG:
-            chunk.flags |= _AT_ONCE
+            chunk.flags |= _SACK_IMMEDIATELY
         if isinstance(chunk, DataChunk):
             chunk._sent_time = time.time()
-            self._repeats.sent()
+            self._resends.sent()
             if chunk._sent_count > 1 and not self.queues:
-                self._repeats.lost(time.monotonic())
+                self._resends.lost(time.monotonic())
         await self._put(chunk)
 
     async def _put(self, chunk: Chunk) -> None:
-        with suppress(ConnectionError, TlsError):  # which the other layers have learned of
+        with suppress(ConnectionError, TlsError):  # of which the other layers have learned
             await super()._send_chunk(self._with_ack(chunk) if isinstance(chunk, DataChunk) else chunk)
 
     def _t3_expired(self) -> None:
         self._backoff = min(2 * self._backoff, MOST_BACKOFF)
         super()._t3_expired()
-        for chunk in self._sent_queue:  # what the peer has is not to be sent anew
+        for chunk in self._sent_queue:  # what the peer has is not retransmitted
             chunk._retransmit = chunk._retransmit and not chunk._acked
 
     def _set_state(self, state: RTCSctpTransport.State) -> None:
@@ -332,11 +333,11 @@ class Association(RTCSctpTransport):
             self.give_up()
 
     def _update_rto(self, R: float) -> None:  # noqa: N803 - the name that it has
-        """As RFC 9260, section 6.3.1, has it, with another bound."""
+        """Update the round trip as in RFC 9260, section 6.3.1, with another lower bound."""
         self._backoff, self._shortest_trip = 1, min(self._shortest_trip, R)
         if self._srtt is None or self._rttvar is None:
             self._srtt, self._rttvar = R, R / 2
         else:
             self._rttvar += (abs(self._srtt - R) - self._rttvar) * SCTP_RTO_BETA
             self._srtt += (R - self._srtt) * SCTP_RTO_ALPHA
-        self._late = max(LEAST_RTO, min(self._varied, MOST_RTO))
+        self._late = max(LEAST_RTO, min(self._rto_estimate, MOST_RTO))

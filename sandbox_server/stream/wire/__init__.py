@@ -1,13 +1,11 @@
-"""The messages of the stream, as docs/stream-protocol.md describes them: bytes in, values out, and the other way round.
+"""The wire protocol: messages parsed into values, and values serialized. docs/stream-protocol.md describes it.
 
 Sans-io. Numbers are little-endian. One WebSocket message holds one message.
 """
 
-from sandbox_server.stream.wire.clips import BadMessage as BadMessage
-from sandbox_server.stream.wire.clips import unpacked as unpacked
+from sandbox_server.stream.wire.clipboard_formats import MalformedMessage as MalformedMessage
+from sandbox_server.stream.wire.clipboard_formats import unpacked as unpacked
 from sandbox_server.stream.wire.operations import EXACT as EXACT
-from sandbox_server.stream.wire.operations import FILM as FILM
-from sandbox_server.stream.wire.operations import FILM_ENDS as FILM_ENDS
 from sandbox_server.stream.wire.operations import JPEG as JPEG
 from sandbox_server.stream.wire.operations import KEEP as KEEP
 from sandbox_server.stream.wire.operations import KEPT as KEPT
@@ -15,15 +13,17 @@ from sandbox_server.stream.wire.operations import KEY_FRAME as KEY_FRAME
 from sandbox_server.stream.wire.operations import MOVES as MOVES
 from sandbox_server.stream.wire.operations import OVER as OVER
 from sandbox_server.stream.wire.operations import TRACKED as TRACKED
+from sandbox_server.stream.wire.operations import VIDEO as VIDEO
+from sandbox_server.stream.wire.operations import VIDEO_ENDS as VIDEO_ENDS
 from sandbox_server.stream.wire.operations import exact as exact
-from sandbox_server.stream.wire.operations import film as film
-from sandbox_server.stream.wire.operations import film_ends as film_ends
 from sandbox_server.stream.wire.operations import jpeg as jpeg
 from sandbox_server.stream.wire.operations import keep as keep
 from sandbox_server.stream.wire.operations import kept as kept
 from sandbox_server.stream.wire.operations import moves as moves
 from sandbox_server.stream.wire.operations import over as over
 from sandbox_server.stream.wire.operations import tracked as tracked
+from sandbox_server.stream.wire.operations import video as video
+from sandbox_server.stream.wire.operations import video_ends as video_ends
 from sandbox_server.stream.wire.server import ACTED as ACTED
 from sandbox_server.stream.wire.server import CLIP as CLIP
 from sandbox_server.stream.wire.server import CLIPBOARD as CLIPBOARD
@@ -77,13 +77,13 @@ from sandbox_server.stream.wire.viewer import Key as Key
 from sandbox_server.stream.wire.viewer import Listens as Listens
 from sandbox_server.stream.wire.viewer import Missed as Missed
 from sandbox_server.stream.wire.viewer import Ping as Ping
-from sandbox_server.stream.wire.viewer import Point as Point
+from sandbox_server.stream.wire.viewer import PointerInput as PointerInput
 from sandbox_server.stream.wire.viewer import Resume as Resume
 from sandbox_server.stream.wire.viewer import Signal as Signal
 from sandbox_server.stream.wire.viewer import Spoken as Spoken
-from sandbox_server.stream.wire.viewer import Text as Text
+from sandbox_server.stream.wire.viewer import TextInput as TextInput
 from sandbox_server.stream.wire.viewer import Visible as Visible
 from sandbox_server.stream.wire.viewer import Wheel as Wheel
 from sandbox_server.stream.wire.viewer import Whole as Whole
 from sandbox_server.stream.wire.viewer import parse as parse
-from sandbox_server.stream.wire.viewer import said as said
+from sandbox_server.stream.wire.viewer import serialize as serialize

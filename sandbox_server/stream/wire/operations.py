@@ -1,55 +1,55 @@
-"""What frames are made of: each of these is one operation of a part."""
+"""The operations of a frame: how each is serialized."""
 
 import struct
 from collections.abc import Sequence
 
-EXACT, MOVES, JPEG, FILM, FILM_ENDS, KEEP, KEPT, OVER = range(1, 9)
+EXACT, MOVES, JPEG, VIDEO, VIDEO_ENDS, KEEP, KEPT, OVER = range(1, 9)
 KEY_FRAME = 1
-"""Flag of a film's picture that needs none before it."""
+"""Flag of a picture of a video: a keyframe, which needs none before it."""
 TRACKED = 2
-"""Another: the picture comes by the track, and this holds its timestamp."""
+"""Flag of a picture of a video: it goes by the RTP track, and the operation holds its timestamp."""
 
 
 def exact(packed: bytes, length: int) -> bytes:
-    """Operation: exact rects, compressed; `length` is what they have uncompressed."""
+    """Exact rects, compressed. `length` is their size uncompressed."""
     return struct.pack("<BII", EXACT, length, len(packed)) + packed
 
 
 def moves(body: bytes) -> bytes:
-    """Operation: pixels that are elsewhere now; `body` holds `pixels.Move`s."""
+    """Moved rects: pixels to copy within the picture. `body` holds `MovedRect`s."""
     return struct.pack("<BH", MOVES, len(body) // 12) + body
 
 
 def jpeg(area: tuple[int, int, int, int], body: bytes) -> bytes:
-    """Operation: a rect as a JPEG, to be repaid exactly later."""
+    """A rect as a JPEG, which exact rects replace later."""
     return struct.pack("<BHHHHI", JPEG, *area, len(body)) + body
 
 
-def film(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
-    """Operation: the next picture of a film."""
-    return struct.pack("<BBBHHHHI", FILM, number, KEY_FRAME if key else 0, *area, len(body)) + body
+def video(number: int, area: tuple[int, int, int, int], body: bytes, *, key: bool) -> bytes:
+    """The next picture of a video: an access unit of H.264."""
+    return struct.pack("<BBBHHHHI", VIDEO, number, KEY_FRAME if key else 0, *area, len(body)) + body
 
 
 def tracked(number: int, area: tuple[int, int, int, int], timestamp: int) -> bytes:
-    """Operation: the picture of a film that the track carries with this timestamp of RTP belongs there."""
-    return struct.pack("<BBBHHHHII", FILM, number, TRACKED, *area, 4, timestamp)
+    """Where the picture of a video belongs that goes by the RTP track with this timestamp."""
+    return struct.pack("<BBBHHHHII", VIDEO, number, TRACKED, *area, 4, timestamp)
 
 
-def film_ends(number: int) -> bytes:
-    """Operation: a film has no more pictures; what was under it follows exactly."""
-    return struct.pack("<BB", FILM_ENDS, number)
+def video_ends(number: int) -> bytes:
+    """The end of a video; what was under it follows exactly."""
+    return struct.pack("<BB", VIDEO_ENDS, number)
 
 
 def keep(body: bytes) -> bytes:
-    """Operation: tiles that are to be kept; `body` holds `pixels.Kept`s."""
+    """Tiles to store in the tile cache. `body` holds `CachedTile`s."""
     return struct.pack("<BH", KEEP, len(body) // 6) + body
 
 
 def kept(body: bytes) -> bytes:
-    """Operation: tiles that are kept, and are seen now; `body` holds `pixels.Kept`s."""
+    """Tiles to draw from the tile cache. `body` holds `CachedTile`s."""
     return struct.pack("<BH", KEPT, len(body) // 6) + body
 
 
 def over(number: int, areas: Sequence[tuple[int, int, int, int]]) -> bytes:
-    """Operation: where the picture lies over a film from now on, and nowhere else."""
+    """The overlay of a video from now on: where the picture is shown over it."""
     return struct.pack("<BBH", OVER, number, len(areas)) + b"".join(struct.pack("<HHHH", *area) for area in areas)

@@ -1,13 +1,13 @@
-"""What a viewer says: values in, bytes out, and the other way round."""
+"""The messages of a viewer, parsed and serialized."""
 
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sandbox_server.stream.wire.clips import BadMessage, packed, unpacked
+from sandbox_server.stream.wire.clipboard_formats import MalformedMessage, packed, unpacked
 
 MAX_CLIP = 1 << 22
-"""Most that is carried of a clipboard in all its forms, in bytes."""
+"""Most bytes of a clipboard in all its formats."""
 MAX_UP = MAX_CLIP + 64
 """Longest message of a viewer, in bytes."""
 MAX_TEXT = 1 << 20
@@ -15,22 +15,22 @@ MAX_TEXT = 1 << 20
 MAX_SIGNAL = 1024
 """Longest text of a signal."""
 MAX_SPOKEN = 1276
-"""Longest packet of speech: one frame of Opus (RFC 6716, section 3.2) and what says so."""
+"""Longest packet of speech: one frame of Opus and its table-of-contents byte (RFC 6716, section 3.2)."""
 MAX_TYPED = 4096
-"""Longest text that is typed: meanwhile nothing else of the viewer is listened to."""
+"""Longest text that one message types. Other messages of the viewer wait meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The viewer's first message: what it can show."""
+    """The viewer's first message: the protocol's version, and whether it decodes video."""
 
     version: int
-    films: bool
+    videos: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """A frame is on the viewer's screen, `milliseconds` after its last part arrived, which was `receiving` after its first."""
+    """A frame is shown. `milliseconds` is from the arrival of its last part to that, `receiving` from its first part to its last."""
 
     frame: int
     milliseconds: int
@@ -38,8 +38,8 @@ class Ack:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """Where the pointer is, and its buttons: 1 left, 2 middle, 4 right, 8 back, 16 forward."""
+class PointerInput:
+    """The pointer's position and its buttons: 1 left, 2 middle, 4 right, 8 back, 16 forward."""
 
     x: int
     y: int
@@ -48,7 +48,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """Turns of the wheel, in pixels; positive is right and down."""
+    """A turn of the wheel, in pixels. Positive is right and down."""
 
     dx: int
     dy: int
@@ -63,8 +63,8 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """Text that an input method composed."""
+class TextInput:
+    """Text that an input method composed, to be typed."""
 
     text: str
 
@@ -78,28 +78,28 @@ class Copied:
 
 @dataclass(frozen=True)
 class Clip:
-    """What is for the desktop's clipboard, in each of its forms: see `clips`."""
+    """Content for the desktop's clipboard, by format. See `clipboard_formats`."""
 
     forms: Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Listens:
-    """Whether the viewer wants to hear what the desktop plays."""
+    """Whether the viewer wants the desktop's sound."""
 
     listens: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """Some sound did not come in the last second: this share of it, in 255ths."""
+    """The share of the sound of the last second that did not arrive, in 255ths."""
 
     share: int
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """20 milliseconds of speech for the desktop's microphone, in Opus; `number` counts them."""
+    """20 ms of speech for the desktop's microphone, in Opus. `number` counts the packets."""
 
     number: int
     packet: bytes
@@ -107,33 +107,33 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A question that is answered at once with the same number."""
+    """A ping, which is answered at once with the same number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """Whether anybody sees the viewer."""
+    """Whether anybody sees the viewer's page."""
 
     visible: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The viewer has lost what it had."""
+    """The viewer has lost its picture: send everything anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What opens a channel of datagrams, as `transport.signals` describes it."""
+    """What opens a data channel. See `transport/signaling.py`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Before the hello: the viewer has what it was shown in another connection, up to this frame."""
+    """Before the hello: the viewer has what another connection showed, up to this frame."""
 
     session: int
     frame: int
@@ -141,20 +141,36 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The desktop's screen shall have this size, in pixels."""
+    """The size that the desktop's screen is to have, in pixels."""
 
     width: int
     height: int
 
 
 type FromViewer = (
-    Hello | Ack | Point | Wheel | Key | Text | Copied | Clip | Listens | Ping | Visible | Whole | Signal | Resume | Missed | Spoken | Fit
+    Hello
+    | Ack
+    | PointerInput
+    | Wheel
+    | Key
+    | TextInput
+    | Copied
+    | Clip
+    | Listens
+    | Ping
+    | Visible
+    | Whole
+    | Signal
+    | Resume
+    | Missed
+    | Spoken
+    | Fit
 )
 
 _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
-    1: (struct.Struct("<BB"), lambda version, can: Hello(version, films=bool(can & 1))),
+    1: (struct.Struct("<BB"), lambda version, can: Hello(version, videos=bool(can & 1))),
     2: (struct.Struct("<IHH"), Ack),
-    3: (struct.Struct("<HHB"), Point),
+    3: (struct.Struct("<HHB"), PointerInput),
     4: (struct.Struct("<hh"), Wheel),
     5: (struct.Struct("<IB"), lambda keysym, down: Key(keysym, down=bool(down))),
     8: (struct.Struct("<I"), Ping),
@@ -167,13 +183,13 @@ _UP: dict[int, tuple[struct.Struct, Callable[..., FromViewer]]] = {
 }
 _CLIP, _SPOKEN = 13, 17
 _SPOKEN_HEAD = struct.Struct("<I")
-_TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, Text), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
+_TEXTS: dict[int, tuple[int, Callable[[str], FromViewer]]] = {6: (MAX_TYPED, TextInput), 7: (MAX_TEXT, Copied), 11: (MAX_SIGNAL, Signal)}
 
 
 def parse(message: bytes) -> FromViewer:
-    """Read a message of a viewer. Raises BadMessage."""
+    """Parse a message of a viewer. Raises MalformedMessage."""
     if not message or len(message) > MAX_UP:
-        raise BadMessage(f"a message has 1 to {MAX_UP} bytes")
+        raise MalformedMessage(f"a message has 1 to {MAX_UP} bytes")
     number, body = message[0], message[1:]
     if number in _TEXTS:
         most, made_of = _TEXTS[number]
@@ -183,44 +199,44 @@ def parse(message: bytes) -> FromViewer:
     if number == _SPOKEN:
         return _spoken(body)
     if number not in _UP:
-        raise BadMessage(f"there is no message {number}")
+        raise MalformedMessage(f"there is no message {number}")
     form, made = _UP[number]
     if len(body) != form.size:
-        raise BadMessage(f"message {number} has {form.size} bytes after its number, not {len(body)}")
+        raise MalformedMessage(f"message {number} has {form.size} bytes after its number, not {len(body)}")
     return made(*form.unpack(body))
 
 
 def _spoken(body: bytes) -> Spoken:
     if not _SPOKEN_HEAD.size < len(body) <= _SPOKEN_HEAD.size + MAX_SPOKEN:
-        raise BadMessage(f"speech comes in packets of 1 to {MAX_SPOKEN} bytes")
+        raise MalformedMessage(f"speech comes in packets of 1 to {MAX_SPOKEN} bytes")
     [number] = _SPOKEN_HEAD.unpack_from(body)
     return Spoken(number, body[_SPOKEN_HEAD.size :])
 
 
 def _text(body: bytes, most: int) -> str:
     if len(body) > most:
-        raise BadMessage(f"a text has at most {most} bytes")
+        raise MalformedMessage(f"a text has at most {most} bytes")
     try:
         return body.decode()
     except UnicodeDecodeError:
-        raise BadMessage("a text is UTF-8") from None
+        raise MalformedMessage("a text is UTF-8") from None
 
 
-def said(message: FromViewer) -> bytes:
-    """What a viewer sends to say this."""
+def serialize(message: FromViewer) -> bytes:
+    """Serialize a message of a viewer."""
     match message:
         case Hello():
-            return struct.pack("<BBB", 1, message.version, message.films)
+            return struct.pack("<BBB", 1, message.version, message.videos)
         case Ack():
             return struct.pack("<BIHH", 2, message.frame, message.milliseconds, message.receiving)
-        case Point():
+        case PointerInput():
             return struct.pack("<BHHB", 3, message.x, message.y, message.buttons)
         case Wheel():
             return struct.pack("<Bhh", 4, message.dx, message.dy)
         case Key():
             return struct.pack("<BIB", 5, message.keysym, message.down)
-        case Text() | Copied():
-            return bytes([6 if isinstance(message, Text) else 7]) + message.text.encode()
+        case TextInput() | Copied():
+            return bytes([6 if isinstance(message, TextInput) else 7]) + message.text.encode()
         case Clip():
             return bytes([_CLIP]) + packed(message.forms)
         case Ping():

@@ -1,11 +1,11 @@
-// The reference of the API: an index on the left, one operation at a time on the right, each with an address of its own.
+// The API reference at /v1/docs: an index of operations, and the one that the address names.
 
 import { call } from "/static/api.js";
-import { matching, readOperations } from "/static/docs/document.js";
+import { matching, readOperations } from "/static/docs/openapi.js";
 import { element } from "/static/docs/elements.js";
-import { Page } from "/static/docs/page.js";
+import { Reference } from "/static/docs/reference.js";
 
-/** @typedef {import("/static/docs/document.js").Operation} Operation */
+/** @typedef {import("/static/docs/openapi.js").Operation} Operation */
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
@@ -15,7 +15,7 @@ const tags = find("#tags");
 
 /**
  * @param {Operation[]} operations
- * @param {Page} page
+ * @param {Reference} page
  */
 function showAddressed(operations, page) {
   const wanted = decodeURIComponent(location.hash.slice(1));
@@ -62,7 +62,7 @@ function focusSearch(event) {
 async function start() {
   const document_ = await call("GET", "/v1/openapi.json", { whole: true });
   const operations = readOperations(document_);
-  const page = new Page(find("#operation"), /** @type {HTMLTemplateElement} */ (find("#page")));
+  const page = new Reference(find("#operation"), /** @type {HTMLTemplateElement} */ (find("#page")));
   find("#version").textContent = document_.info.version;
   showIndex(operations);
   showAddressed(operations, page);

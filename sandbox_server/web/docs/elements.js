@@ -1,4 +1,4 @@
-// Making elements. Text is always text, so that nothing a description or an answer holds becomes part of the page.
+// Builds elements. Text is never parsed as HTML, so nothing in a description or a response becomes part of the page.
 
 /**
  * @param {string} name
@@ -21,7 +21,7 @@ export function element(name, { class: classes, text, ...attributes } = {}, ...c
 }
 
 /**
- * A description: paragraphs, and `code` between backticks.
+ * A description as paragraphs, with code between backticks.
  * @param {string} text
  * @returns {HTMLElement[]}
  */

@@ -1,4 +1,4 @@
-// The operations that the published Python SDK has, by tag; a test holds this against the published contract.
+// The operations of the published Python SDK by tag. A test compares it with the published contract.
 
 /** @type {Record<string, string[]>} */
 export const SDK = {

@@ -1,11 +1,11 @@
-// Starts the editor that the address names, and goes on to it; says why where that cannot be.
+// The page that starts an editor: opens it once it runs, or shows why it does not.
 
 const NAMES = { jupyter: "JupyterLab", "code-server": "code-server" };
 
 const name = location.search.slice(1);
 
 /**
- * Show where things stand.
+ * Show the progress.
  * @param {string} title
  * @param {string} state
  * @param {string} [hint]

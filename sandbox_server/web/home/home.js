@@ -1,10 +1,11 @@
-// The home page: is everything ready, what is this computer, what can be opened.
+// The home page at /: readiness, panes to open, and what this computer is.
 
 import { call } from "/static/api.js";
 import { Panes } from "/static/home/panes.js";
-import { Ports } from "/static/home/ports.js";
-import { Rows } from "/static/home/rows.js";
-import { Snippets, texts } from "/static/home/snippets.js";
+import { PortList } from "/static/home/port_list.js";
+import { StatusList } from "/static/home/status_list.js";
+import { CodeTabs } from "/static/home/code_tabs.js";
+import { connectSnippets } from "/static/home/snippets.js";
 import { Thumbnail } from "/static/home/thumbnail.js";
 
 const STARTING_MS = 1000;
@@ -14,14 +15,14 @@ const READY_MS = 15000;
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 
 const readiness = find("#readiness");
-const states = new Rows(find("#states"));
-const checks = new Rows(find("#checks"));
-const servers = new Rows(find("#servers"));
+const states = new StatusList(find("#states"));
+const checks = new StatusList(find("#checks"));
+const servers = new StatusList(find("#servers"));
 const panes = new Panes(find("#panes"), find("#layouts"));
 const { browser, editor, notebook, terminal } = panes.byName;
 const thumbnail = new Thumbnail(picture());
 
-/** Ask whether everything is ready; again soon while it is not, and only while somebody looks. */
+/** Poll readiness: often until everything is ready, and only while the page is visible. */
 async function watchReadiness() {
   const ready = document.hidden || (await showReadiness());
   setTimeout(watchReadiness, ready ? READY_MS : STARTING_MS);
@@ -47,7 +48,7 @@ function showDesktop({ stream, vnc }) {
   thumbnail.shown = Boolean(stream || vnc);
 }
 
-/** A place for a small picture of the desktop, in its pane. */
+/** Make the image element of the desktop's pane. */
 function picture() {
   const made = Object.assign(document.createElement("img"), { alt: "The desktop as it is now", hidden: true });
   browser.card.querySelector("header")?.after(made);
@@ -64,7 +65,7 @@ function show(shown, text, tone) {
   shown.className = `state ${tone}`;
 }
 
-/** Which editors this image has. */
+/** Show which editors this image has. */
 async function showEditors() {
   /** @type {{editors: {name: string, installed: boolean}[]}} */
   const { editors } = await call("GET", "/v1/editors");
@@ -130,8 +131,8 @@ find("#sign-out").addEventListener("click", async () => {
   location.reload();
 });
 
-new Snippets(find("#snippets"), texts(location.origin));
-new Ports(find("#ports")).watch();
+new CodeTabs(find("#snippets"), connectSnippets(location.origin));
+new PortList(find("#ports")).watch();
 showServers().catch((error) => servers.fail(error.message));
 const known = [
   watchReadiness(),

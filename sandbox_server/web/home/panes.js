@@ -1,11 +1,11 @@
-// The panes: the desktop, the terminal, the editor and the notebook, each opened here or on a page of its own.
+// The panes of the home page: desktop, terminal, editor and notebook, each opened in an iframe or on a page of its own.
 
 const KEY = "panes";
 
 /**
  * @typedef {{layout: "grid" | "rows", open: string[], large: string}} Remembered
- * @typedef {{address: string, page?: string, apart?: boolean}} Place `page`: what it is on a page of its own; `apart`: it is the agent's, on an
- *   origin of its own, and in no frame of this
+ * @typedef {{address: string, page?: string, apart?: boolean}} Place `page`: its address as a page of its own; `apart`: it is the agent's, has its
+ *   own origin and is never framed here
  */
 
 /** @type {Record<string, Place>} */
@@ -16,7 +16,7 @@ const PLACES = {
   notebook: { address: "/jupyter/", apart: true },
 };
 
-/** One pane: closed it is a card, open it is a page in a frame. */
+/** One pane: a card while it is closed, a page in an iframe while it is open. */
 class Pane {
   /**
    * @param {HTMLElement} card
@@ -47,24 +47,24 @@ class Pane {
     return this.card.classList.contains("large");
   }
 
-  /** @param {string} address where its page is */
+  /** @param {string} address of its page */
   set address(address) {
     this.place = { ...this.place, address };
     this.alone.href = this.place.page ?? address;
   }
 
   /**
-   * Say whether it can be opened at all.
-   * @param {boolean} there
+   * Set whether it can be opened.
+   * @param {boolean} available
    * @param {string} [reason]
    */
-  allow(there, reason = "Not installed") {
-    this.unavailable = !there;
-    this.show(there ? "" : reason, "");
+  allow(available, reason = "Not installed") {
+    this.unavailable = !available;
+    this.show(available ? "" : reason, "");
     this.#arrange();
   }
 
-  /** Show its page here. */
+  /** Open its page in an iframe. */
   open() {
     if (this.isOpen || this.unavailable || this.place.apart) return;
     this.frame = document.createElement("iframe");
@@ -76,7 +76,7 @@ class Pane {
     this.#arrange();
   }
 
-  /** Note where in its page one was, the terminal's session above all, for the same tab after a reload. */
+  /** Remember the address within its page, such as the terminal's session, for a reload of this tab. */
   leave() {
     const at = this.frame?.contentWindow?.location;
     if (at) sessionStorage.setItem(`${KEY}.${this.name}`, at.pathname + at.search);
@@ -88,7 +88,7 @@ class Pane {
     return left?.startsWith(this.place.address) ? left : null;
   }
 
-  /** Put its page away. */
+  /** Close its page. */
   close() {
     this.frame?.remove();
     this.frame = undefined;
@@ -124,7 +124,7 @@ class Pane {
 export class Panes {
   /**
    * @param {HTMLElement} grid
-   * @param {HTMLElement} layouts its buttons
+   * @param {HTMLElement} layouts the buttons that choose a layout
    */
   constructor(grid, layouts) {
     this.grid = grid;
@@ -138,7 +138,7 @@ export class Panes {
     }
   }
 
-  /** Open what was open when the page was left. */
+  /** Open the panes that were open when the page was left. */
   restore() {
     const { layout, open, large } = remembered();
     this.#arrange(layout);

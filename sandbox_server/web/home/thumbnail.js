@@ -1,4 +1,4 @@
-// A small picture of the desktop, fresh while somebody looks.
+// A thumbnail of the desktop, refreshed while the page is visible.
 
 const PATH = "/v1/browser/screenshot?format=webp&quality=70&scale=0.4";
 const FRESH_MS = 3000;
@@ -12,14 +12,14 @@ export class Thumbnail {
     this.picture = picture;
   }
 
-  /** @param {boolean} shown whether there is a desktop to show */
+  /** @param {boolean} shown whether there is a desktop */
   set shown(shown) {
     const begins = shown && !this.#shown;
     this.#shown = shown;
     if (begins) this.#refresh();
   }
 
-  /** Take a picture, and another one later; who may not take pictures gets none. */
+  /** Take a screenshot now and again later, until one is forbidden. */
   async #refresh() {
     if (!this.#shown) return;
     const status = document.hidden ? 0 : await this.#take().catch(() => 0);

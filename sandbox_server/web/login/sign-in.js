@@ -1,4 +1,4 @@
-// Exchanges a key for a ticket, and opens the page that was asked for with it: the answer sets the cookie and takes the ticket off.
+// The sign-in page: exchanges a key for a ticket and opens the requested page with it. The response sets the cookie and drops the ticket.
 
 const form = /** @type {HTMLFormElement} */ (document.querySelector("#sign-in"));
 const problem = /** @type {HTMLElement} */ (document.querySelector("#problem"));
@@ -7,7 +7,7 @@ const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
 /**
  * Ask for a ticket with a key or a token.
  * @param {string} key
- * @returns {Promise<string>} the ticket; rejects with a sentence for the person
+ * @returns {Promise<string>} the ticket; rejects with an Error whose message is for the person
  */
 async function exchange(key) {
   let response;
@@ -27,7 +27,7 @@ async function exchange(key) {
 }
 
 /**
- * Why a key was refused, in a person's words.
+ * Why a key was refused, as a sentence.
  * @param {string | undefined} message
  */
 function refusal(message) {

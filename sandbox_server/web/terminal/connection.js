@@ -1,4 +1,4 @@
-// One session over /v1/shell/ws: connects, answers pings, and comes back when the connection is lost.
+// The client of one shell session over /v1/shell/ws: connects, answers pings, and reconnects when the connection is lost.
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 8000;
@@ -6,18 +6,18 @@ const SESSION_GONE = 4404;
 const HELD = 4423;
 const NO_ROOM = 4429;
 const CLOSED_ON_PURPOSE = 1000;
-/** What a socket that was closed like this stays. @type {Record<number, "ended" | "refused">} */
+/** Close codes after which it does not reconnect, with the state that follows. @type {Record<number, "ended" | "refused">} */
 const FINAL = { [CLOSED_ON_PURPOSE]: "ended", [SESSION_GONE]: "ended", [HELD]: "refused", [NO_ROOM]: "refused" };
 
 /**
  * @typedef {object} Listener
- * @property {(id: string) => void} session the session's id, at every connection
+ * @property {(id: string) => void} session the session's id, on every connect
  * @property {(text: string) => void} output what the terminal shows next
- * @property {(columns: number, rows: number) => void} resize someone else changed the size
+ * @property {(columns: number, rows: number) => void} resize another viewer changed the size
  * @property {(state: "connecting" | "connected" | "lost" | "ended" | "refused", reason?: string) => void} state
  */
 
-export class Connection {
+export class TerminalConnection {
   /** @type {WebSocket | undefined} */
   #socket;
   #delay = FIRST_DELAY_MS;
@@ -34,7 +34,7 @@ export class Connection {
     this.#connect();
   }
 
-  /** @param {string} text what was typed */
+  /** @param {string} text that was typed */
   type(text) {
     this.#send({ type: "input", data: text });
   }
@@ -47,7 +47,7 @@ export class Connection {
     this.#send({ type: "resize", data: { cols: columns, rows } });
   }
 
-  /** Leave the session; it lives on. */
+  /** Disconnect; the session lives on. */
   close() {
     clearTimeout(this.#timer);
     const socket = this.#socket;

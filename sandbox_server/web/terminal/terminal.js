@@ -1,7 +1,7 @@
-// The terminal page: one session on the screen, the others in a list, all of them shared with the agent.
+// The terminal page: one shell session on the screen, and a list of the others. All are shared with the agent.
 
 import { call } from "/static/api.js";
-import { Connection } from "/static/terminal/connection.js";
+import { TerminalConnection } from "/static/terminal/connection.js";
 import { FitAddon } from "/static/vendor/addon-fit.mjs";
 import { Terminal } from "/static/vendor/xterm.mjs";
 
@@ -31,11 +31,11 @@ const fit = new FitAddon();
 terminal.loadAddon(fit);
 terminal.open(screen);
 
-/** @type {Connection} */
+/** @type {TerminalConnection} */
 let connection;
-/** The size that was asked for or told last, so that an echo of it asks for nothing. */
+/** The last size, requested or received, so that its echo requests nothing. */
 let size = "";
-/** Whether the session's own size and screen have come: only then is there something to fit. */
+/** Whether the session's own size and screen have arrived; before that there is nothing to fit. */
 let drawn = false;
 
 /** @param {string} id a session's id; empty for a new session */
@@ -43,7 +43,7 @@ function show(id) {
   connection?.close();
   terminal.reset();
   size = "";
-  connection = new Connection(id, { session: remember, output: draw, resize: adopt, state: showState });
+  connection = new TerminalConnection(id, { session: remember, output: draw, resize: adopt, state: showState });
   terminal.focus();
 }
 
@@ -64,7 +64,7 @@ function remember(id) {
 }
 
 /**
- * Take the size that another viewer chose: one pane has one size.
+ * Take the size that another viewer chose: a session has one size.
  * @param {number} columns
  * @param {number} rows
  */
@@ -73,7 +73,7 @@ function adopt(columns, rows) {
   terminal.resize(columns, rows);
 }
 
-/** Ask for the size that fits this window. */
+/** Request the size that fits this window. */
 function fitWindow() {
   const fitting = fit.proposeDimensions();
   if (!drawn || !fitting || Number.isNaN(fitting.cols) || size === `${fitting.cols}x${fitting.rows}`) return;
@@ -94,7 +94,7 @@ function showState(state, reason) {
   if (state === "connected") drawn = false;
 }
 
-/** List the sessions, once it is known which of them is shown: else the first of them would look chosen. */
+/** List the sessions, once it is known which is shown; before that the first would look selected. */
 async function listSessions() {
   if (!connection.session) return;
   const { sessions: found } = await call("GET", "/v1/shell/sessions");
@@ -115,7 +115,7 @@ function option(id, session) {
   return made;
 }
 
-/** Keep the list fresh while somebody looks; an answer that does not come leaves the last one. */
+/** Refresh the list while the page is visible; a failed request leaves the last list. */
 async function watchSessions() {
   if (!document.hidden && document.activeElement !== sessions) await listSessions().catch(() => {});
   setTimeout(watchSessions, LIST_MS);

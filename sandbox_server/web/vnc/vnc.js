@@ -1,7 +1,7 @@
-// The desktop's page: see it, use it where that is allowed, and know which of the two it is.
+// The page at /vnc: the desktop over VNC, to watch or, where that is allowed, to use.
 
-import { Clipboard } from "/static/vnc/clipboard.js";
-import { Viewer } from "/static/vnc/viewer.js";
+import { ClipboardPanel } from "/static/vnc/clipboard_panel.js";
+import { VncConnection } from "/static/vnc/connection.js";
 
 const STATES = /** @type {const} */ ({
   connecting: ["Connecting…", "waiting"],
@@ -15,13 +15,13 @@ const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 
 const asked = new URL(location.href).searchParams;
 const notice = find("#notice");
-/** Whether the desktop was on the page before: until then there is nothing that was lost. */
+/** Whether the desktop was shown before; until then no connection was lost. */
 let seen = false;
 
-const viewer = new Viewer(find("#screen"), { address: address(), watch: isTrue("view_only") }, { state, control, copied });
-const clipboard = new Clipboard({ text: find("#text"), hint: find("#hint"), join: find("#join") }, (text) => viewer.paste(text));
+const viewer = new VncConnection(find("#screen"), { address: address(), watch: isTrue("view_only") }, { state, control, copied });
+const clipboard = new ClipboardPanel({ text: find("#text"), hint: find("#hint"), join: find("#join") }, (text) => viewer.paste(text));
 
-/** Where the socket is: on this sandbox, by the path that the page was given. A ticket in it was spent on the page itself. */
+/** The WebSocket's address: on this sandbox, with the page's `path`. A ticket in it was used up by the page itself. */
 function address() {
   const found = new URL(`/${(asked.get("path") ?? "websockify").replace(/^[/\\]+/, "")}`, location.origin);
   found.searchParams.delete("ticket");
@@ -49,7 +49,7 @@ function state(name, reason) {
 }
 
 /**
- * Say in the middle of the page why there is no desktop on it.
+ * Explain in the middle of the page why no desktop is shown.
  * @param {keyof typeof STATES} name
  * @param {string} [reason]
  */
@@ -78,7 +78,7 @@ function copied(text) {
   clipboard.take({ text });
 }
 
-/** Show the desktop on the whole screen; where the browser can, keys such as Escape go to the desktop, too. */
+/** Go full screen; where the browser can, keys such as Escape then go to the desktop too. */
 async function fill() {
   await find("main").requestFullscreen();
   await /** @type {any} */ (navigator).keyboard?.lock().catch(() => {});

@@ -1,10 +1,11 @@
+from datetime import date
 from typing import Annotated, Any
 
 import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from sandbox_server.core import FileError, Model, Slashes, Socket, operation, socket
+from sandbox_server.core import Deprecation, FileError, Model, NotFound, Slashes, Socket, operation, socket
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
@@ -223,3 +224,29 @@ def test_a_public_operation_needs_nobody() -> None:
     client = TestClient(create_app(operations(Routes()), Dispatcher([require_scope])))
 
     assert client.get("/open").json()["data"] == "come in"
+
+
+class Retired:
+    tag = "retired"
+
+    @operation("GET /v1/retired/{name}", scope="view", deprecated=Deprecation(date(2027, 1, 1), date(2027, 7, 1), "GET /v1/places"))
+    async def retired(self, request: Place) -> str:
+        """Say the name, as long as there is one."""
+        if request.name == "nobody":
+            raise NotFound("there is none")
+        return request.name
+
+
+@pytest.mark.parametrize(("name", "status"), [("anybody", 200), ("nobody", 404)])
+def test_every_answer_of_a_deprecated_operation_says_so(name: str, status: int) -> None:
+    client = TestClient(create_app(operations(Retired()), Dispatcher([])), headers=CALLER)
+
+    answer = client.get(f"/v1/retired/{name}")
+
+    assert answer.status_code == status
+    assert (answer.headers["deprecation"], answer.headers["sunset"]) == ("@1798761600", "Thu, 01 Jul 2027 00:00:00 GMT")
+    assert answer.headers["link"] == '</v1/places>; rel="successor-version"'
+
+
+def test_an_operation_that_is_not_deprecated_says_nothing_of_it(client: TestClient) -> None:
+    assert {"deprecation", "sunset"}.isdisjoint(client.get("/v1/sample/tree").headers)

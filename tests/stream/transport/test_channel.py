@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from aiortc.rtp import RTCP_PSFB_PLI, RtcpPsfbPacket, RtpPacket
 
-from sandbox_server.stream.transport.channel import Channel, through
-from sandbox_server.stream.transport.door import Caller, Door
-from sandbox_server.stream.transport.signals import Offer, Peer, Video, read_answer, read_offer
-from sandbox_server.stream.transport.track import SSRC
-from sandbox_server.stream.transport.transport import FRAMES, QUICK
+from sandbox_server.stream.transport.channel import WebRtcChannel, channel_factory
+from sandbox_server.stream.transport.rtp_track import SSRC
+from sandbox_server.stream.transport.signaling import ChannelOffer, PeerIdentity, VideoPayloadTypes, read_answer, read_offer
+from sandbox_server.stream.transport.udp_mux import IceClient, UdpMux
+from sandbox_server.stream.transport.viewer_transport import FRAMES, UNORDERED
 from tests.stream.transport.links import Lossy
 
 pytestmark = pytest.mark.anyio
@@ -33,17 +33,19 @@ class Side:
 
 
 @asynccontextmanager
-async def talking(loss: float, server: Side, client: Side, video: Video | None = None) -> AsyncIterator[tuple[Channel, Channel, Lossy]]:
-    """A server's channel and a client's, open to each other; the client takes a film as `video` says."""
-    async with Door("127.0.0.1", 0) as door, Lossy(("127.0.0.1", door.port), loss) as link:
-        caller = Caller()
-        async with through(door, "127.0.0.1", link.port)(server.take) as here, Channel(caller, client.take) as there:
+async def talking(
+    loss: float, server: Side, client: Side, video: VideoPayloadTypes | None = None
+) -> AsyncIterator[tuple[WebRtcChannel, WebRtcChannel, Lossy]]:
+    """A server's channel and a client's, open to each other; the client takes a video as `video` says."""
+    async with UdpMux("127.0.0.1", 0) as mux, Lossy(("127.0.0.1", mux.port), loss) as link:
+        caller = IceClient()
+        async with channel_factory(mux, "127.0.0.1", link.port)(server.take) as here, WebRtcChannel(caller, client.take) as there:
             offer, answer = read_offer(there.introduction), read_answer(here.introduction)
             assert offer
-            await caller.meet(answer.host, answer.port)
+            await caller.connect_to(answer.host, answer.port)
             async with asyncio.timeout(30), asyncio.TaskGroup() as both:
-                both.create_task(here.open(Offer(offer.peer, video)))
-                both.create_task(there.open(Offer(answer.peer)))
+                both.create_task(here.open(ChannelOffer(offer.peer, video)))
+                both.create_task(there.open(ChannelOffer(answer.peer)))
             yield here, there, link
 
 
@@ -54,9 +56,9 @@ async def test_messages_come_whole_and_in_order_whatever_is_lost(loss: float) ->
         sent = [bytes([number]) * (1 + number * 700) for number in range(60)]
         for message in sent:
             await here.send(FRAMES, message)
-        await there.send(QUICK, b"ack")
+        await there.send(UNORDERED, b"ack")
         assert await client.hears(60) == [(FRAMES, message) for message in sent]
-        assert await server.hears(1) == [(QUICK, b"ack")]
+        assert await server.hears(1) == [(UNORDERED, b"ack")]
         assert bool(link.lost) == bool(loss)
         assert here.usable
         assert there.usable
@@ -67,7 +69,7 @@ async def test_what_is_sent_once_comes_or_is_lost_and_holds_up_nothing() -> None
     async with talking(0.2, server, client) as (here, _, _):
         once, frames = [b"sound %d" % number for number in range(100)], [bytes([number]) * 3000 for number in range(30)]
         for number, message in enumerate(once):
-            await here.send(QUICK, message, once=True)
+            await here.send(UNORDERED, message, once=True)
             if number < len(frames):
                 await here.send(FRAMES, frames[number])
         await here.send(FRAMES, b"end")
@@ -75,25 +77,25 @@ async def test_what_is_sent_once_comes_or_is_lost_and_holds_up_nothing() -> None
         while (FRAMES, b"end") not in heard:
             heard += await client.hears(1)
         assert [message for lane, message in heard if lane == FRAMES] == [*frames, b"end"]
-        sounds = [message for lane, message in heard if lane == QUICK]
+        sounds = [message for lane, message in heard if lane == UNORDERED]
         assert 0 < len(sounds) < len(once)
         assert set(sounds) < set(once)
         assert here.usable
 
 
-async def send_sound(channel: Channel) -> None:
+async def send_sound(channel: WebRtcChannel) -> None:
     while True:
-        await channel.send(QUICK, b"sound", once=True)
+        await channel.send(UNORDERED, b"sound", once=True)
         await asyncio.sleep(0.02)
 
 
-async def send_much(channel: Channel) -> None:
+async def send_much(channel: WebRtcChannel) -> None:
     for _ in range(60):
         await channel.send(FRAMES, bytes(10_000))
 
 
 @pytest.mark.parametrize("send", [send_sound, send_much])
-async def test_a_channel_over_which_nothing_comes_any_more_is_given_up(send: Callable[[Channel], Coroutine[Any, Any, None]]) -> None:
+async def test_a_channel_over_which_nothing_comes_any_more_is_given_up(send: Callable[[WebRtcChannel], Coroutine[Any, Any, None]]) -> None:
     server, client = Side(), Side()
     async with talking(0.0, server, client) as (here, _, link):
         link.cut = True
@@ -106,9 +108,9 @@ async def test_a_channel_over_which_nothing_comes_any_more_is_given_up(send: Cal
         assert not here.usable
 
 
-async def test_a_film_goes_beside_the_messages_to_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_video_goes_beside_the_messages_to_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     server, client = Side(), Side()
-    async with talking(0.0, server, client, Video(102, 103)) as (here, there, _):
+    async with talking(0.0, server, client, VideoPayloadTypes(102, 103)) as (here, there, _):
         seen: asyncio.Queue[bytes] = asyncio.Queue()
 
         async def see(data: bytes, arrival_time_ms: int) -> None:
@@ -116,29 +118,29 @@ async def test_a_film_goes_beside_the_messages_to_who_takes_it(monkeypatch: pyte
 
         monkeypatch.setattr(there._dtls, "_handle_rtp_data", see)
         assert (here.has_track, there.has_track) == (True, False)
-        await here.show(77, b"\x00\x00\x00\x01\x65picture", None)
-        await there.show(77, b"\x00\x00\x00\x01\x65picture", None)  # who has no track sends nothing
+        await here.send_video(77, b"\x00\x00\x00\x01\x65picture", None)
+        await there.send_video(77, b"\x00\x00\x00\x01\x65picture", None)  # who has no track sends nothing
         async with asyncio.timeout(30):
             packet = RtpPacket.parse(await seen.get())
         assert (packet.ssrc, packet.timestamp, packet.payload) == (SSRC, 77, b"\x65picture")
         await there._dtls._send_rtp(bytes(RtcpPsfbPacket(RTCP_PSFB_PLI, 1, SSRC)))
-        await there.send(QUICK, b"after it")
+        await there.send(UNORDERED, b"after it")
         await server.hears(1)
-        assert here.take_lost()
-        assert not there.take_lost()
+        assert here.take_keyframe_request()
+        assert not there.take_keyframe_request()
 
 
 async def test_who_has_another_certificate_than_was_said_is_not_let_in() -> None:
     server, client = Side(), Side()
-    async with Door("127.0.0.1", 0) as door:
-        caller = Caller()
-        async with through(door, "127.0.0.1", door.port)(server.take) as here, Channel(caller, client.take) as there:
+    async with UdpMux("127.0.0.1", 0) as mux:
+        caller = IceClient()
+        async with channel_factory(mux, "127.0.0.1", mux.port)(server.take) as here, WebRtcChannel(caller, client.take) as there:
             offer, answer = read_offer(there.introduction), read_answer(here.introduction)
             assert offer
-            await caller.meet(answer.host, answer.port)
-            other = Peer(offer.peer.name, offer.peer.password, ":".join(["00"] * 32))
-            opening = asyncio.create_task(there.open(Offer(answer.peer)))
+            await caller.connect_to(answer.host, answer.port)
+            other = PeerIdentity(offer.peer.name, offer.peer.password, ":".join(["00"] * 32))
+            opening = asyncio.create_task(there.open(ChannelOffer(answer.peer)))
             with pytest.raises(ConnectionError):
-                await here.open(Offer(other))
+                await here.open(ChannelOffer(other))
             opening.cancel()
             await asyncio.wait([opening])

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from OpenSSL.SSL import Error as TlsError
 
-from sandbox_server.stream.transport.guard import is_sound
-from sandbox_server.stream.transport.sctp import MAX_PIECES, Association
+from sandbox_server.stream.transport.sctp import MAX_HELD_CHUNKS, SctpAssociation
+from sandbox_server.stream.transport.sctp_validation import is_valid
 
 pytestmark = pytest.mark.anyio
 
@@ -56,14 +56,14 @@ class Wire(RTCDtlsTransport):
         self._news.set()
 
 
-def wire_of(association: Association) -> Wire:
+def wire_of(association: SctpAssociation) -> Wire:
     """What an association of these tests goes over."""
     wire = association.transport
     assert isinstance(wire, Wire)
     return wire
 
 
-def packet(association: Association, *chunks: bytes) -> bytes:
+def packet(association: SctpAssociation, *chunks: bytes) -> bytes:
     head = struct.pack("!HHL", 5000, 5000, association._local_verification_tag)
     body = b"".join(chunks)
     return head + struct.pack("<L", crc32c(head + bytes(4) + body)) + body
@@ -84,9 +84,11 @@ def heard() -> Heard:
     return []
 
 
-async def established(heard: Heard, *, skips: bool = False) -> Association:
+async def established(heard: Heard, *, allows_forward_tsn: bool = False) -> SctpAssociation:
     """An association as after its handshake."""
-    association = Association(Wire(), lambda stream, message: heard.append((stream, message)), room=ROOM, skips=skips)
+    association = SctpAssociation(
+        Wire(), lambda stream, message: heard.append((stream, message)), room=ROOM, allows_forward_tsn=allows_forward_tsn
+    )
     association._remote_port = 5000
     association._last_received_tsn = FIRST - 1
     association._ssthresh = 1 << 20
@@ -118,7 +120,7 @@ async def test_a_message_is_heard(heard: Heard) -> None:
 )
 async def test_harm_ends_the_association(heard: Heard, harm: bytes) -> None:
     association = await established(heard)
-    assert not is_sound(packet(association, harm))
+    assert not is_valid(packet(association, harm))
     await association._handle_data(packet(association, harm))
     assert association.ended.is_set()
     with pytest.raises(ConnectionError):
@@ -130,7 +132,7 @@ def unfinished() -> Iterable[bytes]:
 
 
 def scattered() -> Iterable[bytes]:
-    return (data(FIRST + 2 + 2 * number, b"", flags=2) for number in range(MAX_PIECES + 2))
+    return (data(FIRST + 2 + 2 * number, b"", flags=2) for number in range(MAX_HELD_CHUNKS + 2))
 
 
 @pytest.mark.parametrize("kept", [unfinished, scattered], ids=["bytes", "pieces"])
@@ -144,9 +146,9 @@ async def test_what_never_becomes_whole_is_not_kept_without_bound(heard: Heard, 
 
 @settings(deadline=None, database=None, max_examples=200)
 @given(st.binary(max_size=60), st.integers(0, 2**32), st.booleans())
-def test_no_packet_raises_anything(rubbish: bytes, seed: int, skips: bool) -> None:
+def test_no_packet_raises_anything(rubbish: bytes, seed: int, allows_forward_tsn: bool) -> None:
     async def receive() -> None:
-        association = await established([], skips=skips)
+        association = await established([], allows_forward_tsn=allows_forward_tsn)
         chance = random.Random(seed)
         kinds = [chunk(chance.choice([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 130, 192, 99]), rubbish) for _ in range(2)]
         for chunks in ([rubbish], kinds, kinds[:1], [data(FIRST, b"x"), rubbish]):
@@ -159,17 +161,17 @@ def test_no_packet_raises_anything(rubbish: bytes, seed: int, skips: bool) -> No
 
 async def test_losses_do_not_narrow_the_window_and_what_is_known_of_the_link_does(heard: Heard) -> None:
     association = await established(heard)
-    association.widen(100_000, None)
+    association.set_window(100_000, None)
     association._t3_expired()
     assert association._cwnd == 100_000
-    association.widen(0, None)
+    association.set_window(0, None)
     assert 0 < association._cwnd < 100_000
     await association.stop()
 
 
 async def test_what_is_lost_in_a_queue_narrows_the_window_until_it_is_over(heard: Heard) -> None:
     association = await established(heard)
-    association.widen(100_000, None)
+    association.set_window(100_000, None)
     for trip in (0.02, *[0.12] * 20):
         association._update_rto(trip)
     assert association.queues
@@ -252,7 +254,7 @@ async def test_what_is_sent_comes_in_packets_that_a_peer_reads(heard: Heard) -> 
     await one.send(0, bytes(10_000))
     wire = wire_of(one)
     assert len(wire.sent) > 8
-    assert all(is_sound(sent) for sent in wire.sent)
+    assert all(is_valid(sent) for sent in wire.sent)
     assert one._flight_size == 10_000
     assert not one.answered
     assert serialize_packet(1, 2, 3, DataChunk())
@@ -264,7 +266,7 @@ def sack(upto: int, *ranges: tuple[int, int]) -> bytes:
     return chunk(3, struct.pack("!LLHH", upto, 1 << 20, len(ranges), 0) + b"".join(struct.pack("!HH", *one) for one in ranges))
 
 
-def numbers(association: Association) -> list[int]:
+def numbers(association: SctpAssociation) -> list[int]:
     """The packets that were sent, by their number among those of a message."""
     wire = wire_of(association)
     sent = [struct.unpack_from("!L", one, 16)[0] for one in wire.sent if one[12] == 0]
@@ -353,7 +355,7 @@ async def test_an_ack_goes_with_what_is_sent_next(heard: Heard) -> None:
     await association.send(0, b"a character")
     assert [(one[12], one[28]) for one in wire.sent] == [(3, 0)]
     assert struct.unpack_from("!L", wire.sent[0], 16)[0] == FIRST
-    assert is_sound(wire.sent[0])
+    assert is_valid(wire.sent[0])
     await association.send(0, b"another")
     assert wire.sent[1][12] == 0
     await association.stop()

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_server.stream import wire
-from sandbox_server.stream.acts import Act
-from sandbox_server.stream.picture import ViewerPicture
-from sandbox_server.stream.zstd import compress
+from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
+from sandbox_server.stream.codecs.zstd import compress
+from sandbox_server.stream.input.input_echo import EchoedInput
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 
 
 def test_a_viewer_reads_what_the_server_says() -> None:
-    picture = ViewerPicture()
+    picture = ReferenceDecoder()
     for message in (
         wire.hello(7, wire.MAY_ACT, 16, 8),
         wire.size(8, 16),
@@ -36,12 +36,16 @@ def test_a_viewer_reads_what_the_server_says() -> None:
     assert (picture.canvas.width, picture.canvas.height) == (8, 16)
     assert picture.rights == wire.MAY_ACT | wire.DRIVES
     assert not picture.running
-    assert list(picture.acts) == [Act(1, (30, 40), 2), Act(16, (9, 8), path=((1, 2), (9, 8))), Act(17, (9, 8), keys="Ctrl+S")]
+    assert list(picture.echoes) == [
+        EchoedInput(1, (30, 40), 2),
+        EchoedInput(16, (9, 8), path=((1, 2), (9, 8))),
+        EchoedInput(17, (9, 8), keys="Ctrl+S"),
+    ]
     assert (picture.heard, picture.copied, picture.forms["text/html"]) == ((3, b"opus"), "bold", b"<b>bold</b>")
 
 
 def test_packets_of_sound_that_follow_each_other_are_read() -> None:
-    picture = ViewerPicture()
+    picture = ReferenceDecoder()
     assert picture.take(wire.sounds(65535, 7, [b"one", b"", b"three"])) is None
     assert picture.sounds == [(7, b"one"), (8, b""), (9, b"three")]
     assert picture.heard == (9, b"three")
@@ -50,14 +54,14 @@ def test_packets_of_sound_that_follow_each_other_are_read() -> None:
 @settings(deadline=None, database=None)
 @given(st.binary(max_size=60))
 def test_sound_is_read_or_refused(body: bytes) -> None:
-    picture = ViewerPicture()
-    with suppress(wire.BadMessage):
+    picture = ReferenceDecoder()
+    with suppress(wire.MalformedMessage):
         picture.take(bytes([wire.SOUNDS]) + body)
         assert sum(len(packet) + 2 for _, packet in picture.sounds) == len(body) - 6
 
 
 def test_the_golden_messages_of_sound_are_heard() -> None:
-    picture = ViewerPicture()
+    picture = ReferenceDecoder()
     for golden in VECTORS["heard"]:
         picture.take(bytes.fromhex(golden["message"]))
         packets = [[number, packet.hex()] for number, packet in picture.sounds]
@@ -65,7 +69,7 @@ def test_the_golden_messages_of_sound_are_heard() -> None:
 
 
 def test_the_last_part_ends_a_frame() -> None:
-    picture = ViewerPicture()
+    picture = ReferenceDecoder()
     picture.take(wire.hello(7, 0, 8, 8))
     assert picture.take(wire.part(1, b"", last=False)) is None
     assert picture.take(wire.part(1, b"", last=True)) == 1

@@ -95,7 +95,7 @@ class TextMatch(Model):
 
 
 class _Found(Model):
-    """What `scripts/find_text.js` answers."""
+    """What `drivers/browser/scripts/find_text.js` answers."""
 
     found: Annotated[list[TextMatch], Field(max_length=MAX_MATCHES)]
     total: Annotated[int, Field(ge=0)]

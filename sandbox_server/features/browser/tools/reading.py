@@ -23,7 +23,7 @@ from sandbox_server.features.browser.page.reading import MEDIA_TYPES, EvaluateRe
 from sandbox_server.features.browser.tools.listing import Outline
 
 MAX_LINKS = 1000
-"""Of one frame, as `scripts/links.js` has it."""
+"""Of one frame, as `drivers/browser/scripts/links.js` has it."""
 
 
 class EvaluateCall(Acting):
@@ -50,7 +50,7 @@ class Link(Model):
 
 
 class _Links(Model):
-    """What `scripts/links.js` answers."""
+    """What `drivers/browser/scripts/links.js` answers."""
 
     found: Annotated[list[Link], Field(max_length=MAX_LINKS)]
     left: Annotated[int, Field(ge=0)]

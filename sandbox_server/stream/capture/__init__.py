@@ -1,0 +1,1 @@
+"""Capture: the screen, its cursor and its pointer, read from the X server."""

@@ -1,0 +1,26 @@
+// Which capability of the browser is missing.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { globals } from "../browser/dom.mjs";
+
+const { MISSING, missingCapability } = await import("/static/stream/capabilities.js");
+
+/** @param {boolean} secure @param {boolean} [supported] no VideoDecoder at all where it is not given */
+async function missing(secure, supported) {
+  globals({ isSecureContext: secure, VideoDecoder: supported === undefined ? undefined : { isConfigSupported: async () => ({ supported }) } });
+  return missingCapability();
+}
+
+test("a page that is not encrypted lacks that first, else the codec is what may be missing", async () => {
+  assert.equal(await missing(false, true), "insecure");
+  assert.equal(await missing(true, false), "codec");
+  assert.equal(await missing(true), "codec");
+  assert.equal(await missing(true, true), "");
+});
+
+test("each has a sentence that says what to do", () => {
+  assert.match(MISSING.insecure, /https, or at localhost\.$/);
+  assert.match(MISSING.codec, /libavcodec/);
+});

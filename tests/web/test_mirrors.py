@@ -1,0 +1,56 @@
+"""Each module of the pages that holds logic has its mirrored test; the others are entries, which a page, a worker or a worklet loads."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import sandbox_server
+
+WEB = Path(sandbox_server.__file__).parent / "web"
+TESTS = Path(__file__).parent
+MODULES = [module for module in sorted(WEB.rglob("*.js")) if WEB / "vendor" not in module.parents]
+
+LOGIC = re.compile(
+    r"^export (?:async )?(?:function|class)\b|^export const \w+ = (?:async )?\([^)]*\) =>|^export const \w+ = (?:async )?\w+ =>",
+    re.MULTILINE,
+)
+"""An exported function or class."""
+EXPORT = re.compile(r"^export\b", re.MULTILINE)
+LOADED = re.compile(r"""<script[^>]* src="/static/([^"]+)"|(?:new Worker|addModule)\(\s*new URL\("\./([^"]+)",""")
+"""How an entry is loaded: by a page's address, or from the module's own folder."""
+
+
+def holds_logic(module: Path) -> bool:
+    """Whether other modules can call something of it."""
+    return bool(LOGIC.search(module.read_text("utf-8")))
+
+
+def entries() -> set[Path]:
+    """The modules that nobody imports, since the browser loads them by themselves."""
+    files = [file for file in WEB.rglob("*") if file.suffix in (".html", ".js") and WEB / "vendor" not in file.parents]
+    found = [(file, match) for file in files for match in LOADED.finditer(file.read_text("utf-8"))]
+    return {WEB / match[1] if match[1] else file.parent / match[2] for file, match in found}
+
+
+def mirrored(module: Path) -> Path:
+    """Where the test of a module belongs."""
+    return TESTS / module.relative_to(WEB).with_suffix(".test.mjs")
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if holds_logic(module)], ids=lambda module: str(module.relative_to(WEB)))
+def test_every_module_with_logic_has_its_test(module: Path) -> None:
+    test = mirrored(module)
+    assert test.is_file(), f"tests/web/{test.relative_to(TESTS)} is missing"
+    assert f"/static/{module.relative_to(WEB)}" in test.read_text("utf-8"), f"{test.name} does not import its module"
+
+
+def test_every_test_has_its_module() -> None:
+    tests = [file.relative_to(TESTS) for file in TESTS.rglob("*.test.mjs")]
+    modules = {str(module.relative_to(WEB).with_suffix("")) for module in MODULES}
+    assert [str(test) for test in tests if str(test).removesuffix(".test.mjs") not in modules] == []
+
+
+def test_a_module_that_exports_nothing_is_loaded_as_an_entry() -> None:
+    silent = {module for module in MODULES if not EXPORT.search(module.read_text("utf-8"))}
+    assert silent - entries() == set()

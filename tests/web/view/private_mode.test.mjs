@@ -1,0 +1,67 @@
+// Private mode: who sees the screen, who sees a cover, and who is told why.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { openDocument, parts } from "../browser/dom.mjs";
+import { control } from "./control.mjs";
+
+const body = openDocument();
+const { PrivateMode } = await import("/static/view/private_mode.js");
+
+const MINE = { state: "human", holder: "ann#1234", private: "ann#1234", you: { driving: true } };
+
+/** @type {any} */
+let shown;
+/** @type {any} */
+let mode;
+/** @type {string[]} */
+let told = [];
+/** @type {any} */
+let lease;
+
+beforeEach(() => {
+  body.replaceChildren();
+  told = [];
+  shown = parts(body, { screen: "div", cover: "p" });
+  lease = { now: control(), done: [], do: async (verb) => void lease.done.push(verb) };
+  mode = new PrivateMode(shown, lease, (text) => told.push(text));
+});
+
+test("the person in private mode is told that only they see the screen", () => {
+  mode.show(control(MINE), "private");
+  assert.equal(document.body.dataset.private, "mine");
+  assert.deepEqual([shown.cover.hidden, shown.cover.textContent], [false, "Private: only you see the screen. The agent, recordings and other viewers do not."]);
+});
+
+test("everybody else sees a cover with the person's name", () => {
+  mode.show(control({ ...MINE, holder: "bob#5678", private: "bob#5678", you: { sees: false } }), "private");
+  assert.equal(document.body.dataset.private, "hidden");
+  assert.match(shown.cover.textContent, /^Private: bob · 5678 /);
+});
+
+test("nothing is covered when nobody is private", () => {
+  mode.show(control(), "state");
+  assert.deepEqual([document.body.dataset.private, shown.cover.hidden, shown.cover.textContent], ["", true, ""]);
+});
+
+test("a mode that began by itself is explained, and its end is told to whoever still drives", () => {
+  mode.show(control(MINE), "private:focus");
+  mode.show(control({ ...MINE, private: null }), "public");
+  mode.show(control(MINE), "private:handoff");
+  mode.show(control({ private: null }), "released");
+  assert.deepEqual(told, [
+    "You are private now: a field for a secret has the focus.",
+    "Everybody sees the screen again.",
+    "You are private now: what you do for this request stays yours.",
+  ]);
+});
+
+test("toggling ends the person's own private mode and begins one otherwise", async () => {
+  await mode.toggle();
+  lease.now = control(MINE);
+  await mode.toggle();
+  lease.now = control({ private: "bob#5678", you: { sees: false } });
+  await mode.toggle();
+  assert.deepEqual(lease.done, ["private", "public", "private"]);
+});
