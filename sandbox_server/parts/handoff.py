@@ -6,13 +6,13 @@ from sandbox_server.core import Caller
 from sandbox_server.drivers.clients.mail import MailServer
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.features.handoff.feature import Claimed, Handoffs
+from sandbox_server.features.handoff.handoff import Handoff as Asked
+from sandbox_server.features.handoff.handoffs import Claimed, Handoffs
 from sandbox_server.features.handoff.links import Expel, HandoffLinks
 from sandbox_server.features.handoff.notifier import HandoffNotifier
 from sandbox_server.features.handoff.queue import HandoffQueue
 from sandbox_server.features.handoff.store import HandoffStore
 from sandbox_server.features.handoff.targets import MailTarget, NotificationTarget, NtfyTarget, SlackTarget, TelegramTarget, WebhookTarget
-from sandbox_server.features.handoff.wire import Handoff as Asked
 from sandbox_server.features.recorder.entries import HandoffEntries
 from sandbox_server.parts.shared import Part, Shared
 from sandbox_server.settings.handoff import Handoff

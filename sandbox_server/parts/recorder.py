@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.entries import InputEntries, LeaseEntries, LineEntries
-from sandbox_server.features.recorder.feature import EventLogReader
+from sandbox_server.features.recorder.events import EventLogReader
 from sandbox_server.features.recorder.guard import RecorderGuard
 from sandbox_server.parts.shared import Opened, Part, Shared
 from sandbox_server.settings import Settings, secrets_in

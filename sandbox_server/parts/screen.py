@@ -48,7 +48,7 @@ from sandbox_server.features.control.privacy import ClearClipboard, SecretFocus
 from sandbox_server.features.control.revocation_hooks import A_PROGRAM, ReleaseKeys
 from sandbox_server.features.display import Display
 from sandbox_server.features.doctor import Doctor
-from sandbox_server.features.observe.feature import Observe
+from sandbox_server.features.observe.observe import Observe
 from sandbox_server.features.vnc import Vnc
 from sandbox_server.parts.shared import Opened, Part, Shared
 

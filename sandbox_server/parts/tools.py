@@ -7,9 +7,9 @@ from sandbox_server.drivers.documents.web_reach import WebReach
 from sandbox_server.drivers.ports.holders import PortHolders
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.mcp.feature import McpServers
-from sandbox_server.features.ports.feature import PortViews
-from sandbox_server.features.skills.feature import Skills
+from sandbox_server.features.ports.ports import PortViews
 from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.skills.skills import Skills
 from sandbox_server.features.util import MarkdownConversion
 from sandbox_server.parts.shared import Part, Shared
 

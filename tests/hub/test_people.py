@@ -16,7 +16,7 @@ from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
 from sandbox_server.features.description import Description
-from sandbox_server.features.handoff.feature import Handoffs
+from sandbox_server.features.handoff.handoffs import Handoffs
 from sandbox_server.hub.app import Hub, create_mcp_app
 from sandbox_server.hub.people import answered, has_secrets, question
 from tests.features.handoff.queues import queue

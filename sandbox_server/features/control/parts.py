@@ -8,7 +8,7 @@ from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.calls_in_flight import CallsInFlight
-from sandbox_server.features.control.feature import ControlLease
+from sandbox_server.features.control.control import ControlLease
 from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
 from sandbox_server.features.control.input_streams import InputStreams
 from sandbox_server.features.control.lease import LeaseTimes

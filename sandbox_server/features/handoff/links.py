@@ -9,7 +9,7 @@ from sandbox_server.core import Tasks
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.names import bearer_of, invited_by
 from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.features.handoff.wire import Handoff
+from sandbox_server.features.handoff.handoff import Handoff
 
 SCOPES = frozenset({"view", "control"})
 

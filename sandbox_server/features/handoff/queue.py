@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
 from sandbox_server.core.receipt import HOLDING, Receipt
+from sandbox_server.features.handoff.handoff import PRIVATE_KINDS, AnswerHandoff, AskPerson, Delivery, FormField, Handoff, Outcome
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import PRIVATE_KINDS, AnswerHandoff, AskPerson, Delivery, FormField, Handoff, Outcome
 
 MAX_OPEN = 100
 

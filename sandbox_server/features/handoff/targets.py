@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sandbox_server.drivers.clients import mail
 from sandbox_server.drivers.clients.mail import MailServer
 from sandbox_server.drivers.clients.webhook import DeliveryResult, post
-from sandbox_server.features.handoff.wire import Handoff, NotificationChannel
+from sandbox_server.features.handoff.handoff import Handoff, NotificationChannel
 
 SUBJECT_LENGTH = 150
 TEXT_LENGTH = 3000

@@ -10,7 +10,7 @@ from sandbox_server.drivers.stats import cgroup, disks
 from sandbox_server.drivers.stats.cgroup import Cgroup
 from sandbox_server.drivers.stats.disks import DiskUsage
 from sandbox_server.drivers.stats.processes import ProcessRow, ProcessTable
-from sandbox_server.features.observe.wire import (
+from sandbox_server.features.observe.snapshots import (
     ObservationCgroupSnapshot,
     ObservationDiskSnapshot,
     ObservationLiveSnapshot,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.features.handoff.handoff import Handoff
 from sandbox_server.features.handoff.links import HandoffLinks
-from sandbox_server.features.handoff.wire import Handoff
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ import pytest
 from sandbox_server.core import Caller
 from sandbox_server.drivers.clients.webhook import DeliveryResult
 from sandbox_server.features.handoff import notifier as module
+from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, Delivery, Handoff, NotificationChannel
 from sandbox_server.features.handoff.notifier import HandoffNotifier, cleaned
 from sandbox_server.features.handoff.queue import HandoffQueue
-from sandbox_server.features.handoff.wire import AnswerHandoff, AskPerson, Delivery, Handoff, NotificationChannel
 from tests.features.handoff.queues import queue
 from tests.waiting import eventually
 

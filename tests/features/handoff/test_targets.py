@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sandbox_server.drivers.clients.mail import MailServer
+from sandbox_server.features.handoff.handoff import Handoff
 from sandbox_server.features.handoff.targets import (
     MailTarget,
     NotificationTarget,
@@ -21,7 +22,6 @@ from sandbox_server.features.handoff.targets import (
     signature,
     subject,
 )
-from sandbox_server.features.handoff.wire import Handoff
 from tests.features.handoff.test_store import handoff
 from tests.mail_server import Mailbox
 

@@ -1,8 +1,8 @@
-"""What an agent asks of a person, and what comes of it."""
+"""A handoff: what an agent asks of a person, and what comes of it."""
 
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, field_validator
 
 from sandbox_server.core import Model
 from sandbox_server.core.receipt import Receipt
@@ -78,20 +78,6 @@ class HandoffRef(Model):
     id: Annotated[str, Field(max_length=40)]
 
 
-class WaitForPerson(HandoffRef):
-    wait: Annotated[float, Field(ge=0, le=WAIT_SECONDS)] = 0.0
-    """Seconds to wait for the outcome."""
-
-
-class ListHandoffs(Model):
-    status: Literal["open", "closed", "all"] = "open"
-
-
-class AssignHandoff(HandoffRef):
-    to: Annotated[str, Field(min_length=1, max_length=200)]
-    """The person who is to do it."""
-
-
 class AnswerHandoff(HandoffRef):
     outcome: Literal["done", "cannot", "partly", "instead"]
     note: HandoffText = ""
@@ -100,13 +86,6 @@ class AnswerHandoff(HandoffRef):
     """Which of the choices."""
     values: Annotated[dict[str, HandoffText], Field(max_length=MAX_FIELDS)] = Field(default_factory=dict)
     """What was filled in, by the names of the fields."""
-
-
-class DropSecret(HandoffRef):
-    field: Annotated[str, Field(max_length=64)]
-    """Its name."""
-    secret: Annotated[SecretStr, Field(min_length=1, max_length=4096)]
-    """What is put into the page; it is kept nowhere and told to nobody."""
 
 
 class Delivery(Model):

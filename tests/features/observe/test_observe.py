@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Conflict, NotFound
-from sandbox_server.features.observe.feature import KEPT_SESSIONS, Observe
-from sandbox_server.features.observe.wire import (
+from sandbox_server.features.observe.observe import (
+    KEPT_SESSIONS,
+    Observe,
     ObserveExportRequest,
     ObserveLiveRequest,
-    ObserveStartRequest,
     ObserveStopRequest,
     ReportRef,
 )
+from sandbox_server.features.observe.session import ObserveStartRequest
 from tests.features.observe.conftest import Told, come
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,7 @@ from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.ports.holders import Holder
 from sandbox_server.drivers.ports.listening_ports import Listener
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.ports.feature import PortViews
-from sandbox_server.features.ports.wire import ListPorts, SharePort, ShareRef
+from sandbox_server.features.ports.ports import ListPorts, PortViews, SharePort, ShareRef
 
 pytestmark = pytest.mark.anyio
 

@@ -1,11 +1,12 @@
-"""What goes in and out of the flight recorder's operations."""
+"""The events of the flight recorder: read them, follow them, verify their chain."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from sandbox_server.core import Model
-from sandbox_server.drivers.recorder.journal import ActorType
+from sandbox_server.core import Call, Event, InvalidArgument, Model, operation, stream_of
+from sandbox_server.drivers.recorder.journal import ActorType, Journal
 
 MAX_EVENTS = 1000
 
@@ -78,3 +79,45 @@ class Verification(Model):
     """Hash of the latest event. Note it elsewhere: as long as that event is kept, an event with this hash has to be there."""
     broken: str | None
     """Where the chain does not hold; null where it does."""
+
+
+class EventLogReader:
+    """Reads the record; nothing changes it."""
+
+    tag = "recorder"
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    @operation("GET /v1/recorder/events", scope="admin")
+    async def read_events(self, request: ReadEvents) -> Events:
+        """Read who did what, the oldest first; as server-sent events, from after `Last-Event-ID` or from now on.
+
+        What may be a secret is left out of it: texts that were typed are counted, values of addresses' queries and of fields are not kept.
+        """
+        after = request.after if request.after is not None or request.since is None else 0
+        found = await self._journal.read(after, request.matches, request.limit)
+        return Events(events=[RecordedEvent(**entry) for entry in found], next=found[-1]["n"] if found else request.after or 0)
+
+    @stream_of(read_events)
+    async def follow_events(self, request: ReadEvents, call: Call) -> AsyncIterator[Event]:
+        """Follow who does what."""
+        return self._follow(request, _number(call.last_event_id) if call.last_event_id else request.after)
+
+    @operation("GET /v1/recorder/verify", scope="admin")
+    async def verify_events(self) -> Verification:
+        """Check that no event that is kept was changed, left out or put in."""
+        verdict = await self._journal.verify()
+        return Verification(
+            ok=verdict.broken is None, entries=verdict.entries, first=verdict.first, head=verdict.head, broken=verdict.broken
+        )
+
+    async def _follow(self, request: ReadEvents, after: int | None) -> AsyncIterator[Event]:
+        async for entry in self._journal.follow(after, request.matches):
+            yield Event("event", entry, str(entry["n"]))
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18:
+        raise InvalidArgument("Last-Event-ID is the number of an event")
+    return int(text)

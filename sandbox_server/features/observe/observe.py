@@ -3,28 +3,71 @@
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Annotated, Self
 
-from sandbox_server.core import Blob, Conflict, NotFound, Tasks, operation
-from sandbox_server.features.observe.reports import Reports
+from pydantic import Field
+
+from sandbox_server.core import Blob, Conflict, Model, NotFound, Tasks, operation
+from sandbox_server.features.observe.reports import ObservationReport, Reports
 from sandbox_server.features.observe.sampler import Sampler
-from sandbox_server.features.observe.session import Observation
-from sandbox_server.features.observe.wire import (
-    ObservationEvent,
-    ObservationLiveSnapshot,
-    ObservationMode,
-    ObservationReport,
-    ObservationStartResult,
-    ObservationStatus,
-    ObservationStopResult,
-    ObserveExportRequest,
-    ObserveLiveRequest,
-    ObserveStartRequest,
-    ObserveStopRequest,
-    ReportRef,
-)
+from sandbox_server.features.observe.session import IdempotencyKey, Observation, ObserveStartRequest
+from sandbox_server.features.observe.snapshots import ObservationEvent, ObservationLiveSnapshot, ObservationMode
+
+
+class ObserveLiveRequest(Model):
+    top_rows: Annotated[int, Field(ge=0, le=200)] = 10
+    """How many processes to list, those that use most first."""
+
+
+class ObservationStatus(Model):
+    mode: ObservationMode
+    running: bool
+    session_id: str | None = None
+    started_at: datetime | None = None
+    ends_at: datetime | None = None
+    interval_seconds: float | None = None
+    last_sample_at: datetime | None = None
+    runtime_dir: str | None = None
+    report_count: int = 0
+
+
+class ObservationStartResult(Model):
+    session_id: str
+    mode: ObservationMode
+    started_at: datetime
+    ends_at: datetime | None = None
+    interval_seconds: float
+    runtime_dir: str
+    """Where samples and reports are kept; nobody but the sandbox may enter it."""
+
+
+class ObserveStopRequest(Model):
+    session_id: str | None = None
+    """Which session; without it the one that runs."""
+
+
+class ObservationStopResult(Model):
+    session_id: str
+    stopped: bool
+    """False if it had ended before."""
+    report_ready: bool
+    """Whether there is something to export."""
+
+
+class ObserveExportRequest(Model):
+    idempotency_key: IdempotencyKey | None = None
+    """The same key gives the same report, while that is kept."""
+    session_id: str | None = None
+    """Which session; without it the one that runs, or the last."""
+    reason: Annotated[str, Field(max_length=200)] = "manual"
+
+
+class ReportRef(Model):
+    report_id: str
+
 
 MAX_EVENTS = 200
 KEPT_SESSIONS = 5

@@ -1,26 +1,70 @@
 """Control: who drives the computer that an agent and a person share."""
 
 from collections.abc import AsyncIterator
-from typing import Protocol
+from typing import Annotated, Literal, Protocol, Self
+from urllib.parse import urlsplit
 
-from sandbox_server.core import Call, Caller, Event, Failure, PermissionDenied, Unavailable, operation
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from sandbox_server.core import Call, Event, Failure, Model, PermissionDenied, Unavailable, operation
+from sandbox_server.core.control import ALL_REACHES, Reach
 from sandbox_server.features.control import lease as machine
 from sandbox_server.features.control.lease_keeper import LeaseKeeper, Step, actor_of
-from sandbox_server.features.control.wire import (
-    ControlChange,
-    ControlRequested,
-    ControlState,
-    ControlViewer,
-    GiveControl,
-    HiddenState,
-    HideScreen,
-    ReleaseControl,
-    Returning,
-    Role,
-    Subject,
-    WantControl,
-    You,
-)
+from sandbox_server.features.control.state import ControlChange, ControlState, HiddenState, state_of
+
+type Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def _listed(value: object) -> object:
+    """`all`, one word or a list of words, as a list."""
+    words = [value] if isinstance(value, str) else value
+    return sorted(ALL_REACHES) if isinstance(words, list) and "all" in words else words
+
+
+def _of_the_web(value: str) -> str:
+    """An address that is http or https, and has a host."""
+    found = urlsplit(value)
+    if found.scheme not in ("http", "https") or not found.hostname or not value.isprintable() or " " in value:
+        raise ValueError("this is no address of the web: it begins with http:// or https://")
+    return value
+
+
+type WebAddress = Annotated[str, Field(min_length=1, max_length=8192), AfterValidator(_of_the_web)]
+type Scopes = Annotated[list[Reach], BeforeValidator(_listed, json_schema_input_type=list[Reach | Literal["all"]] | Reach | Literal["all"])]
+
+
+class WantControl(Model):
+    scope: Scopes = Field(default_factory=lambda: sorted(ALL_REACHES), min_length=1)
+    """What it is for: `gui` mouse and keyboard, `cdp` the browser's pages, `shell` whatever runs programs, or `all`."""
+
+
+class GiveControl(WantControl):
+    to: Name
+    """`agent`, `shared` for everybody at once, or the name of a person."""
+
+
+class ReleaseControl(Model):
+    note: Annotated[str, Field(max_length=1000)] = ""
+    """What you want to tell the agent."""
+
+
+class HideScreen(Model):
+    fresh: bool = False
+    """Open a window of the browser with nothing of the agent's in it: no cookies, storage, workers and scripts. It is there as long as
+    you are private, nobody else sees it, and nothing is downloaded in it."""
+    url: WebAddress | None = None
+    """What that window shows; nothing by default."""
+
+    @model_validator(mode="after")
+    def _has_a_window(self) -> Self:
+        if self.url is not None and not self.fresh:
+            raise ValueError("url is for a fresh window: set fresh, too")
+        return self
+
+
+class Subject(Model):
+    subject: Name
+    """Who asked."""
 
 
 class FreshWindows(Protocol):
@@ -41,7 +85,7 @@ class ControlLease:
     @operation("GET /v1/control", scope="view", tool="control_status")
     async def control_state(self, call: Call) -> ControlState:
         """Tell who drives: the agent, a person, both or nobody."""
-        return self._state(call.caller)
+        return state_of(self._keeper, call.caller)
 
     @operation("GET /v1/control/events", scope="view")
     async def control_events(self, call: Call) -> AsyncIterator[Event]:
@@ -108,7 +152,7 @@ class ControlLease:
         if not self._keeper.holding.is_holder(call.caller):
             raise self._keeper.holding.refusal() if self._keeper.lease.state == "human" else PermissionDenied("you do not have control")
         self._keeper.touch(call.caller)
-        return self._state(call.caller)
+        return state_of(self._keeper, call.caller)
 
     @operation("POST /v1/control/private", scope="control")
     async def hide_screen(self, request: HideScreen, call: Call) -> HiddenState:
@@ -122,7 +166,7 @@ class ControlLease:
         await self._change("private:button", call, lambda lease, now: machine.hide(lease, actor, now, viewing=viewing))
         if request.fresh:
             await self._open_fresh(call.caller.name, request.url or "about:blank")
-        return HiddenState(**dict(self._state(call.caller)), fresh=request.fresh)
+        return HiddenState(**dict(state_of(self._keeper, call.caller)), fresh=request.fresh)
 
     async def _open_fresh(self, person: str, url: str) -> None:
         try:
@@ -153,53 +197,10 @@ class ControlLease:
 
     async def _change(self, kind: str, call: Call, step: Step, note: str = "") -> ControlState:
         await self._keeper.change(kind, actor_of(call.caller), step, note)
-        return self._state(call.caller)
+        return state_of(self._keeper, call.caller)
 
     async def _follow(self, call: Call) -> AsyncIterator[Event]:
         with self._keeper.watching(call.caller):
             async for news in self._keeper.news(call.last_event_id):
-                change = ControlChange(kind=news.kind, by=news.by, control=self._state(call.caller, news.lease))
+                change = ControlChange(kind=news.kind, by=news.by, control=state_of(self._keeper, call.caller, news.lease))
                 yield Event("control", change, news.id)
-
-    def _state(self, caller: Caller, lease: machine.Lease | None = None) -> ControlState:
-        keeper = self._keeper
-        lease = lease or keeper.lease
-        left = keeper.remaining(lease)
-        return ControlState(
-            state=lease.state,
-            holder=lease.holding.holder,
-            epoch=lease.holding.epoch,
-            scope=sorted(lease.holding.reach),
-            private=lease.holding.private,
-            held_for=keeper.seconds_since(lease.since),
-            returning=left and Returning(seconds=left[0], reason=left[1], soon=left[0] <= keeper.times.countdown),
-            requests=[
-                ControlRequested(
-                    subject=asked.actor.name,
-                    person=asked.actor.person,
-                    scope=sorted(asked.reach),
-                    ends_in=keeper.seconds_until(asked.until),
-                )
-                for asked in lease.requests
-            ],
-            viewers=[ControlViewer(name=each.name, role=_role(each), you=each.name == caller.name) for each in keeper.viewers],
-            take=keeper.policy,
-            receipt=keeper.receipt,
-            you=_you(caller, lease),
-        )
-
-
-def _you(caller: Caller, lease: machine.Lease) -> You:
-    return You(
-        name=caller.name,
-        person=caller.person,
-        role=_role(caller),
-        driving=lease.holding.drives(caller, "gui"),
-        sees=lease.holding.sees(caller),
-    )
-
-
-def _role(caller: Caller) -> Role:
-    if not caller.person:
-        return "agent"
-    return "admin" if caller.may("admin") else "control" if caller.may("control") else "view"

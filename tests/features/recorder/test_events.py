@@ -9,8 +9,7 @@ import pytest
 from sandbox_server.core import Call, Caller, InvalidArgument
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.log import EventLog
-from sandbox_server.features.recorder.feature import EventLogReader
-from sandbox_server.features.recorder.wire import ReadEvents
+from sandbox_server.features.recorder.events import EventFilter, EventLogReader, ReadEvents
 
 pytestmark = pytest.mark.anyio
 
@@ -56,3 +55,25 @@ async def test_the_chain_is_checked(journal: Journal, tmp_path: Path) -> None:
     [file] = tmp_path.glob("*.jsonl")
     file.write_bytes(file.read_bytes().replace(b"robot", b"human"))
     assert not (await EventLogReader(journal).verify_events()).ok
+
+
+ENTRY = {"n": 1, "at": 100.0, "kind": "command", "actor": {"type": "agent", "name": "robot"}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "matches"),
+    [
+        ({}, True),
+        ({"actor": "agent"}, True),
+        ({"actor": "person"}, False),
+        ({"name": "robot"}, True),
+        ({"name": "other"}, False),
+        ({"kind": "file,command"}, True),
+        ({"kind": "comm"}, False),
+        ({"since": 100}, True),
+        ({"since": 100.1}, False),
+        ({"until": 100}, False),
+    ],
+)
+def test_an_entry_is_told_by_actor_kind_and_time(asked: dict[str, object], matches: bool) -> None:
+    assert EventFilter.model_validate(asked).matches(ENTRY) is matches

@@ -1,67 +1,12 @@
-"""What goes in and out of the control operations."""
+"""Who drives, as callers see it: the state of the lease, who asks for it, who watches."""
 
-from typing import Annotated, Literal, Self
-from urllib.parse import urlsplit
+from typing import Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-
-from sandbox_server.core import Model
-from sandbox_server.core.control import ALL_REACHES, Reach, State
+from sandbox_server.core import Caller, Model
+from sandbox_server.core.control import Reach, State
 from sandbox_server.core.receipt import Receipt
-
-type Name = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-def _listed(value: object) -> object:
-    """`all`, one word or a list of words, as a list."""
-    words = [value] if isinstance(value, str) else value
-    return sorted(ALL_REACHES) if isinstance(words, list) and "all" in words else words
-
-
-def _of_the_web(value: str) -> str:
-    """An address that is http or https, and has a host."""
-    found = urlsplit(value)
-    if found.scheme not in ("http", "https") or not found.hostname or not value.isprintable() or " " in value:
-        raise ValueError("this is no address of the web: it begins with http:// or https://")
-    return value
-
-
-type WebAddress = Annotated[str, Field(min_length=1, max_length=8192), AfterValidator(_of_the_web)]
-type Scopes = Annotated[list[Reach], BeforeValidator(_listed, json_schema_input_type=list[Reach | Literal["all"]] | Reach | Literal["all"])]
-
-
-class WantControl(Model):
-    scope: Scopes = Field(default_factory=lambda: sorted(ALL_REACHES), min_length=1)
-    """What it is for: `gui` mouse and keyboard, `cdp` the browser's pages, `shell` whatever runs programs, or `all`."""
-
-
-class GiveControl(WantControl):
-    to: Name
-    """`agent`, `shared` for everybody at once, or the name of a person."""
-
-
-class ReleaseControl(Model):
-    note: Annotated[str, Field(max_length=1000)] = ""
-    """What you want to tell the agent."""
-
-
-class HideScreen(Model):
-    fresh: bool = False
-    """Open a window of the browser with nothing of the agent's in it: no cookies, storage, workers and scripts. It is there as long as
-    you are private, nobody else sees it, and nothing is downloaded in it."""
-    url: WebAddress | None = None
-    """What that window shows; nothing by default."""
-
-    @model_validator(mode="after")
-    def _has_a_window(self) -> Self:
-        if self.url is not None and not self.fresh:
-            raise ValueError("url is for a fresh window: set fresh, too")
-        return self
-
-
-class Subject(Model):
-    subject: Name
-    """Who asked."""
+from sandbox_server.features.control import lease as machine
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
 
 
 class ControlRequested(Model):
@@ -139,3 +84,47 @@ class ControlChange(Model):
     by: str
     """Who did it; empty where nobody did."""
     control: ControlState
+
+
+def state_of(keeper: LeaseKeeper, caller: Caller, lease: machine.Lease | None = None) -> ControlState:
+    """How the lease stands, or stood, as one caller sees it."""
+    lease = lease or keeper.lease
+    left = keeper.remaining(lease)
+    return ControlState(
+        state=lease.state,
+        holder=lease.holding.holder,
+        epoch=lease.holding.epoch,
+        scope=sorted(lease.holding.reach),
+        private=lease.holding.private,
+        held_for=keeper.seconds_since(lease.since),
+        returning=left and Returning(seconds=left[0], reason=left[1], soon=left[0] <= keeper.times.countdown),
+        requests=[
+            ControlRequested(
+                subject=asked.actor.name,
+                person=asked.actor.person,
+                scope=sorted(asked.reach),
+                ends_in=keeper.seconds_until(asked.until),
+            )
+            for asked in lease.requests
+        ],
+        viewers=[ControlViewer(name=each.name, role=_role(each), you=each.name == caller.name) for each in keeper.viewers],
+        take=keeper.policy,
+        receipt=keeper.receipt,
+        you=_you(caller, lease),
+    )
+
+
+def _you(caller: Caller, lease: machine.Lease) -> You:
+    return You(
+        name=caller.name,
+        person=caller.person,
+        role=_role(caller),
+        driving=lease.holding.drives(caller, "gui"),
+        sees=lease.holding.sees(caller),
+    )
+
+
+def _role(caller: Caller) -> Role:
+    if not caller.person:
+        return "agent"
+    return "admin" if caller.may("admin") else "control" if caller.may("control") else "view"

@@ -1,26 +1,39 @@
-"""Handoffs: what an agent asks of a person, and waits for."""
+"""Handoffs: an agent asks a person and waits, a person claims, answers or passes it on."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from sandbox_server.core import Call, Caller, Event, PermissionDenied, Reply, operation
+from pydantic import Field, SecretStr
+
+from sandbox_server.core import Call, Caller, Event, Model, PermissionDenied, Reply, operation
+from sandbox_server.features.handoff.handoff import WAIT_SECONDS, AnswerHandoff, AskPerson, Handoff, HandoffRef
 from sandbox_server.features.handoff.queue import HandoffQueue
-from sandbox_server.features.handoff.wire import (
-    AnswerHandoff,
-    AskPerson,
-    AssignHandoff,
-    DropSecret,
-    Handoff,
-    HandoffRef,
-    ListHandoffs,
-    WaitForPerson,
-)
+
+
+class WaitForPerson(HandoffRef):
+    wait: Annotated[float, Field(ge=0, le=WAIT_SECONDS)] = 0.0
+    """Seconds to wait for the outcome."""
+
+
+class ListHandoffs(Model):
+    status: Literal["open", "closed", "all"] = "open"
+
+
+class AssignHandoff(HandoffRef):
+    to: Annotated[str, Field(min_length=1, max_length=200)]
+    """The person who is to do it."""
+
+
+class DropSecret(HandoffRef):
+    field: Annotated[str, Field(max_length=64)]
+    """Its name."""
+    secret: Annotated[SecretStr, Field(min_length=1, max_length=4096)]
+    """What is put into the page; it is kept nowhere and told to nobody."""
+
 
 WITHHELD: dict[str, Any] = {"note": "", "choice": None, "values": {}, "dropped": [], "receipt": None, "deliveries": []}
 """What of an answer is not everybody's who may look."""
 STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
-
-
 type Claimed = Callable[[Caller], Awaitable[None]]
 type Drop = Callable[[str, str, str], Awaitable[None]]
 """Puts a secret into a page: the origin, the field's selector, the secret."""

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from sandbox_server.features.handoff.wire import MAX_FIELDS, AskPerson, Handoff
+from sandbox_server.features.handoff.handoff import MAX_FIELDS, AskPerson, Handoff
 
 
 def asked(*fields: dict[str, object]) -> AskPerson:

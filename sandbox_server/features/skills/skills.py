@@ -6,31 +6,86 @@ import posixpath
 import re
 import secrets
 from collections.abc import Sequence
+from typing import Annotated, Any
 
-from sandbox_server.core import Failure, InvalidArgument, NotFound, Part, ResourceExhausted, TooLarge, Upload, operation
+from pydantic import Field
+
+from sandbox_server.core import Failure, InvalidArgument, Model, NotFound, Part, ResourceExhausted, TooLarge, Upload, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.skills.folders import Folder, SkillFolders
-from sandbox_server.features.skills.wire import (
-    ClearedSkills,
-    ListSkillsRequest,
-    LoadedSkill,
-    LoadSkillRequest,
-    SkillContentResult,
-    SkillForm,
-    SkillMetadata,
-    SkillMetadataCollection,
-    SkillRef,
-    SkillRegistrationResult,
-)
+from sandbox_server.features.skills.folders import DependencyCommandResult, Folder, SkillFolders
+
+
+class SkillForm(Model):
+    """A skill to register, as a form."""
+
+    file: Annotated[str, Field(json_schema_extra={"format": "binary"})] | None = None
+    """A zip archive with one skill or several."""
+    path: str | None = None
+    """Without a file: the directory of a skill, or one of several skills. With a file: the directory that its skills are put into;
+    without either, `~/.skills`."""
+    name: str | None = None
+    """Name of the directory that the archive's one skill gets. Default: what its SKILL.md says."""
+
+
+class SkillMetadata(Model):
+    name: str
+    path: str
+    """The skill's directory."""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    """The front matter of its SKILL.md."""
+    dependency_commands: list[DependencyCommandResult] = Field(default_factory=list)
+    """How what it needs was installed, when it was registered."""
+
+
+class SkillRegistrationResult(Model):
+    count: int
+    registered: list[SkillMetadata] = Field(default_factory=list)
+
+
+class SkillMetadataCollection(Model):
+    skills: list[SkillMetadata] = Field(default_factory=list)
+
+
+class ListSkillsRequest(Model):
+    names: str | None = None
+    """Names, separated by commas; without them every skill."""
+
+
+class SkillRef(Model):
+    name: str
+
+
+class SkillContentResult(Model):
+    name: str
+    path: str
+    content: str
+    """SKILL.md without its front matter."""
+
+
+class ClearedSkills(Model):
+    cleared: list[str]
+    """Names that are registered no more; their files stay."""
+
+
+class LoadSkillRequest(Model):
+    name: str | None = None
+    """Which skill; without it, what skills there are."""
+
+
+class LoadedSkill(Model):
+    text: str
+    """The skill's instructions, or the list of skills with what each is for."""
+    path: str | None = None
+    """The skill's directory, with the files that its instructions speak of."""
+
 
 MAX_SKILLS = 200
 MAX_ARCHIVE = 64 << 20
 """Bytes of an archive."""
 HOME = "~/.skills"
 """Where archives are unpacked that say nothing else."""
-
 _log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,63}")
 

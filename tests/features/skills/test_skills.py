@@ -8,10 +8,9 @@ from sandbox_server.core import InvalidArgument, NotFound, ResourceExhausted, To
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.skills import feature as module
-from sandbox_server.features.skills.feature import Skills
+from sandbox_server.features.skills import skills as module
 from sandbox_server.features.skills.folders import SkillFolders
-from sandbox_server.features.skills.wire import ListSkillsRequest, LoadSkillRequest, SkillRef, SkillRegistrationResult
+from sandbox_server.features.skills.skills import ListSkillsRequest, LoadSkillRequest, SkillRef, SkillRegistrationResult, Skills
 from tests.features.forms import SentForm, SentPart
 from tests.features.skills.conftest import make_skill, packed, skill_text
 

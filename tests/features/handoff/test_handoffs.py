@@ -10,9 +10,9 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, NotFound, PermissionDenied, Reply
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
-from sandbox_server.features.handoff.feature import Handoffs
+from sandbox_server.features.handoff.handoff import Handoff
+from sandbox_server.features.handoff.handoffs import Handoffs
 from sandbox_server.features.handoff.queue import HandoffQueue
-from sandbox_server.features.handoff.wire import Handoff
 from tests.features.handoff.queues import queue as made
 
 pytestmark = pytest.mark.anyio
