@@ -89,7 +89,7 @@ def mcp(_: argparse.Namespace) -> None:
 
     settings = load_written()
     wait_for(settings.paths.socket("api"))
-    from sandbox_server.hub import app  # heavy: it would take the processor from the API while that starts
+    from sandbox_server.mcp import app  # heavy: it would take the processor from the API while that starts
 
     app.serve(settings, __version__)
 

@@ -21,7 +21,7 @@ from sandbox_server.drivers.shells.terminal_screen import trimmed
 from sandbox_server.features.browser.page.reading import without_passwords
 from sandbox_server.features.recorder.trace import trace_of
 from sandbox_server.features.shell.text import increment, plain
-from sandbox_server.hub.resources import _fits
+from sandbox_server.mcp.routing.uri_templates import matches
 
 SIZE = 200_000
 """Characters. What grew with their square would take seconds."""
@@ -130,8 +130,8 @@ WORK: dict[str, Work] = {
     "a glob of paths from outside": lambda text: _or_refused(lambda: glob(text[:60], paths=True).fullmatch(text)),
     "a long glob from outside": lambda text: _or_refused(lambda: glob(text[:4000], paths=True).fullmatch(text)),
     "a list of tools": lambda text: names_one(("*a*a*a*a*!", "browser_*"), [text]),
-    "a template of addresses": lambda text: _fits("{a}a{b}a{c}a{d}!", text),
-    "a template from outside": lambda text: _fits(text, text),
+    "a template of addresses": lambda text: matches("{a}a{b}a{c}a{d}!", text),
+    "a template from outside": lambda text: matches(text, text),
     "a host of the proxy": lambda text: covers(["*a*a*a*.example", ".a"], text),
     "an error of the browser": lambda text: failure_of(f"Page.x: {text}", "reading"),
     "markup of a page": without_passwords,

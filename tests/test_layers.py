@@ -40,7 +40,7 @@ ALLOWED = {
         *SETTINGS,
     ),
     "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
-    "hub": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.hub", *SETTINGS),
+    "mcp": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
     "parts": tuple(f"{OURS}.{name}" for name in ("__version__", "core", "drivers", "features", "parts")) + SETTINGS,
     "stream": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }

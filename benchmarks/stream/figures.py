@@ -12,16 +12,16 @@ from benchmarks.stream.ways import OURS
 BARS = {
     "click p95 ms, normal": 50.0,
     "click ms, 10 % loss": 120.0,
-    "film late, normal": 0.01,
-    "film late, 5 Mbit/s": 0.025,
-    "film late, 10 % loss": 0.056,
+    "video late, normal": 0.01,
+    "video late, 5 Mbit/s": 0.025,
+    "video late, 10 % loss": 0.056,
     "scroll late, normal": 0.01,
     "scroll late, 5 Mbit/s": 0.013,
     "scroll late, 10 % loss": 0.10,
     "typed character bytes": 280.0,
     "scroll step bytes": 25000.0,
     "still kbit/s": 2.0,
-    "film ssim 1 s after, normal": 1.0,
+    "video ssim 1 s after, normal": 1.0,
     "scroll rgb ssim 1 s after, normal": 1.0,
     "slides rgb ssim 1 s after, normal": 1.0,
     "type rgb ssim 1 s after, normal": 1.0,
@@ -35,12 +35,12 @@ LEAST = {
     "type kbit/s": "type rgb ssim 1 s after, normal",
     "slides kbit/s": "slides rgb ssim 1 s after, normal",
     "scroll kB a picture, normal": "scroll rgb ssim 1 s after, normal",
-    "film kB a picture, normal": "film ssim, normal",
+    "video kB a picture, normal": "video ssim, normal",
 }
 """Figures whose bar is the least of any peer whose picture is as good: which figure says that."""
-MOST = ("film ssim, normal", "scroll rgb ssim, normal")
+MOST = ("video ssim, normal", "scroll rgb ssim, normal")
 """Figures whose bar is the best peer's."""
-AS_SELKIES = ("film cores, normal",)
+AS_SELKIES = ("video cores, normal",)
 """Figures whose bar is what Selkies needs: who shows fewer pictures needs less for them."""
 AS_GOOD = 0.005
 """So much less like may a picture be that is as good."""

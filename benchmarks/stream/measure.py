@@ -12,7 +12,7 @@ from benchmarks.stream.stage import SETTLE_SECONDS
 from benchmarks.stream.viewer import Viewer
 from benchmarks.stream.ways import GATEWAY, OURS, POOR, WAYS, Way
 
-RATES = {"film": 30.0, "scroll": 20.0}
+RATES = {"video": 30.0, "scroll": 20.0}
 TYPE_RATE = 8
 TAKE_SECONDS = 30.0
 STILL_SECONDS = 1.0
@@ -29,7 +29,7 @@ class Lengths:
     alone: float
     clicks: int
     beside_tcp: bool
-    """Whether a film beside a TCP flow is looked at."""
+    """Whether a video beside a TCP flow is looked at."""
 
 
 QUICK_LENGTHS = Lengths(6.0, 4.0, 3.0, 5.0, 20, beside_tcp=False)
@@ -57,8 +57,8 @@ class Measure:
         self.figures.add(metric, self.name, value)
 
     def alone(self) -> None:
-        """What it costs to be ready while nobody watches: a film plays meanwhile."""
-        with self.desktop.scene("film"):
+        """What it costs to be ready while nobody watches: a video plays meanwhile."""
+        with self.desktop.scene("video"):
             time.sleep(SETTLE_SECONDS)
             used, begun = self.desktop.seconds(self.way), time.monotonic()
             time.sleep(self.lengths.alone)
@@ -69,7 +69,7 @@ class Measure:
         if not self._opened(link):
             return
         if link == POOR:
-            self.beside_film(link)
+            self.beside_video(link)
             return
         for kind, rate in RATES.items():
             self.moving(kind, rate, link)
@@ -110,7 +110,7 @@ class Measure:
             time.sleep(0.5)
 
     def moving(self, kind: str, rate: float, link: str) -> None:
-        """A film or a page that scrolls: how it is seen, what it takes, and how it looks once it stands."""
+        """A video or a page that scrolls: how it is seen, what it takes, and how it looks once it stands."""
         with self.desktop.scene(kind):
             time.sleep(SETTLE_SECONDS)
             sent, used, begun = self.link.bytes(), self.desktop.seconds(self.way), time.monotonic()
@@ -119,7 +119,7 @@ class Measure:
             sent, used = self.link.bytes() - sent, self.desktop.seconds(self.way) - used
             drawn = self.desktop.stop()
             self._still(kind, link)
-        likeness = "ssim" if kind == "film" else "rgb ssim"
+        likeness = "ssim" if kind == "video" else "rgb ssim"
         self.add(f"{kind} late, {link}", seen["late"])
         self.add(f"{kind} fps, {link}", seen["fps"])
         self.add(f"{kind} kbit/s, {link}", sent * 8 / took / 1000)
@@ -137,7 +137,7 @@ class Measure:
         self.viewer.do("keep")
         self.viewer.truth(self.desktop.grab())
         found = self.viewer.do("compare", kind=kind)
-        self.add(f"{kind} {'ssim' if kind == 'film' else 'rgb ssim'} 1 s after, {link}", found["ssim"])
+        self.add(f"{kind} {'ssim' if kind == 'video' else 'rgb ssim'} 1 s after, {link}", found["ssim"])
         self.add(f"{kind} equal pixels 1 s after, {link}", found["equal"])
 
     def at_work(self) -> None:
@@ -165,38 +165,38 @@ class Measure:
         self.add(f"click missed, {link}", clicked["missed"])
 
     def beside_tcp(self, link: str) -> None:
-        """A film beside a TCP flow that wants all there is: how late it is then, and what each of them gets."""
+        """A video beside a TCP flow that wants all there is: how late it is then, and what each of them gets."""
         seconds = self.lengths.moving + SETTLE_SECONDS
-        with self.desktop.scene("film"):
+        with self.desktop.scene("video"):
             time.sleep(SETTLE_SECONDS)
             with self.link.flow(seconds) as flow:
                 time.sleep(SETTLE_SECONDS)
                 sent, begun = self.link.bytes(), time.monotonic()
-                seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["film"])
+                seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["video"])
                 both = (self.link.bytes() - sent) * 8 / (time.monotonic() - begun) / 1000
                 assert flow.stdout
                 taken = int(flow.stdout.readline()) * 8 / seconds / 1000
-        self.add(f"film late beside TCP, {link}", seen["late"])
-        self.add(f"film fps beside TCP, {link}", seen["fps"])
-        self.add(f"TCP kbit/s beside film, {link}", taken)
+        self.add(f"video late beside TCP, {link}", seen["late"])
+        self.add(f"video fps beside TCP, {link}", seen["fps"])
+        self.add(f"TCP kbit/s beside video, {link}", taken)
         self.add(f"kbit/s of both, {link}", both)
 
-    def beside_film(self, link: str) -> None:
-        """A page that scrolls beside a film: how many pictures of it are seen, and how sharp the page's text is in them."""
+    def beside_video(self, link: str) -> None:
+        """A page that scrolls beside a video: how many pictures of it are seen, and how sharp the page's text is in them."""
         with self.desktop.scene("beside"):
             time.sleep(3 * SETTLE_SECONDS)
-            seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["film"], pictures="beside")
-        self.add(f"page beside film fps, {link}", seen["fps"])
+            seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["video"], pictures="beside")
+        self.add(f"page beside video fps, {link}", seen["fps"])
         if "ssim" in seen:
-            self.add(f"page beside film rgb ssim, {link}", seen["ssim"])
+            self.add(f"page beside video rgb ssim, {link}", seen["ssim"])
 
     def pictures(self, times: int) -> None:
-        """A page that scrolls beside a film, as it is seen at so many moments."""
+        """A page that scrolls beside a video, as it is seen at so many moments."""
         if not self._opened("pictures"):
             return
         with self.desktop.scene("beside"):
             time.sleep(3 * SETTLE_SECONDS)
-            seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["film"])
+            seen = self.viewer.do("follow", seconds=self.lengths.moving, rate=RATES["video"])
             for _ in range(times):
                 self.viewer.do("picture", name=f"{self.name}: {seen['fps']:.1f} of 30 pictures a second are seen")
                 time.sleep(STILL_SECONDS)

@@ -14,15 +14,15 @@ CODE_AT = (4 * CELL, 0)
 """Where the number of the picture is, in Gray code, black and white."""
 TARGET = (200, 200, 240, 240)
 """What changes its colour when it is clicked."""
-FILM = (200, 200, 640, 480)
-FILM_FRAMES = 45
-FILM_RATE = 30
+VIDEO = (200, 200, 640, 480)
+VIDEO_FRAMES = 45
+VIDEO_RATE = 30
 PAGE = (160, 64, 900, 896)
 PAGE_HEIGHT = 6000
 SCROLL_RATE = 20
 SCROLL_STEP = 40
-BESIDE_PAGE, BESIDE_FILM = (16, 64, 576, 896), (608, 192, 640, 480)
-"""A page that scrolls beside a film that plays."""
+BESIDE_PAGE, BESIDE_VIDEO = (16, 64, 576, 896), (608, 192, 640, 480)
+"""A page that scrolls beside a video that plays."""
 TYPE_RATE = 8
 SLIDE_RATE = 0.5
 
@@ -40,14 +40,14 @@ def _photograph() -> Image.Image:
 
 
 @cache
-def film(number: int) -> Image.Image:
-    """A picture of a film: a photograph that turns and comes nearer."""
-    turn = number % FILM_FRAMES
-    near = min(turn, FILM_FRAMES - turn)
+def video(number: int) -> Image.Image:
+    """A picture of a video: a photograph that turns and comes nearer."""
+    turn = number % VIDEO_FRAMES
+    near = min(turn, VIDEO_FRAMES - turn)
     turned = (
         _photograph().rotate(near * 0.8, Image.Resampling.BILINEAR).crop((300 + near * 4, 240 + near * 3, 1140 - near * 4, 870 - near * 3))
     )
-    return turned.resize(FILM[2:], Image.Resampling.BILINEAR)
+    return turned.resize(VIDEO[2:], Image.Resampling.BILINEAR)
 
 
 @cache

@@ -1,9 +1,9 @@
 """Draws scenes on the desktop that is watched, over everything else: `source.py KIND SECONDS`, or by lines on its standard input.
 
 Runs in the container of the product. Pictures are in the X server before they are shown, so that showing one costs next to nothing.
-Each line names the next scene, still, click, film, scroll, beside, type or slides, which is answered with `ready`. `stop` stops what moves,
-which stays to be seen, and is answered with how it went, in JSON; `grab` with the length of what is on the screen and then that: rows of
-blue, green, red and an unused byte.
+Each line names the next scene: still, click, video, scroll, beside, type or slides. It is answered with `ready`. `stop` stops what moves,
+which stays to be seen, and is answered with how it went, in JSON. `grab` is answered with the length of what is on the screen and then
+that: rows of blue, green, red and an unused byte.
 """
 
 import io
@@ -102,9 +102,9 @@ def click(scene: Scene, wait: Wait) -> None:
 
 
 @cache
-def film(scene: Scene) -> list[object]:
-    """The film's pictures."""
-    return [scene.pixmap(scenes.film(number)) for number in range(scenes.FILM_FRAMES)]
+def video(scene: Scene) -> list[object]:
+    """The video's pictures."""
+    return [scene.pixmap(scenes.video(number)) for number in range(scenes.VIDEO_FRAMES)]
 
 
 @cache
@@ -120,8 +120,8 @@ def slides(scene: Scene) -> list[object]:
 
 
 def beside(scene: Scene, number: int) -> None:
-    """A picture of the film, and of the page beside it at every other one."""
-    scene.show(film(scene)[number % scenes.FILM_FRAMES], scenes.BESIDE_FILM)
+    """A picture of the video, and of the page beside it at every other one."""
+    scene.show(video(scene)[number % scenes.VIDEO_FRAMES], scenes.BESIDE_VIDEO)
     if number % 2:
         scene.show(page(scene), scenes.BESIDE_PAGE, scenes.top(number // 2))
 
@@ -132,14 +132,19 @@ def character(scene: Scene, number: int) -> None:
 
 
 DRAWS: dict[str, tuple[Callable[[Scene, int], None], float]] = {
-    "film": (lambda scene, n: scene.show(film(scene)[n % scenes.FILM_FRAMES], scenes.FILM), scenes.FILM_RATE),
+    "video": (lambda scene, n: scene.show(video(scene)[n % scenes.VIDEO_FRAMES], scenes.VIDEO), scenes.VIDEO_RATE),
     "scroll": (lambda scene, n: scene.show(page(scene), scenes.PAGE, scenes.top(n)), scenes.SCROLL_RATE),
-    "beside": (beside, scenes.FILM_RATE),
+    "beside": (beside, scenes.VIDEO_RATE),
     "slides": (lambda scene, n: scene.show(slides(scene)[n % SLIDES], scenes.PAGE), scenes.SLIDE_RATE),
     "type": (character, scenes.TYPE_RATE),
 }
 """What moves: how its picture of that number is drawn, and how many there are a second."""
-NEEDS: dict[str, tuple[Callable[[Scene], object], ...]] = {"film": (film,), "scroll": (page,), "beside": (film, page), "slides": (slides,)}
+NEEDS: dict[str, tuple[Callable[[Scene], object], ...]] = {
+    "video": (video,),
+    "scroll": (page,),
+    "beside": (video, page),
+    "slides": (slides,),
+}
 """What is to be in the X server before."""
 
 

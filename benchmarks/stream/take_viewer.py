@@ -16,7 +16,7 @@ from sandbox_server.stream.client import StreamClient, connect
 
 BASE = "http://127.0.0.1:8080"
 FULL_SECONDS = 1.25 / 30
-"""Frames of a film with 30 pictures a second that are no further apart than this come at its full rate."""
+"""Frames of a video with 30 pictures a second that are no further apart than this come at its full rate."""
 RATE, DELAY, QUEUE = 5_000_000 / 8, 0.010, 64 * 1024
 """The link of a late viewer: bytes a second, seconds each way, and bytes that wait."""
 PIECE = 1448
@@ -71,7 +71,7 @@ async def watch(*, drives: bool) -> None:
         if drives:
             await drive(desktop)
             await desktop.until(lambda picture: picture.rights & wire.DRIVES)
-        await asyncio.sleep(3)  # the film is one by then
+        await asyncio.sleep(3)  # the video is one by then
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         await asyncio.to_thread(sys.stdin.read)
@@ -80,7 +80,7 @@ async def watch(*, drives: bool) -> None:
 
 
 async def take(rounds: int) -> dict[str, Any]:
-    """Milliseconds from a click that takes control until frames are no further apart than those of the film."""
+    """Milliseconds from a click that takes control until frames are no further apart than those of the video."""
     headers, times, first, full = signed_in(), [], [], []
     async with viewing(headers, lambda _: times.append(time.monotonic())) as desktop:
         await asyncio.sleep(3)

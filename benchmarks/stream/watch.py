@@ -32,12 +32,12 @@ NEAR = 70
 PICTURES = 12
 """So many at most are held against the scene's own."""
 BEHIND = 16
-"""So many numbers may the page beside a film be behind the film: how sharp it is, not how late, is what its likeness says."""
+"""So many numbers may the page beside a video be behind the video: how sharp it is, not how late, is what its likeness says."""
 CLICK_AFTER_SECONDS = 2.0
 SMALL = (480, 384)
 MOTION, PRESS, RELEASE = 6, 4, 5
 KINDS = {
-    "film": (scenes.FILM, likeness.of_brightness),
+    "video": (scenes.VIDEO, likeness.of_brightness),
     "scroll": (scenes.PAGE, likeness.of_colours),
     "beside": (scenes.BESIDE_PAGE, likeness.of_colours),
 }
@@ -240,8 +240,8 @@ def cut(picture: Any, area: tuple[int, int, int, int]) -> Any:
 
 def own(kind: str, number: int) -> Any:
     """The scene's picture of that number."""
-    if kind == "film":
-        return np.asarray(scenes.film(number % scenes.FILM_FRAMES))
+    if kind == "video":
+        return np.asarray(scenes.video(number % scenes.VIDEO_FRAMES))
     return np.asarray(scenes.scrolled(number) if kind == "scroll" else scenes.scrolled((number - 1) // 2, scenes.BESIDE_PAGE[2]))
 
 

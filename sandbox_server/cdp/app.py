@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -23,7 +22,6 @@ from sandbox_server.cdp.takeover import TakeoverRules
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
 from sandbox_server.core.control import Holding
-from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers.box import desktop_root, isolation
 from sandbox_server.drivers.box.client import BoxClient
@@ -67,7 +65,7 @@ def create(settings: Settings) -> Starlette:
         chromium,
         Tabs(paths.tabs),
         prepare,
-        partial(_thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation))),
+        BoxClient(paths.socket("box"), isolation.read(paths.isolation)).resume,
         eager=settings.browser.start == "eager",
         homepage=settings.browser.homepage or "about:blank",
         rules=rules,
@@ -83,13 +81,6 @@ def create(settings: Settings) -> Starlette:
 
     pages, sessions = Pages(browser, paths.devtools_protocol), Sessions(browser)
     return Starlette(routes=list(routes(pages, sessions, Inside(browser, sessions, chromium, emulation, takeover))), lifespan=lifespan)
-
-
-async def _thaw(box: BoxClient) -> None:
-    """Resume a box that is suspended, where there is a box."""
-    if box.isolation.level == "box":
-        with suppress(Failure):  # its daemon is starting anew, and the box with it
-            await box.ask("thaw")
 
 
 def _kept_holding(path: str) -> Holding:

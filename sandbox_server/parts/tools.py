@@ -1,12 +1,13 @@
 """What an agent takes up for some work: skills, tools of other MCP servers, the conversion of documents; and the ports of its programs."""
 
-from sandbox_server.drivers.clients.mcp_hub import Hub
+from sandbox_server.drivers.clients.mcp_hub import McpHubClient
 from sandbox_server.drivers.documents.markdown import Conversion
 from sandbox_server.drivers.documents.web_markdown import Web
 from sandbox_server.drivers.documents.web_reach import WebReach
 from sandbox_server.drivers.ports.holders import PortHolders
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.mcp.feature import McpServers
+from sandbox_server.features.mcp.servers import McpServers
+from sandbox_server.features.mcp.tools import McpTools
 from sandbox_server.features.ports.ports import PortViews
 from sandbox_server.features.skills.folders import SkillFolders
 from sandbox_server.features.skills.skills import Skills
@@ -23,4 +24,5 @@ def part(shared: Shared) -> Part:
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(shared.ports, holders, shared.shares, settings.auth.preview_domain)
-    return Part((skills, McpServers(Hub(paths.socket("mcp"))), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports))
+    hub = McpHubClient(paths.socket("mcp"))
+    return Part((skills, McpServers(hub), McpTools(hub), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports))

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from sandbox_server import __version__
 from sandbox_server.core.custom import load_features
-from sandbox_server.core.mcp.catalog import SERVERS, read_catalog
-from sandbox_server.core.mcp.view import View
 from sandbox_server.core.openapi import document
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.core.results import ALL_SCOPES
+from sandbox_server.mcp.tool_filter import ToolFilter
+from sandbox_server.mcp.tools.catalog import SERVERS, read_catalog
 from sandbox_server.plugins.findings import Findings
 
 PREFIX = "/v1/"
@@ -54,7 +54,7 @@ def _names(operation: Operation) -> tuple[str, ...]:
 
 def _uncallable(added: list[Operation]) -> Iterator[str]:
     described = document(added, title="added", version=__version__)
-    callable_by_agents = {tool.name for tool in read_catalog(described).listed(View(ALL_SCOPES))}
+    callable_by_agents = {tool.name for tool in read_catalog(described).listed(ToolFilter(ALL_SCOPES))}
     for operation in added:
         if operation.spec.tool and operation.spec.tool not in callable_by_agents:
             yield f"{operation.name}: no agent could call the tool {operation.spec.tool}: it takes a file, or only streams events"

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from sandbox_server.core.errors import InvalidArgument
-from sandbox_server.hub.configuration import read_server
+from sandbox_server.mcp.servers.configuration import read_server
 from sandbox_server.plugins.findings import Findings
 from sandbox_server.settings.mcp import servers_in
 

@@ -41,7 +41,7 @@ from sandbox_server.settings.kinds import (
     seconds,
     variable,
 )
-from sandbox_server.settings.mcp import Hub
+from sandbox_server.settings.mcp import McpSettings
 from sandbox_server.settings.network import Fetching
 from sandbox_server.settings.proxy import Proxy
 from sandbox_server.settings.recorder import Recorder
@@ -301,7 +301,7 @@ class Settings:
     files: Files = field(default_factory=Files)
     code: Code = field(default_factory=Code)
     skills: Skills = field(default_factory=Skills)
-    hub: Hub = field(default_factory=Hub)
+    mcp: McpSettings = field(default_factory=McpSettings)
     display: Display = field(default_factory=Display)
     stream: Stream = field(default_factory=Stream)
     control: Control = field(default_factory=Control)

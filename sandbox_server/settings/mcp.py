@@ -1,4 +1,4 @@
-"""The MCP hub: a section of `settings`. Stdlib only, for the sake of boot."""
+"""Settings of the MCP process: extra servers and their idle timeout. Standard library only, because boot reads them."""
 
 import json
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from sandbox_server.settings.kinds import Kind, Secret, seconds, variable
 
 
 def _servers(text: str) -> Secret:
-    """Check what can be checked without a library for models: a path, or JSON objects by name."""
+    """Check a path, or a JSON object of servers by name; the MCP process checks each server."""
     if not text.startswith("/"):
         servers_in(json.loads(text))
     return Secret(text)
 
 
 def servers_in(given: Any) -> dict[str, dict[str, Any]]:
-    """The servers of a document, by name: below `mcpServers`, as clients have them, or at the top. Raises ValueError."""
+    """The servers of a document by name: below `mcpServers`, as clients write them, or at the top level. Raises ValueError."""
     found = given.get("mcpServers", given) if isinstance(given, dict) else None
     if not isinstance(found, dict) or not all(isinstance(server, dict) for server in found.values()):
         raise ValueError('must be a path, or JSON as in {"mcpServers": {"name": {"command": "..."}}}')
@@ -23,11 +23,11 @@ def servers_in(given: Any) -> dict[str, dict[str, Any]]:
 
 
 MCP_SERVERS: Kind[Secret | None] = Kind("path or JSON", _servers, secret=True)
-"""A secret: servers are given keys in their environment and headers."""
+"""A secret, because the environment and headers of servers hold keys."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hub:
+class McpSettings:
     """MCP servers"""
 
     extra: Secret | None = variable(

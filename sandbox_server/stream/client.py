@@ -28,17 +28,19 @@ class StreamClient:
     """One connection to a stream. Its picture is kept up to date, and every frame is acknowledged."""
 
     def __init__(
-        self, connection: ClientConnection, arrived: Callable[[int], None] | None, beside: Tasks | None, picture: ReferenceDecoder
+        self, connection: ClientConnection, arrived: Callable[[int], None] | None, channel_tasks: Tasks | None, picture: ReferenceDecoder
     ) -> None:
         self._connection = connection
         self._arrived = arrived
         self._changed = asyncio.Condition()
-        self._order = ReorderBuffer()
-        self._came: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
+        self._reorder = ReorderBuffer()
+        self._inbound: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
         self._channel = (
-            ClientChannel(connection.send, lambda message: self._came.put_nowait((CHANNEL, message)), beside) if beside else None
+            ClientChannel(connection.send, lambda message: self._inbound.put_nowait((CHANNEL, message)), channel_tasks)
+            if channel_tasks
+            else None
         )
-        self._begun: float | None = None
+        self._frame_began: float | None = None
         self._latest: wire.Ack | None = None
         self.picture = picture
         self.received = 0
@@ -85,34 +87,34 @@ class StreamClient:
     async def listen(self) -> None:
         """Receive messages of the WebSocket until the connection ends."""
         async for message in self._connection:
-            self._came.put_nowait((SOCKET, message if isinstance(message, bytes) else message.encode()))
+            self._inbound.put_nowait((SOCKET, message if isinstance(message, bytes) else message.encode()))
 
     async def follow(self) -> None:
         """Process messages in their order. Raises MalformedMessage."""
         while True:
-            way, message = await self._came.get()
+            path, message = await self._inbound.get()
             if message[:1] == bytes([wire.SIGNAL]):
                 await self._take_signal(message)
                 continue
             self.received += len(message)
-            for ready in self._order.take(way, message) if message else ():
+            for ready in self._reorder.take(path, message) if message else ():
                 await self._take(ready)
             async with self._changed:
                 self._changed.notify_all()
 
     async def _take_signal(self, message: bytes) -> None:
         if self._channel and self._channel.take_signal(message):
-            self._order.forget(CHANNEL)
+            self._reorder.forget(CHANNEL)
             if self._latest:  # it may have been lost
                 await self.send(self._latest)
 
     async def _take(self, message: bytes) -> None:
         arrived = time.monotonic()
-        self._begun = self._begun or arrived
+        self._frame_began = self._frame_began or arrived
         ended = self.picture.take(message)
         if ended is not None:
-            self._latest = wire.Ack(ended, 0, min(65535, int((arrived - self._begun) * 1000)))
-            self._begun = None
+            self._latest = wire.Ack(ended, 0, min(65535, int((arrived - self._frame_began) * 1000)))
+            self._frame_began = None
             await self.send(self._latest)
             self.frames += 1
             if self._arrived:

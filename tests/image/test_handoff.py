@@ -15,11 +15,11 @@ import pytest
 from mcp_types import ElicitResult
 from playwright.sync_api import Browser, expect
 
-from tests.hub.clients import ERAS, client_of
 from tests.image.container import Sandbox, until
 from tests.image.test_control import Person
 from tests.image.test_view import browser_for, opened
 from tests.mail_server import Mailbox
+from tests.mcp.sdk_clients import ERAS, client_of
 
 NODE = "/opt/conformance/node"
 SDK = "/opt/conformance/node_modules/@modelcontextprotocol/sdk/dist/esm/client"

@@ -82,7 +82,7 @@ STATISTICS = "document.querySelector('tandem-view').shadowRoot.querySelector('pr
 
 
 async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: "Sandbox", sandbox: "Sandbox") -> None:
-    """The browser of another sandbox; such a page has no WebCodecs, and shows no films but everything else."""
+    """The browser of another sandbox; such a page has no WebCodecs, and shows no video but everything else."""
     await asyncio.to_thread(go, own, "<body style='background:rgb(123,17,201)'>")
     ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
     assert own.base_url.startswith("http:")
@@ -97,24 +97,24 @@ async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: 
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
 
 
-FILM = """<body style="margin:0;background:rgb(123,17,201)"><canvas id=film width=384 height=288></canvas><script>
-const drawn = film.getContext("2d");
+VIDEO = """<body style="margin:0;background:rgb(123,17,201)"><canvas id=video width=384 height=288></canvas><script>
+const drawn = video.getContext("2d");
 setInterval(() => { for (let at = 0; at < 432; at++) {
   drawn.fillStyle = `hsl(${Math.random() * 360} 80%25 50%25)`;
   drawn.fillRect(at %25 24 * 16, Math.floor(at / 24) * 16, 16, 16); } }, 40);
 </script>"""
 SEEN = "(({ opacity, width }) => `${opacity} ${width}`)(document.querySelector('tandem-view').video.element.style)"
-FILMED = "document.querySelector('tandem-view').videoFrames"
+VIDEO_FRAMES = "document.querySelector('tandem-view').videoFrames"
 
 
-async def test_a_page_that_is_not_secure_is_shown_a_film_as_a_track_and_the_exact_picture_after_it(
+async def test_a_page_that_is_not_secure_is_shown_a_video_as_a_track_and_the_exact_picture_after_it(
     own: "Sandbox", sandbox: "Sandbox"
 ) -> None:
     ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
     await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
-    await asyncio.to_thread(go, own, FILM)
-    await asyncio.to_thread(until, lambda: int(evaluated(sandbox, FILMED)) > 20, 60)
+    await asyncio.to_thread(go, own, VIDEO)
+    await asyncio.to_thread(until, lambda: int(evaluated(sandbox, VIDEO_FRAMES)) > 20, 60)
     await asyncio.to_thread(until, lambda: evaluated(sandbox, SEEN) == "1 30%", 60)
     await asyncio.to_thread(go, own, "<body style='background:rgb(123,17,201)'>")
     await asyncio.to_thread(until, lambda: evaluated(sandbox, SEEN).startswith("0 "))
@@ -128,7 +128,7 @@ def evaluated(sandbox: "Sandbox", expression: str) -> str:
 
 VIEW = "document.querySelector('tandem-view')"
 LISTENS = f"({VIEW}.addEventListener('statistics', (event) => globalThis.told = event.detail), {VIEW}.toggleAttribute('codec-map'))"
-IS_FILM = f"""(([, map]) => (([red, green, , opaque]) => red > 150 && green < 120 && opaque > 20)(
+IS_VIDEO = f"""(([, map]) => (([red, green, , opaque]) => red > 150 && green < 120 && opaque > 20)(
     map.getContext('2d').getImageData(192, 300, 1, 1).data))({VIEW}.shadowRoot.querySelectorAll('canvas'))"""
 PICTURE = f"""(({{ canvas }}) => {{
     const copy = Object.assign(document.createElement('canvas'), {{ width: canvas.width, height: canvas.height }});
@@ -139,16 +139,16 @@ PLACE = f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])({VIEW
 FIELD = "<title>-</title><textarea style='position:fixed;inset:0;background:rgb(123,17,201)' oninput='document.title=value'></textarea>"
 
 
-def test_firefox_shows_the_desktop_bit_for_bit_and_a_film_by_datagrams_and_a_person_acts_there(own: "Sandbox", tmp_path: "Path") -> None:
+def test_firefox_shows_the_desktop_bit_for_bit_and_a_video_by_datagrams_and_a_person_acts_there(own: "Sandbox", tmp_path: "Path") -> None:
     """On an origin that is secure to it, at a name, with codecs that Debian has for it."""
     ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
-    go(own, FILM)
+    go(own, VIDEO)
     with firefox(tmp_path, own.name) as page:
         page.go(f"{own.base_url}/view?lang=en&ticket={ticket}")
         page.until("document.querySelector('main').dataset.picture === 'connected'")
         page.evaluate(LISTENS)
         page.until("globalThis.told?.datagrams")
-        page.until(IS_FILM)
+        page.until(IS_VIDEO)
         assert page.evaluate("[isSecureContext, document.querySelector('#missing').hidden]") == [True, True]
         go(own, FIELD)
         until(lambda: Image.open(io.BytesIO(base64.b64decode(page.evaluate(PICTURE)))).convert("RGB").tobytes() == screenshot(own))

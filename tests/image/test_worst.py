@@ -27,7 +27,7 @@ from tests.image.test_microphone import is_silence, recorded
 from tests.image.test_private import _until_rights
 
 UDP_PORT = 5004
-SERVER = (Path(__file__).parent.parent / "hub" / "hostile_server.py").read_text("utf-8")
+SERVER = (Path(__file__).parent.parent / "mcp" / "hostile_server.py").read_text("utf-8")
 PROGRAM = "/home/gem/hostile_server.py"
 PYTHON, NEW_CLIENT = "/opt/venv/bin/python", "from Xlib.display import Display; Display('unix/:99')"
 GUEST = (Path(__file__).parent / "guest.py").read_text("utf-8")

@@ -10,7 +10,7 @@ SERVERS = {"one": {"command": "x", "env": {"KEY": "s3cret"}}}
 
 @pytest.mark.parametrize("value", [json.dumps(SERVERS), json.dumps({"mcpServers": SERVERS}), "/etc/servers.json"])
 def test_servers_are_given_as_json_or_by_a_path(value: str) -> None:
-    extra = load({"EXTRA_MCP_SERVERS": value}).hub.extra
+    extra = load({"EXTRA_MCP_SERVERS": value}).mcp.extra
 
     assert extra
     assert extra.reveal() == value

@@ -1,4 +1,4 @@
-"""Who is let in: whoever the gateway says may look; what they send counts if they may act."""
+"""Admission of viewers: the gateway says who may see, and input counts from who may act."""
 
 import json
 import socket as socketlib

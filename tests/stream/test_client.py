@@ -1,4 +1,4 @@
-"""The client without a page: sees what the server shows, says what it is told to, acknowledges every frame."""
+"""The Python client: it sees what the server shows, sends what it is given, and acknowledges every frame."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What viewers had that went: kept for who it was, for a while, and only of the latest."""
+"""Session resume: what a viewer had is held for its caller, for a while, and only of the latest viewers."""
 
 import asyncio
 
@@ -10,28 +10,28 @@ from sandbox_server.stream.resume import MAX_HELD, StreamSessions
 pytestmark = pytest.mark.anyio
 
 
-def left(sessions: StreamSessions, number: int, view: UpdatePlanner | None = None) -> None:
+def left(sessions: StreamSessions, number: int, planner: UpdatePlanner | None = None) -> None:
     sessions.begin(number, "person", lambda: None)
-    sessions.end(number, view or UpdatePlanner())
+    sessions.end(number, planner or UpdatePlanner())
 
 
 async def test_who_comes_back_gets_what_it_had_and_nobody_gets_it_twice() -> None:
-    sessions, view = StreamSessions(), UpdatePlanner()
-    left(sessions, 5, view)
+    sessions, planner = StreamSessions(), UpdatePlanner()
+    left(sessions, 5, planner)
     assert await sessions.resume(5, "another") is None
-    assert await sessions.resume(5, "person") is view
+    assert await sessions.resume(5, "person") is planner
     assert await sessions.resume(5, "person") is None
 
 
 async def test_who_seems_to_be_there_still_has_to_go_first() -> None:
-    sessions, view, asked = StreamSessions(), UpdatePlanner(), asyncio.Event()
+    sessions, planner, asked = StreamSessions(), UpdatePlanner(), asyncio.Event()
     sessions.begin(5, "person", asked.set)
     resuming = asyncio.create_task(sessions.resume(5, "person"))
     async with asyncio.timeout(30):
         await asked.wait()
         assert not resuming.done()
-        sessions.end(5, view)
-        assert await resuming is view
+        sessions.end(5, planner)
+        assert await resuming is planner
 
 
 async def test_only_the_latest_are_kept() -> None:

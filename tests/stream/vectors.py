@@ -57,13 +57,13 @@ ACTS = (
 
 def heard() -> list[tuple[bytes, list[tuple[int, bytes]]]]:
     """Messages of sound, and the packets that each brings to who has heard those before."""
-    again, last = AudioRedundancy(), 4_000_000_000
+    redundancy, last = AudioRedundancy(), 4_000_000_000
     first = wire.sound(last, b"\xfc\x01")
-    alone = again.message(wire.sound(last + 1, b"\xfc\x02"), 0.0)
-    lost = again.message(wire.sound(last + 2, b"\xfc\x03"), 0.0)
-    again.missed(85, 0.0)
-    with_two = again.message(wire.sound(last + 3, b"\xfc\x04\x05"), 0.0)
-    after_silence = again.message(wire.sound(last + 90, b""), 0.0)
+    alone = redundancy.message(wire.sound(last + 1, b"\xfc\x02"), 0.0)
+    lost = redundancy.message(wire.sound(last + 2, b"\xfc\x03"), 0.0)
+    redundancy.missed(85, 0.0)
+    with_two = redundancy.message(wire.sound(last + 3, b"\xfc\x04\x05"), 0.0)
+    after_silence = redundancy.message(wire.sound(last + 90, b""), 0.0)
     assert lost not in (alone, with_two)
     return [
         (first, [(last, b"\xfc\x01")]),

@@ -1,4 +1,4 @@
-"""Viewers of a real X server, with the client's end and the lease in the hands of a test."""
+"""Viewers of a real X server, with a fake client and a fake lease."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -25,7 +25,7 @@ GUEST = Caller("guest", frozenset({"view"}), person=True)
 
 
 class FakeLease:
-    """A lease that says what it is told to; `asked` counts the inputs that meant to act."""
+    """A lease that a test sets. `asked` counts the inputs that asked to act."""
 
     def __init__(self, *, drives: bool) -> None:
         self.drives = drives
@@ -48,7 +48,7 @@ class FakeLease:
 
 
 class FakeClient:
-    """A viewer's end: what it says goes in, what it is sent is put together. `acks`: whether it acknowledges frames."""
+    """The client's end of a viewer: it decodes what it is sent. `acks`: whether it acknowledges frames."""
 
     def __init__(self, *, acks: bool = True) -> None:
         self.picture = ReferenceDecoder()

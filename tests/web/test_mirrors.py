@@ -54,3 +54,9 @@ def test_every_test_has_its_module() -> None:
 def test_a_module_that_exports_nothing_is_loaded_as_an_entry() -> None:
     silent = {module for module in MODULES if not EXPORT.search(module.read_text("utf-8"))}
     assert silent - entries() == set()
+
+
+def test_a_decoder_has_the_name_of_its_codec() -> None:
+    decoders = {module.stem for module in (WEB / "stream/decoders").glob("*.js")}
+    assert decoders == {"exact", "h264", "jpeg"}
+    assert decoders <= {codec.stem for codec in (WEB.parent / "stream/codecs").glob("*.py")}

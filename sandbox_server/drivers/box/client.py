@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, InvalidArgument, NotFound, ResourceExhausted, Unavailable
@@ -54,6 +55,12 @@ class BoxClient:
             raise _KINDS[answer["refused"]](str(answer["message"]))
         done: dict[str, Any] = answer["ok"]
         return done
+
+    async def resume(self) -> None:
+        """Resume the box if it is suspended; nothing where there is no box, or its daemon is starting anew, and the box with it."""
+        if self.isolation.level == "box":
+            with suppress(Failure):
+                await self.ask("thaw")
 
     async def _exchange(self, body: dict[str, object], fds: Sequence[int]) -> dict[str, Any]:
         loop = asyncio.get_running_loop()

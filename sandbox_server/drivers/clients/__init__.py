@@ -1,1 +1,1 @@
-"""Clients of services: the lease's and the MCP hub's in this container, mail servers and webhooks outside."""
+"""Clients of services: the control lease and the MCP process in this container, mail servers and webhooks outside."""

@@ -1,1 +1,1 @@
-"""MCP servers over plain HTTP: which there are, what tools they have, and to call one."""
+"""MCP servers over plain HTTP: list, add and remove servers, list their tools, call a tool."""

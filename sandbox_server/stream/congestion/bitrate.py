@@ -27,7 +27,7 @@ class BitrateController:
     def learn(self, window: CongestionWindow, now: float) -> None:
         """Adapt to how the latest frame fared."""
         self._queued = self._queued or now
-        if not window.queues:
+        if not window.is_queueing:
             self.bits = max(LEAST_BITS, min(MOST_BITS, int(self.bits * RISE), self._most(window, now)))
             return
         self._queued = now

@@ -99,7 +99,7 @@ class CongestionWindow:
         return min(self._latest, default=0.0) - self.shortest_trip
 
     @property
-    def queues(self) -> bool:
+    def is_queueing(self) -> bool:
         """Whether the latest frames met a queue."""
         return self.queue > max(QUEUE_SECONDS, self.shortest_trip / 2)
 

@@ -45,10 +45,10 @@ from sandbox_server.stream.transport.sctp_validation import STREAMS, is_valid
 FIRST_RTO = 0.3
 LEAST_RTO = 0.1
 MOST_RTO = 2.0
-SOON_BYTES = 16 * 1024
+EARLY_BYTES = 16 * 1024
 """Where no more than this is in flight, no packet that follows would soon show a loss, and a retransmission costs little."""
-LEAST_SOON = 0.03
-SOON = 2.0
+LEAST_EARLY_RTO = 0.03
+EARLY_ROUND_TRIPS = 2.0
 """It is retransmitted after so many round trips then, or once it is later than round trips vary."""
 MOST_BACKOFF = 8
 """Exponential backoff: each timeout doubles the next, up to this factor."""
@@ -95,8 +95,8 @@ class SctpAssociation(RTCSctpTransport):
         self, transport: RTCDtlsTransport, on_message: Callable[[int, bytes], None], *, room: int, allows_forward_tsn: bool = False
     ) -> None:
         self._window = FIRST_WINDOW
-        self._narrow = MOST_WINDOW
-        self._late = FIRST_RTO
+        self._congested_window = MOST_WINDOW
+        self._base_rto = FIRST_RTO
         self._backoff = 1
         self._srtt: float | None = None
         self._shortest_trip = math.inf
@@ -116,22 +116,22 @@ class SctpAssociation(RTCSctpTransport):
         """When something was last sent while nothing was unacknowledged."""
         self.established = asyncio.Event()
         self.ended = asyncio.Event()
-        self._moved = asyncio.Event()
+        self._progress = asyncio.Event()
 
     @property
     def _cwnd(self) -> int:
-        return min(self._window, self._narrow)
+        return min(self._window, self._congested_window)
 
     @_cwnd.setter
     def _cwnd(self, window: int) -> None:
         """Follow aiortc's congestion control only while packets queue: then a loss means congestion."""
-        if window > self._narrow:
-            self._narrow = min(window, MOST_WINDOW)
-        elif self.queues:
-            self._narrow = max(window, LEAST_WINDOW)
+        if window > self._congested_window:
+            self._congested_window = min(window, MOST_WINDOW)
+        elif self.is_queueing:
+            self._congested_window = max(window, LEAST_WINDOW)
 
     @property
-    def queues(self) -> bool:
+    def is_queueing(self) -> bool:
         """Whether packets queue on the link: this viewer is sent too much, or other flows fill it."""
         return self._srtt is not None and self._srtt > 2 * self._shortest_trip + QUEUE_SECONDS
 
@@ -143,9 +143,9 @@ class SctpAssociation(RTCSctpTransport):
     @property
     def _rto(self) -> float:
         """The retransmission timeout."""
-        if self._srtt is None or self._flight_size > SOON_BYTES:
-            return min(MOST_RTO, self._late * self._backoff)
-        return min(MOST_RTO, self._backoff * min(self._late, max(LEAST_SOON, SOON * self._srtt, self._rto_estimate)))
+        if self._srtt is None or self._flight_size > EARLY_BYTES:
+            return min(MOST_RTO, self._base_rto * self._backoff)
+        return min(MOST_RTO, self._backoff * min(self._base_rto, max(LEAST_EARLY_RTO, EARLY_ROUND_TRIPS * self._srtt, self._rto_estimate)))
 
     @_rto.setter
     def _rto(self, seconds: float) -> None:
@@ -172,15 +172,15 @@ class SctpAssociation(RTCSctpTransport):
         await self._send(stream, WEBRTC_BINARY, message, max_retransmits=tries, ordered=ordered)
         await self._fill()
         while self._outbound_queue and not self.ended.is_set():
-            self._moved.clear()
-            await self._moved.wait()
+            self._progress.clear()
+            await self._progress.wait()
         if self.ended.is_set():
             raise ConnectionError("the channel has ended")
-        if tries is None and not self.queues and self._resends.take(len(message), time.monotonic()):
+        if tries is None and not self.is_queueing and self._resends.take(len(message), time.monotonic()):
             self._resend_later([chunk for chunk in self._sent_queue if uint32_gte(chunk.tsn, first)])
 
     async def stop(self) -> None:
-        """End it."""
+        """End the association."""
         self._cancel_delayed_ack()
         await self._tasks.close()
         await super().stop()
@@ -188,7 +188,7 @@ class SctpAssociation(RTCSctpTransport):
     def give_up(self) -> None:
         """Mark it as ended: it is used no more."""
         self.ended.set()
-        self._moved.set()
+        self._progress.set()
 
     async def _fill(self) -> None:
         """Send as much as the window has room for: aiortc stops after four packets."""
@@ -237,22 +237,22 @@ class SctpAssociation(RTCSctpTransport):
         if self.ended.is_set():
             return
         try:
-            sound = is_valid(data, allows_forward_tsn=self._allows_forward_tsn)
-            if sound:
+            valid = is_valid(data, allows_forward_tsn=self._allows_forward_tsn)
+            if valid:
                 await super()._handle_data(data)
                 await self._retransmit_early()
                 await self._fill()
-            sound = sound and not self._holds_too_much
+            valid = valid and not self._holds_too_much
         except _BROKEN:
-            sound = False
-        self._moved.set()
-        if not sound:
+            valid = False
+        self._progress.set()
+        if not valid:
             await self.stop()
 
     @property
     def _holds_too_much(self) -> bool:
-        fragments = sum(len(stream.reassembly) for stream in self._inbound_streams.values())
-        return self._advertised_rwnd < 0 or fragments > MAX_HELD_CHUNKS or len(self._sack_misordered) > MAX_HELD_CHUNKS
+        chunks = sum(len(stream.reassembly) for stream in self._inbound_streams.values())
+        return self._advertised_rwnd < 0 or chunks > MAX_HELD_CHUNKS or len(self._sack_misordered) > MAX_HELD_CHUNKS
 
     async def _receive_sack_chunk(self, chunk: SackChunk) -> None:
         """Take an ack. A retransmitted packet counts as missed only if the ack is of packets that were sent later."""
@@ -281,8 +281,10 @@ class SctpAssociation(RTCSctpTransport):
             self._cancel_delayed_ack()
             await super()._send_sack()
         elif self._delayed_ack is None:
-            late = super()._send_sack
-            self._delayed_ack = asyncio.get_running_loop().call_later(ACK_SECONDS, lambda: self._tasks.start(late(), name="acknowledge"))
+            send_sack = super()._send_sack
+            self._delayed_ack = asyncio.get_running_loop().call_later(
+                ACK_SECONDS, lambda: self._tasks.start(send_sack(), name="acknowledge")
+            )
 
     def _cancel_delayed_ack(self) -> None:
         """Note that what has arrived is acknowledged now."""
@@ -311,7 +313,7 @@ class SctpAssociation(RTCSctpTransport):
         if isinstance(chunk, DataChunk):
             chunk._sent_time = time.time()
             self._resends.sent()
-            if chunk._sent_count > 1 and not self.queues:
+            if chunk._sent_count > 1 and not self.is_queueing:
                 self._resends.lost(time.monotonic())
         await self._put(chunk)
 
@@ -340,4 +342,4 @@ class SctpAssociation(RTCSctpTransport):
         else:
             self._rttvar += (abs(self._srtt - R) - self._rttvar) * SCTP_RTO_BETA
             self._srtt += (R - self._srtt) * SCTP_RTO_ALPHA
-        self._late = max(LEAST_RTO, min(self._rto_estimate, MOST_RTO))
+        self._base_rto = max(LEAST_RTO, min(self._rto_estimate, MOST_RTO))

@@ -1,4 +1,4 @@
-"""The frame clock of one viewer: when it is looked for something to send."""
+"""The frame clock of one viewer: when the next frame may be sent."""
 
 import asyncio
 import time

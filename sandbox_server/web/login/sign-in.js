@@ -43,7 +43,6 @@ function refusal(message) {
  */
 function address(ticket) {
   const url = new URL(location.href);
-  url.searchParams.delete("ticket");
   url.searchParams.set("ticket", ticket);
   return url.href;
 }

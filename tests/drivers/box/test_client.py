@@ -72,3 +72,18 @@ async def test_without_a_box_the_reason_is_given() -> None:
     with pytest.raises(Conflict, match="EPERM") as failed:
         await BoxClient("/nonexistent", Isolation("users", "EPERM: proc")).ask("list")
     assert "/v1/capabilities" in (failed.value.hint or "")
+
+
+async def test_resuming_asks_the_daemon_of_a_box_and_nobody_without_one(listener: socket.socket, tmp_path: Path) -> None:
+    path = str(tmp_path / "box.sock")
+    resuming = asyncio.create_task(BoxClient(path, BOX).resume())
+    sock, _ = await asyncio.to_thread(listener.accept)
+    with sock:
+        request, fds = await asyncio.to_thread(descriptor_passing.receive, sock)
+        assert (request, descriptor_passing.read_body(fds[0])) == ({}, {"op": "thaw"})
+        descriptor_passing.close_all(fds)
+        descriptor_passing.send_request(sock, {"ok": {}})
+    await asyncio.wait_for(resuming, 30)
+    listener.close()
+    await BoxClient(path, BOX).resume()  # a daemon that is not there
+    await BoxClient(path, Isolation("users", "no namespaces")).resume()

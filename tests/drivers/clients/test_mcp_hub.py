@@ -1,4 +1,4 @@
-"""The driver's failures; what it asks and gets is in tests/hub/test_inside.py, where there is a hub."""
+"""Failures of the client; its requests are in tests/mcp/test_internal_api.py, with a real MCP process."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, NotFound, Unavailable
 from sandbox_server.drivers.clients import mcp_hub as module
-from sandbox_server.drivers.clients.mcp_hub import Hub
+from sandbox_server.drivers.clients.mcp_hub import McpHubClient
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,7 @@ async def asked(folder: Path, answer: bytes) -> Any:
         writer.close()
 
     async with await asyncio.start_unix_server(serve, folder / "mcp.sock"):
-        return await Hub(str(folder / "mcp.sock")).call("s", "t", {}, {})
+        return await McpHubClient(str(folder / "mcp.sock")).call("s", "t", {}, {})
 
 
 def refusal(status: int, **told: Any) -> bytes:
@@ -48,7 +48,7 @@ async def test_a_refusal_keeps_its_kind_and_a_broken_answer_is_no_invitation_to_
 
 
 async def test_a_hub_that_does_not_answer_about_its_servers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ASKED_SECONDS", 0.01)
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.01)
 
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -56,4 +56,4 @@ async def test_a_hub_that_does_not_answer_about_its_servers_is_given_up(tmp_path
 
     async with await asyncio.start_unix_server(silence, tmp_path / "mcp.sock"):
         with pytest.raises(Unavailable):
-            await Hub(str(tmp_path / "mcp.sock")).status({})
+            await McpHubClient(str(tmp_path / "mcp.sock")).status({})

@@ -1,4 +1,4 @@
-"""The pointer's picture, as the X server has it."""
+"""The cursor image is the one that the X server has."""
 
 from Xlib import display as xlib
 

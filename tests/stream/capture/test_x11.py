@@ -1,4 +1,4 @@
-"""The screen is taken where it was drawn on, at its own size, and again when the X server comes back."""
+"""Screen capture: damaged rows are captured, at the screen's own size, and again when the X server returns."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""A plan as messages: one for what is little, several for much, and the last ends the frame."""
+"""Encoding of a plan: one message for little, several for much, and the last ends the frame."""
 
 import pytest
 from PIL import Image
@@ -17,32 +17,32 @@ SIZE = (640, 480)
 
 
 async def messages(plan: UpdatePlan, *, tracked: bool = False) -> list[bytes]:
-    async with FrameEncoder() as encoders:
-        return [message async for message in encoders.encode(plan, 1_000_000, tracked=tracked)]
+    async with FrameEncoder() as encoder:
+        return [message async for message in encoder.encode(plan, 1_000_000, tracked=tracked)]
 
 
 async def test_what_was_planned_arrives() -> None:
     image = page(SIZE)
-    view, picture = UpdatePlanner(), ReferenceDecoder()
+    planner, picture = UpdatePlanner(), ReferenceDecoder()
     picture.take(wire.hello(1, 0, *SIZE))
-    ended = [picture.take(message) for message in await messages(view.plan(framed(image), 0.0))]
+    ended = [picture.take(message) for message in await messages(planner.plan(framed(image), 0.0))]
     assert ended == [None] * (len(ended) - 1) + [1]
     assert picture.image().tobytes() == image.tobytes()
 
 
 async def test_little_is_one_message() -> None:
-    view, image = UpdatePlanner(), page(SIZE)
-    view.plan(framed(image), 0.0)
+    planner, image = UpdatePlanner(), page(SIZE)
+    planner.plan(framed(image), 0.0)
     image.paste("red", (10, 10, 13, 13))
-    view.drawn([(10, 10, 3, 3)])
-    [message] = await messages(view.plan(framed(image), 0.1))
+    planner.drawn([(10, 10, 3, 3)])
+    [message] = await messages(planner.plan(framed(image), 0.1))
     assert len(message) < 60
 
 
 async def test_a_photograph_is_a_jpeg_that_looks_like_it() -> None:
-    view, picture, image = UpdatePlanner(), ReferenceDecoder(), with_photograph(SIZE, (64, 64, 256, 192))
+    planner, picture, image = UpdatePlanner(), ReferenceDecoder(), with_photograph(SIZE, (64, 64, 256, 192))
     picture.take(wire.hello(1, 0, *SIZE))
-    for message in await messages(view.plan(framed(image), 0.0)):
+    for message in await messages(planner.plan(framed(image), 0.0)):
         picture.take(message)
     assert picture.counts.operations["jpeg"]
     box = (64, 64, 320, 256)

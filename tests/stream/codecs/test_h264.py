@@ -1,4 +1,4 @@
-"""Videos: what is written is seen again, nearly; less where the link takes less; and what is no picture of one is refused."""
+"""The H.264 codec: decoded video looks like the screen, takes less where the link takes less, and malformed input is refused."""
 
 import pytest
 from PIL import Image, ImageChops, ImageStat
@@ -17,16 +17,16 @@ def difference(one: Image.Image, other: Image.Image) -> float:
 
 
 def test_a_video_is_seen_as_it_is() -> None:
-    writer, reader = H264Encoder(AREA, 8_000_000), H264Decoder()
+    encoder, decoder = H264Encoder(AREA, 8_000_000), H264Decoder()
     box = (64, 32, 256, 160)
     for number in range(5):
         image = photograph(SIZE, number).resize((20, 15)).resize(SIZE, Image.Resampling.BICUBIC)
-        writer.capture(framed(image))
-        packed, key = writer.encode(8_000_000)
+        encoder.capture(framed(image))
+        packed, key = encoder.encode(8_000_000)
         assert key == (number == 0)
-        reader.decode(AREA, packed)
+        decoder.decode(AREA, packed)
         seen = Image.new("RGB", SIZE)
-        reader.draw(seen)
+        decoder.draw(seen)
         assert difference(seen.crop(box), image.crop(box)) < 6
         assert seen.getpixel((0, 0)) == (0, 0, 0)
 
@@ -34,58 +34,58 @@ def test_a_video_is_seen_as_it_is() -> None:
 def test_less_is_sent_where_the_link_takes_less() -> None:
     sizes = {}
     for rate in (20_000_000, 300_000):
-        writer = H264Encoder((0, 0, *SIZE), 20_000_000)
+        encoder = H264Encoder((0, 0, *SIZE), 20_000_000)
         lengths = []
         for number in range(12):
-            writer.capture(framed(photograph(SIZE, number)))
-            lengths.append(len(writer.encode(rate)[0]))
+            encoder.capture(framed(photograph(SIZE, number)))
+            lengths.append(len(encoder.encode(rate)[0]))
         sizes[rate] = sum(lengths[4:])
     assert sizes[300_000] < sizes[20_000_000] / 4
 
 
 def test_at_half_the_size_it_is_still_seen_where_it_belongs() -> None:
     area, image = (64, 32, 190, 126), photograph(SIZE).resize((20, 15)).resize(SIZE, Image.Resampling.BICUBIC)
-    writer, reader, seen = H264Encoder(area, 8_000_000, scale=2), H264Decoder(), Image.new("RGB", SIZE)
-    assert writer.quantiser is None
-    writer.capture(framed(image))
-    reader.decode(area, writer.encode(8_000_000)[0])
-    reader.draw(seen)
+    encoder, decoder, seen = H264Encoder(area, 8_000_000, scale=2), H264Decoder(), Image.new("RGB", SIZE)
+    assert encoder.quantiser is None
+    encoder.capture(framed(image))
+    decoder.decode(area, encoder.encode(8_000_000)[0])
+    decoder.draw(seen)
     box = (64, 32, 254, 158)
     assert difference(seen.crop(box), image.crop(box)) < 6
     assert seen.getpixel((254, 40)) == seen.getpixel((63, 40)) == (0, 0, 0)
-    assert writer.quantiser is not None
-    assert 0 < writer.quantiser < 30
+    assert encoder.quantiser is not None
+    assert 0 < encoder.quantiser < 30
 
 
 def test_how_coarse_it_has_become_is_known() -> None:
-    writer, found = H264Encoder((0, 0, *SIZE), 20_000_000), []
+    encoder, found = H264Encoder((0, 0, *SIZE), 20_000_000), []
     for number in range(12):
-        writer.capture(framed(photograph(SIZE, number)))
-        writer.encode(20_000_000 if number < 4 else 200_000)
-        found.append(writer.quantiser or 0.0)
+        encoder.capture(framed(photograph(SIZE, number)))
+        encoder.encode(20_000_000 if number < 4 else 200_000)
+        found.append(encoder.quantiser or 0.0)
     assert min(found[8:]) > max(found[:4]) + 4
 
 
 def test_a_video_that_was_lost_begins_again_with_a_picture_that_needs_none_before_it() -> None:
-    writer, keys = H264Encoder(AREA, 8_000_000), []
+    encoder, keys = H264Encoder(AREA, 8_000_000), []
     for number in range(5):
         if number == 3:
-            writer.request_keyframe()
-        writer.capture(framed(photograph(SIZE, number)))
-        packed, key = writer.encode(8_000_000)
+            encoder.request_keyframe()
+        encoder.capture(framed(photograph(SIZE, number)))
+        packed, key = encoder.encode(8_000_000)
         keys.append(key)
         if number == 3:
-            reader, seen = H264Decoder(), Image.new("RGB", SIZE)
-            reader.decode(AREA, packed)
-            reader.draw(seen)
+            decoder, seen = H264Decoder(), Image.new("RGB", SIZE)
+            decoder.decode(AREA, packed)
+            decoder.draw(seen)
             assert seen.crop((64, 32, 256, 160)).getbbox()
     assert keys == [True, False, False, True, False]
 
 
 def test_rubbish_is_refused_and_nothing_is_drawn() -> None:
-    reader = H264Decoder()
+    decoder = H264Decoder()
     with pytest.raises(MalformedMessage):
-        reader.decode((0, 0, 16, 16), b"\x00\x00\x00\x01\x67rubbish")
+        decoder.decode((0, 0, 16, 16), b"\x00\x00\x00\x01\x67rubbish")
     picture = Image.new("RGB", (16, 16), "blue")
-    reader.draw(picture)
+    decoder.draw(picture)
     assert picture.getpixel((0, 0)) == (0, 0, 255)

@@ -1,4 +1,4 @@
-"""What a viewer puts together: the golden frames, and nothing that a server sends does harm."""
+"""The reference decoder: it shows the golden frames, and no message does harm."""
 
 import hashlib
 import io
@@ -56,13 +56,13 @@ def test_a_photograph_is_drawn_where_it_belongs() -> None:
 
 def test_what_lies_over_a_video_is_the_picture_and_after_it_has_ended_all_is() -> None:
     size, over = (192, 128), (20, 30, 61, 47)
-    picture, below, writer = ReferenceDecoder(), page(size), H264Encoder((0, 0, *size), 1_000_000)
+    picture, below, encoder = ReferenceDecoder(), page(size), H264Encoder((0, 0, *size), 1_000_000)
     picture.take(wire.hello(1, 0, *size))
     shadow, frame = ShadowBuffer(*size), framed(below)
     changes = shadow.changes(frame, (0, 0, *size))
     operations = b"".join(wire.exact(compress(piece), len(piece)) for piece in ExactPacker().pack(frame, changes.exact))
-    writer.capture(framed(Image.new("RGB", size, "red")))
-    video = wire.video(3, writer.area, writer.encode(1_000_000)[0], key=True)
+    encoder.capture(framed(Image.new("RGB", size, "red")))
+    video = wire.video(3, encoder.area, encoder.encode(1_000_000)[0], key=True)
     picture.take(wire.part(1, operations + video + wire.over(3, [over]), last=True))
     box = (over[0], over[1], over[0] + over[2], over[1] + over[3])
     assert picture.image().crop(box).tobytes() == below.crop(box).tobytes()

@@ -1,4 +1,4 @@
-"""Compression by the system's library, both ways."""
+"""Zstandard by the system's library, both ways."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where a video is on the ladder: down while its quantiser is too coarse, up when there has been room for long, and no swinging."""
+"""The quality ladder: down while the quantiser is too coarse, up when there has been room for long, and no swinging."""
 
 from sandbox_server.stream.congestion.quality_ladder import LEARNED_PICTURES, REGRET_SECONDS, STEPS, UP_SECONDS, WORST, QualityLadder
 

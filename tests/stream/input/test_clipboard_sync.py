@@ -1,4 +1,4 @@
-"""What a viewer is told of the clipboard: what it does not know, as far as it fits."""
+"""Clipboard sync: a viewer is sent what it does not have, as far as it fits."""
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.input.clipboard_sync import ClipboardSync

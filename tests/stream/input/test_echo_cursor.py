@@ -1,4 +1,4 @@
-"""A viewer is told what is done from now on, and nothing of another lease."""
+"""A viewer is sent the echo from now on, and nothing of another lease."""
 
 import asyncio
 
@@ -71,10 +71,10 @@ async def test_who_watches_is_told_what_the_agent_does_and_not_what_it_types(des
         await desktop.pointer.click("right", 1)
         await desktop.keyboard.type("hunter2")
         await desktop.keyboard.tap([0xFFE3, ord("s")])
-        await client.until(lambda: any(act.what == KEYS for act in client.picture.echoes))
+        await client.until(lambda: any(echoed.what == KEYS for echoed in client.picture.echoes))
         clicked, *typed, hotkey = client.picture.echoes  # what is typed slowly is told more than once
         assert (clicked.what, clicked.at) == (RIGHT, (123, 234))
-        assert {(act.what, act.keys) for act in typed} == {(TYPED, "")}
+        assert {(echoed.what, echoed.keys) for echoed in typed} == {(TYPED, "")}
         assert (hotkey.what, hotkey.keys) == (KEYS, "Ctrl+S")
 
 

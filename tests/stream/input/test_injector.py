@@ -1,4 +1,4 @@
-"""What a viewer does arrives at programs as it was done, and nothing stays pressed."""
+"""Injected input reaches programs as it was made, and nothing stays pressed."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""What is told of what somebody does: clicks told apart, drags with their way, hotkeys by name, and of text nothing."""
+"""The input echo: single and double clicks, drags with their path, hotkeys by name, and of text nothing."""
 
 import pytest
 from hypothesis import given
@@ -21,48 +21,56 @@ from sandbox_server.stream.input.input_echo import (
 CTRL, SHIFT, ALTGR = 0xFFE3, 0xFFE1, 0xFE03
 
 
-def told(acts: InputEchoLog) -> list[EchoedInput]:
-    return list(acts.after(0)[1])
+def told(log: InputEchoLog) -> list[EchoedInput]:
+    return list(log.after(0)[1])
 
 
 def test_clicks_in_a_row_are_counted() -> None:
-    acts = InputEchoLog()
+    log = InputEchoLog()
     for button, when in ((LEFT, 0), (LEFT, 100), (LEFT, 200), (LEFT, 300), (RIGHT, 310), (LEFT, 1000)):
-        acts.pressed(button, (5, 5), when)
-        acts.released(button, (5, 5))
-    acts.pressed(LEFT, (50, 5), 1010)
-    assert [(act.what, act.times) for act in told(acts)] == [(LEFT, 1), (LEFT, 2), (LEFT, 3), (LEFT, 1), (RIGHT, 1), (LEFT, 1), (LEFT, 1)]
+        log.pressed(button, (5, 5), when)
+        log.released(button, (5, 5))
+    log.pressed(LEFT, (50, 5), 1010)
+    assert [(echoed.what, echoed.times) for echoed in told(log)] == [
+        (LEFT, 1),
+        (LEFT, 2),
+        (LEFT, 3),
+        (LEFT, 1),
+        (RIGHT, 1),
+        (LEFT, 1),
+        (LEFT, 1),
+    ]
 
 
 def test_a_drag_has_its_way_and_a_hand_that_trembles_drags_nothing() -> None:
-    acts = InputEchoLog()
-    acts.pressed(LEFT, (0, 0), 0)
+    log = InputEchoLog()
+    log.pressed(LEFT, (0, 0), 0)
     for place in ((2, 1), (1, 0)):
-        acts.moved(place)
-    acts.released(LEFT, (1, 0))
-    acts.pressed(LEFT, (10, 10), 1000)
+        log.moved(place)
+    log.released(LEFT, (1, 0))
+    log.pressed(LEFT, (10, 10), 1000)
     for x in range(11, 500):
-        acts.moved((x, 10))
-    acts.released(LEFT, (500, 10))
-    click, press, drag = told(acts)
+        log.moved((x, 10))
+    log.released(LEFT, (500, 10))
+    click, press, drag = told(log)
     assert (click.what, press.what, drag.what) == (LEFT, LEFT, DRAGGED)
     assert (drag.path[0], drag.path[-1]) == ((10, 10), (500, 10))
     assert len(drag.path) <= MAX_PATH + 1
 
 
 def test_many_notches_are_one_turn() -> None:
-    acts = InputEchoLog()
+    log = InputEchoLog()
     for when in range(0, 79, 10):
-        acts.pressed(UP, (1, 1), when)
-    acts.pressed(UP + 1, (1, 1), 79)
-    assert [act.what for act in told(acts)] == [UP, UP + 1]
+        log.pressed(UP, (1, 1), when)
+    log.pressed(UP + 1, (1, 1), 79)
+    assert [echoed.what for echoed in told(log)] == [UP, UP + 1]
 
 
 def test_text_is_told_as_typing_whatever_and_however_long_it_is() -> None:
-    acts = InputEchoLog()
+    log = InputEchoLog()
     for code, key in enumerate([ord("h"), SHIFT, ord("u"), 0xFF08, 0x20, 0x10000E9, 0xFFB1, 0, ALTGR, ord("q")]):
-        acts.key_pressed(code, key, (1, 1), 10 * code)
-    assert told(acts) == [EchoedInput(TYPED, (1, 1))]
+        log.key_pressed(code, key, (1, 1), 10 * code)
+    assert told(log) == [EchoedInput(TYPED, (1, 1))]
 
 
 @pytest.mark.parametrize(
@@ -87,12 +95,12 @@ def test_hotkeys_have_names_and_text_has_none(modifiers: set[str], keysym: int, 
 
 
 def test_a_key_that_was_let_go_is_part_of_no_hotkey() -> None:
-    acts = InputEchoLog()
-    acts.key_pressed(37, CTRL, (0, 0), 0)
-    acts.key_pressed(39, ord("s"), (0, 0), 1)
-    acts.key_released(37)
-    acts.key_pressed(39, ord("s"), (0, 0), 2)
-    assert [act.what for act in told(acts)] == [KEYS, TYPED]
+    log = InputEchoLog()
+    log.key_pressed(37, CTRL, (0, 0), 0)
+    log.key_pressed(39, ord("s"), (0, 0), 1)
+    log.key_released(37)
+    log.key_pressed(39, ord("s"), (0, 0), 2)
+    assert [echoed.what for echoed in told(log)] == [KEYS, TYPED]
 
 
 @given(st.characters())
@@ -103,7 +111,7 @@ def test_no_character_alone_is_ever_told(character: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "act"),
+    ("told", "echoed"),
     [
         ({"kind": "left", "times": 2, "x": 5, "y": 6}, EchoedInput(LEFT, (5, 6), 2)),
         ({"kind": "up", "x": 5, "y": 6}, EchoedInput(UP, (5, 6))),
@@ -117,17 +125,17 @@ def test_no_character_alone_is_ever_told(character: str) -> None:
         ({"kind": "left", "times": 1 << 40, "x": 5, "y": 6}, EchoedInput(LEFT, (5, 6), 3)),
     ],
 )
-def test_what_is_done_on_a_page_is_told_as_what_is_done_on_the_screen(told: dict[str, object], act: EchoedInput | None) -> None:
-    acts = InputEchoLog()
-    acts.on_page(told, 1000)
-    assert acts.after(0)[1] == ((act,) if act else ())
+def test_what_is_done_on_a_page_is_told_as_what_is_done_on_the_screen(told: dict[str, object], echoed: EchoedInput | None) -> None:
+    log = InputEchoLog()
+    log.on_page(told, 1000)
+    assert log.after(0)[1] == ((echoed,) if echoed else ())
 
 
 def test_who_comes_late_is_told_the_latest() -> None:
-    acts = InputEchoLog()
+    log = InputEchoLog()
     for when in range(MAX_ECHOES * 2):
-        acts.pressed(LEFT, (when % 2 * 50, 0), when * 1000)
-    number, latest = acts.after(0)
+        log.pressed(LEFT, (when % 2 * 50, 0), when * 1000)
+    number, latest = log.after(0)
     assert (number, len(latest)) == (MAX_ECHOES * 2, MAX_ECHOES)
-    assert acts.after(number) == (number, ())
-    assert len(acts.after(number - 3)[1]) == 3
+    assert log.after(number) == (number, ())
+    assert len(log.after(number - 3)[1]) == 3

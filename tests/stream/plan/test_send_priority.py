@@ -1,4 +1,4 @@
-"""What is near the pointer comes first, and nothing is left out or comes twice."""
+"""Send priority: what is near the pointer comes first, and nothing is left out or comes twice."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What a viewer is sent: all that it lacks, photographs at first only nearly, and exactly once they are still."""
+"""The update planner: a viewer is sent all that it lacks, photographs lossy first, and exactly once they are still."""
 
 import random
 from collections.abc import Sequence
@@ -37,72 +37,72 @@ def shown(canvas: Canvas) -> bytes:
 
 
 def test_who_has_nothing_is_sent_everything_and_then_nothing() -> None:
-    view, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
-    plan = view.plan(framed(image), 0.0)
+    planner, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
+    plan = planner.plan(framed(image), 0.0)
     apply(plan, canvas)
     assert plan.size == SIZE
     assert shown(canvas) == image.tobytes()
-    assert not view.plan(framed(image), 0.1)
-    assert not view.is_behind
+    assert not planner.plan(framed(image), 0.1)
+    assert not planner.is_behind
 
 
 def test_where_there_is_little_room_what_is_near_the_pointer_comes_first_and_then_the_rest() -> None:
-    view, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
+    planner, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
     room, pointer = 600, (50, 290)
-    apply(view.plan(framed(image), 0.0, room, pointer), canvas)
+    apply(planner.plan(framed(image), 0.0, room, pointer), canvas)
     near = (0, BAND_ROWS * 2, *SIZE)
     seen = Image.frombytes("RGB", SIZE, shown(canvas))
     assert seen.crop(near).tobytes() == image.crop(near).tobytes()
-    assert view.is_behind
+    assert planner.is_behind
     assert seen.tobytes() != image.tobytes()
-    while view.is_behind:
-        apply(view.plan(framed(image), 0.1, room, pointer), canvas)
+    while planner.is_behind:
+        apply(planner.plan(framed(image), 0.1, room, pointer), canvas)
     assert shown(canvas) == image.tobytes()
 
 
 def test_what_keeps_changing_near_the_pointer_does_not_hold_up_the_rest() -> None:
-    view, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
+    planner, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
     for number in range(12):
         image.paste(page((400, 120), seed=number), (0, 170))
-        view.drawn([(0, 170, 400, 120)])
-        apply(view.plan(framed(image), number / 10, 600, (50, 290)), canvas)
+        planner.drawn([(0, 170, 400, 120)])
+        apply(planner.plan(framed(image), number / 10, 600, (50, 290)), canvas)
     above = (0, 0, 400, BAND_ROWS)
     assert Image.frombytes("RGB", SIZE, shown(canvas)).crop(above).tobytes() == image.crop(above).tobytes()
 
 
 def test_only_where_it_was_drawn_is_looked() -> None:
-    view = UpdatePlanner()
-    view.plan(framed(page(SIZE)), 0.0)
-    view.drawn([(0, 0, 64, 64)])
-    assert view.is_behind
-    plan = view.plan(framed(page(SIZE, seed=2)), 0.1)
+    planner = UpdatePlanner()
+    planner.plan(framed(page(SIZE)), 0.0)
+    planner.drawn([(0, 0, 64, 64)])
+    assert planner.is_behind
+    plan = planner.plan(framed(page(SIZE, seed=2)), 0.1)
     assert 0 < sum(map(len, plan.exact)) < 64 * 64 * 4
 
 
 def test_a_photograph_is_sent_nearly_and_repaid_when_it_is_still() -> None:
-    view, image = UpdatePlanner(), with_photograph(SIZE, (64, 64, 192, 128))
-    plan = view.plan(framed(image), 5.0)
+    planner, image = UpdatePlanner(), with_photograph(SIZE, (64, 64, 192, 128))
+    plan = planner.plan(framed(image), 5.0)
     assert sum(width * height for (_, _, width, height), _ in plan.pictures) == 192 * 128
-    assert view.due_at == 5.0 + REFINE_SECONDS
+    assert planner.due_at == 5.0 + REFINE_SECONDS
     canvas = Canvas(*SIZE)
-    while view.due_at is not None:
-        apply(view.plan(framed(image), 5.0 + REFINE_SECONDS), canvas)
+    while planner.due_at is not None:
+        apply(planner.plan(framed(image), 5.0 + REFINE_SECONDS), canvas)
     box = (64, 64, 256, 192)
     assert Image.frombytes("RGB", SIZE, shown(canvas)).crop(box).tobytes() == image.crop(box).tobytes()
 
 
 def test_a_photograph_that_moves_before_it_was_repaid_is_repaid_where_it_is_then() -> None:
-    view, canvas = UpdatePlanner(), Canvas(*SIZE)
+    planner, canvas = UpdatePlanner(), Canvas(*SIZE)
     image = with_photograph(SIZE, (32, 64, 192, 96))
-    apply_nearly(view.plan(framed(image), 5.0), canvas)
+    apply_nearly(planner.plan(framed(image), 5.0), canvas)
     for now, by in ((5.1, (0, 40)), (5.2, (24, 0)), (5.3, (0, 37))):
         image = ImageChops.offset(image, *by)
-        view.drawn([WHOLE])
-        plan = view.plan(framed(image), now)
+        planner.drawn([WHOLE])
+        plan = planner.plan(framed(image), now)
         assert plan.moves
         apply_nearly(plan, canvas)
-    while view.due_at is not None:
-        apply_nearly(view.plan(framed(image), view.due_at), canvas)
+    while planner.due_at is not None:
+        apply_nearly(planner.plan(framed(image), planner.due_at), canvas)
     assert shown(canvas) == image.tobytes()
 
 
@@ -112,24 +112,24 @@ def apply_nearly(plan: UpdatePlan, canvas: Canvas) -> None:
 
 
 def test_what_moved_is_not_sent_again() -> None:
-    view, canvas = UpdatePlanner(), Canvas(*SIZE)
-    apply(view.plan(framed(page(SIZE)), 0.0), canvas)
-    view.drawn([WHOLE])
+    planner, canvas = UpdatePlanner(), Canvas(*SIZE)
+    apply(planner.plan(framed(page(SIZE)), 0.0), canvas)
+    planner.drawn([WHOLE])
     scrolled = page(SIZE, scrolled=32)
-    plan = view.plan(framed(scrolled), 0.1)
+    plan = planner.plan(framed(scrolled), 0.1)
     apply(plan, canvas)
     assert plan.moves
     assert shown(canvas) == scrolled.tobytes()
 
 
 def test_a_menu_that_closes_is_not_sent_again() -> None:
-    view, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
-    apply(view.plan(framed(image), 0.0), canvas)
+    planner, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
+    apply(planner.plan(framed(image), 0.0), canvas)
     opened = image.copy()
     opened.paste(page((128, 128), seed=5), (64, 64))
     for now, screen in ((0.1, opened), (0.2, image), (0.3, opened)):
-        view.drawn([(64, 64, 128, 128)])
-        plan = view.plan(framed(screen), now)
+        planner.drawn([(64, 64, 128, 128)])
+        plan = planner.plan(framed(screen), now)
         apply(plan, canvas)
         assert shown(canvas) == screen.tobytes()
     assert not plan.exact
@@ -137,20 +137,20 @@ def test_a_menu_that_closes_is_not_sent_again() -> None:
 
 
 def test_who_lost_a_frame_on_the_way_is_sent_it_again_and_no_more() -> None:
-    view, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
-    apply(view.plan(framed(image), 0.0), canvas)
-    view.sent(1)
+    planner, canvas, image = UpdatePlanner(), Canvas(*SIZE), page(SIZE)
+    apply(planner.plan(framed(image), 0.0), canvas)
+    planner.sent(1)
     for number, at in enumerate([(0, 0), (200, 100), (300, 200)]):
         image.paste("red", (*at, at[0] + 20, at[1] + 10))
-        view.drawn([(*at, 20, 10)])
-        plan = view.plan(framed(image), number / 10)
+        planner.drawn([(*at, 20, 10)])
+        plan = planner.plan(framed(image), number / 10)
         assert plan.frame == number + 2
-        view.sent(plan.frame)
+        planner.sent(plan.frame)
         if number < 1:
             apply(plan, canvas)
-    view.acked(1)
-    view.resume(2)
-    plan = view.plan(framed(image), 1.0)
+    planner.acked(1)
+    planner.resume(2)
+    plan = planner.plan(framed(image), 1.0)
     apply(plan, canvas)
     assert shown(canvas) == image.tobytes()
     assert (plan.frame, plan.size) == (1, None)
@@ -159,41 +159,41 @@ def test_who_lost_a_frame_on_the_way_is_sent_it_again_and_no_more() -> None:
 
 def test_who_comes_back_sees_no_video_that_was_shown() -> None:
     size = (640, 480)
-    view, now = UpdatePlanner(videos=True), 1.0
+    planner, now = UpdatePlanner(videos=True), 1.0
     plan = UpdatePlan()
     while not plan.videos:
         image = page(size)
         image.paste(photograph((256, 192), int(now * 30)), (64, 64))
-        view.drawn([(64, 64, 256, 192)])
-        plan = view.plan(framed(image), now)
+        planner.drawn([(64, 64, 256, 192)])
+        plan = planner.plan(framed(image), now)
         now += 1 / 30
         assert now < 3
-    view.resume(plan.frame)
-    plan = view.plan(framed(image), now)
+    planner.resume(plan.frame)
+    plan = planner.plan(framed(image), now)
     assert not plan.videos
     assert bounding_box([area for area, _ in plan.pictures]) == (64, 64, 256, 192)
 
 
 def test_a_screen_of_another_size_is_sent_whole() -> None:
-    view = UpdatePlanner()
-    view.plan(framed(photograph(SIZE)), 0.0)
-    plan = view.plan(framed(page((320, 200))), 0.1)
+    planner = UpdatePlanner()
+    planner.plan(framed(photograph(SIZE)), 0.0)
+    plan = planner.plan(framed(page((320, 200))), 0.1)
     assert plan.size == (320, 200)
-    assert view.due_at is None
+    assert planner.due_at is None
 
 
 def test_who_has_lost_everything_is_sent_it_again() -> None:
-    view = UpdatePlanner()
-    view.plan(framed(page(SIZE)), 0.0)
-    view.restart()
-    assert view.plan(framed(page(SIZE)), 0.1).size == SIZE
+    planner = UpdatePlanner()
+    planner.plan(framed(page(SIZE)), 0.0)
+    planner.restart()
+    assert planner.plan(framed(page(SIZE)), 0.1).size == SIZE
 
 
 def test_areas_outside_of_the_screen_are_no_matter() -> None:
-    view = UpdatePlanner()
-    view.plan(framed(page(SIZE)), 0.0)
-    view.drawn([(-50, -50, 20, 20), (390, 290, 500, 500), (1000, 0, 10, 10)])
-    assert not view.plan(framed(page(SIZE)), 0.1)
+    planner = UpdatePlanner()
+    planner.plan(framed(page(SIZE)), 0.0)
+    planner.drawn([(-50, -50, 20, 20), (390, 290, 500, 500), (1000, 0, 10, 10)])
+    assert not planner.plan(framed(page(SIZE)), 0.1)
 
 
 class WatchedVideo:
@@ -203,7 +203,7 @@ class WatchedVideo:
     area = (64, 64, 256, 192)
 
     def __init__(self) -> None:
-        self.view, self.picture, self.now, self.number = UpdatePlanner(videos=True), ReferenceDecoder(), 1.0, 0
+        self.planner, self.picture, self.now, self.number = UpdatePlanner(videos=True), ReferenceDecoder(), 1.0, 0
         self.picture.take(wire.hello(1, 0, *self.size))
 
     async def show(self, *over: tuple[Image.Image, tuple[int, int]]) -> Image.Image:
@@ -216,17 +216,17 @@ class WatchedVideo:
     async def take(self, image: Image.Image, over: Sequence[tuple[Image.Image, tuple[int, int]]] = ()) -> Image.Image:
         for one in over:
             image.paste(*one)
-        self.view.drawn([self.area])
+        self.planner.drawn([self.area])
         await self.send(image)
         self.now += 1 / 30
         return image
 
     async def send(self, image: Image.Image) -> None:
-        plan = self.view.plan(framed(image), self.now)
-        async with FrameEncoder() as encoders:
-            async for message in encoders.encode(plan, 4_000_000):
+        plan = self.planner.plan(framed(image), self.now)
+        async with FrameEncoder() as encoder:
+            async for message in encoder.encode(plan, 4_000_000):
                 self.picture.take(message)
-        self.view.sent(plan.frame or self.view._frame)
+        self.planner.sent(plan.frame or self.planner._frame)
 
     async def begin(self) -> None:
         while "video" not in self.picture.counts.operations:
@@ -234,8 +234,8 @@ class WatchedVideo:
 
     async def rest(self, image: Image.Image) -> None:
         """Let time pass while nothing is drawn, until nothing is due."""
-        while self.view.due_at is not None:
-            self.now = max(self.now, self.view.due_at)
+        while self.planner.due_at is not None:
+            self.now = max(self.now, self.planner.due_at)
             await self.send(image)
 
 
@@ -246,29 +246,29 @@ def same(one: Image.Image, other: Image.Image, at: tuple[int, int], size: tuple[
 
 @pytest.mark.anyio
 async def test_a_menu_over_a_video_is_exact_while_the_video_plays_and_gone_when_it_closes() -> None:
-    playing, menu, at = WatchedVideo(), page((203, 131), seed=3), (101, 83)
-    await playing.begin()
+    video, menu, at = WatchedVideo(), page((203, 131), seed=3), (101, 83)
+    await video.begin()
     for _ in range(10):
-        screen = await playing.show((menu, at))
-    assert same(playing.picture.image(), screen, at, menu.size)
+        screen = await video.show((menu, at))
+    assert same(video.picture.image(), screen, at, menu.size)
     ImageDraw.Draw(menu).rectangle((0, 48, 202, 63), fill="navy")
     for _ in range(3):
-        screen = await playing.show((menu, at))
-        assert same(playing.picture.image(), screen, at, menu.size), "a line of it changes"
-    screen = await playing.show()
-    seen, box = playing.picture.image(), (*at, at[0] + menu.width, at[1] + menu.height)
+        screen = await video.show((menu, at))
+        assert same(video.picture.image(), screen, at, menu.size), "a line of it changes"
+    screen = await video.show()
+    seen, box = video.picture.image(), (*at, at[0] + menu.width, at[1] + menu.height)
     assert ImageStat.Stat(ImageChops.difference(seen.crop(box), screen.crop(box))).mean[1] < 25
     assert ImageStat.Stat(ImageChops.difference(seen.crop(box), menu)).mean[1] > 50
-    await playing.rest(screen)
-    assert playing.picture.image().tobytes() == screen.tobytes()
+    await video.rest(screen)
+    assert video.picture.image().tobytes() == screen.tobytes()
 
 
 @pytest.mark.anyio
 @settings(deadline=None, database=None, max_examples=4)
 @given(st.integers(0, 2**32))
 async def test_whatever_opens_over_a_video_and_closes_the_still_screen_is_seen_bit_for_bit(seed: int) -> None:
-    chance, playing = random.Random(seed), WatchedVideo()
-    await playing.begin()
+    chance, video = random.Random(seed), WatchedVideo()
+    await video.begin()
     over: list[tuple[Image.Image, tuple[int, int]]] = []
     for _ in range(18):
         if chance.random() < 0.2:
@@ -277,9 +277,9 @@ async def test_whatever_opens_over_a_video_and_closes_the_still_screen_is_seen_b
             over.append((image, (chance.randint(0, 300), chance.randint(0, 250))))
         elif over and chance.random() < 0.1:
             over.pop()
-        screen = await playing.show(*over)
-    await playing.rest(screen)
-    playing.view.drawn([(0, 0, *playing.size)])  # what was drawn beside the video
-    await playing.send(screen)
-    await playing.rest(screen)
-    assert playing.picture.image().tobytes() == screen.tobytes()
+        screen = await video.show(*over)
+    await video.rest(screen)
+    video.planner.drawn([(0, 0, *video.size)])  # what was drawn beside the video
+    await video.send(screen)
+    await video.rest(screen)
+    assert video.picture.image().tobytes() == screen.tobytes()

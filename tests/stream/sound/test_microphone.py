@@ -1,4 +1,4 @@
-"""What a viewer says is heard by the desktop's microphone while it may speak; and no longer."""
+"""Microphone input: a viewer is heard while it may speak, and no longer."""
 
 import array
 import asyncio
@@ -78,11 +78,11 @@ def spoken(count: int) -> Iterator[bytes]:
 async def test_what_is_said_is_heard_in_its_order_and_once() -> None:
     heard = Heard()
     async with Tasks() as tasks:
-        voice = MicrophoneInput(heard, Right(), tasks)
+        microphone_input = MicrophoneInput(heard, Right(), tasks)
         for number, packet in zip((1, 2, 2, 5, 3, 6), spoken(6), strict=True):
-            voice.say(number, packet)
+            microphone_input.say(number, packet)
         await eventually(lambda: len(heard.pieces) == 4)
-        assert voice.speaks
+        assert microphone_input.speaks
         assert {len(piece) for piece in heard.pieces} == {SAMPLES * 2}
         assert max(array.array("h", heard.pieces[-1])) > 10000
     assert not heard.streams
@@ -91,63 +91,63 @@ async def test_what_is_said_is_heard_in_its_order_and_once() -> None:
 async def test_numbers_that_begin_again_are_heard() -> None:
     heard = Heard()
     async with Tasks() as tasks:
-        voice = MicrophoneInput(heard, Right(), tasks)
+        microphone_input = MicrophoneInput(heard, Right(), tasks)
         for number, packet in zip((MAX_LATE + 2, 1), spoken(2), strict=True):
-            voice.say(number, packet)
+            microphone_input.say(number, packet)
         await eventually(lambda: len(heard.pieces) == 2)
 
 
 async def test_who_may_not_speak_is_not_heard_from_that_moment() -> None:
     heard, right = Heard(), Right()
     async with Tasks() as tasks:
-        voice = MicrophoneInput(heard, right, tasks)
+        microphone_input = MicrophoneInput(heard, right, tasks)
         packets = list(spoken(20))
-        voice.say(0, packets[0])
+        microphone_input.say(0, packets[0])
         await eventually(lambda: heard.pieces)
         heard.open.clear()
         for number in range(1, 5):
-            voice.say(number, packets[number])
+            microphone_input.say(number, packets[number])
         right.held = False
-        voice.keep_to_lease()
+        microphone_input.keep_to_lease()
         await eventually(lambda: not heard.streams)
         pieces = len(heard.pieces)
         heard.open.set()
-        voice.say(10, packets[10])
-        assert not voice.speaks
+        microphone_input.say(10, packets[10])
+        assert not microphone_input.speaks
         right.held = True
-        voice.keep_to_lease()
-        voice.say(11, packets[11])
+        microphone_input.keep_to_lease()
+        microphone_input.say(11, packets[11])
         await eventually(lambda: len(heard.pieces) == pieces + 1)
 
 
 async def test_without_a_microphone_nothing_is_heard() -> None:
     async with Tasks() as tasks:
-        voice = MicrophoneInput(None, Right(), tasks)
-        voice.say(1, next(spoken(1)))
-        assert not voice.speaks
+        microphone_input = MicrophoneInput(None, Right(), tasks)
+        microphone_input.say(1, next(spoken(1)))
+        assert not microphone_input.speaks
 
 
 async def test_what_is_said_faster_than_it_is_heard_is_bounded_and_the_latest_counts() -> None:
     heard = Heard()
     heard.open.clear()
     async with Tasks() as tasks:
-        voice = MicrophoneInput(heard, Right(), tasks)
+        microphone_input = MicrophoneInput(heard, Right(), tasks)
         packets = list(spoken(1))
-        voice.say(0, packets[0])
+        microphone_input.say(0, packets[0])
         await eventually(lambda: heard.pieces)
         for number in range(1, 10 * MAX_WAITING):
-            voice.say(number, packets[0])
+            microphone_input.say(number, packets[0])
         heard.open.set()
         await eventually(lambda: len(heard.pieces) == 1 + MAX_WAITING)
-        assert not voice._packets
+        assert not microphone_input._packets
 
 
 async def test_silence_lets_go_of_the_microphone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(microphone, "QUIET_SECONDS", 0.0)
     heard = Heard()
     async with Tasks() as tasks:
-        voice = MicrophoneInput(heard, Right(), tasks)
-        voice.say(1, next(spoken(1)))
+        microphone_input = MicrophoneInput(heard, Right(), tasks)
+        microphone_input.say(1, next(spoken(1)))
         await eventually(lambda: heard.pieces)
         await eventually(lambda: not heard.streams)
 
@@ -168,11 +168,11 @@ async def test_a_sound_server_that_is_not_there_is_tried_again_later(monkeypatch
 
     heard = Late()
     async with Tasks() as tasks:
-        voice = MicrophoneInput(heard, Right(), tasks)
+        microphone_input = MicrophoneInput(heard, Right(), tasks)
         packets = list(spoken(2))
-        voice.say(1, packets[0])
-        await eventually(lambda: heard.tries == 1 and not voice.speaks)
-        voice.say(2, packets[1])
+        microphone_input.say(1, packets[0])
+        await eventually(lambda: heard.tries == 1 and not microphone_input.speaks)
+        microphone_input.say(2, packets[1])
         await eventually(lambda: len(heard.pieces) == 1)
 
 

@@ -1,4 +1,4 @@
-"""Channels of datagrams: opened by both sides, through a link that loses packets; and closed to who is somebody else."""
+"""Data channels: opened by both sides over a link that loses packets, and closed to another certificate."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine

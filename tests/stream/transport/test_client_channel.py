@@ -1,4 +1,4 @@
-"""A client's channel beside its WebSocket, with the server's other end of both."""
+"""A client's data channel beside its WebSocket, with the server's end of both."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Long messages in pieces, and whole again."""
+"""Long messages are fragmented and reassembled."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,10 +12,10 @@ from sandbox_server.stream.wire import MalformedMessage
 @given(st.lists(st.integers(1, 3 * FRAGMENT_BYTES + 2), min_size=1, max_size=4))
 def test_messages_come_out_as_they_went_in(sizes: list[int]) -> None:
     messages = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
-    joiner = Reassembler()
+    reassembler = Reassembler()
     sent = [piece for message in messages for piece in fragments(message)]
     assert max(map(len, sent)) <= FRAGMENT_BYTES + 1
-    assert [whole for piece in sent if (whole := joiner.take(piece)) is not None] == messages
+    assert [whole for piece in sent if (whole := reassembler.take(piece)) is not None] == messages
 
 
 @pytest.mark.parametrize("piece", [b"", b"\x02x"])
@@ -25,8 +25,8 @@ def test_what_is_no_piece_is_refused(piece: bytes) -> None:
 
 
 def test_a_message_without_an_end_is_refused() -> None:
-    joiner, piece = Reassembler(), b"\x01" + bytes(4 << 20)
+    reassembler, piece = Reassembler(), b"\x01" + bytes(4 << 20)
     for _ in range(MAX_BYTES >> 22):
-        joiner.take(piece)
+        reassembler.take(piece)
     with pytest.raises(MalformedMessage):
-        joiner.take(piece)
+        reassembler.take(piece)

@@ -1,4 +1,4 @@
-"""What a viewer says over two ways is heard once, in order."""
+"""Inbound messages that arrive over two paths are taken once, in order."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The pacer: no more than the rate, but for what may leave at once."""
+"""The pacer: no more than the rate, except for a burst."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,42 +1,42 @@
-"""Which messages are sent twice."""
+"""Proactive retransmission: which messages are sent twice."""
 
 from sandbox_server.stream.transport.proactive_resend import LOSSY_PACKETS, LOSSY_SECONDS, LOST, RESENT_BYTES, ProactiveResend
 
 
 def lossy(now: float) -> ProactiveResend:
-    repeats = ProactiveResend()
+    resends = ProactiveResend()
     for _ in range(LOST):
-        repeats.lost(now)
-    return repeats
+        resends.lost(now)
+    return resends
 
 
 def test_nothing_is_repeated_where_nothing_or_little_is_lost() -> None:
-    repeats = ProactiveResend()
-    assert not repeats.take(100, 1.0)
+    resends = ProactiveResend()
+    assert not resends.take(100, 1.0)
     for number in range(10):
-        repeats.lost(number * LOSSY_SECONDS)
-        assert not repeats.take(100, number * LOSSY_SECONDS)
+        resends.lost(number * LOSSY_SECONDS)
+        assert not resends.take(100, number * LOSSY_SECONDS)
     for number in range(10 * LOSSY_PACKETS):
-        repeats.sent()
+        resends.sent()
         if number % LOSSY_PACKETS == 0:
-            repeats.lost(1000.0)
-    assert not repeats.take(100, 1000.0)
+            resends.lost(1000.0)
+    assert not resends.take(100, 1000.0)
 
 
 def test_small_messages_are_repeated_while_packets_are_lost() -> None:
-    repeats = lossy(1.0)
-    assert repeats.take(100, 1.0)
-    assert not repeats.take(RESENT_BYTES + 1, 1.0)
+    resends = lossy(1.0)
+    assert resends.take(100, 1.0)
+    assert not resends.take(RESENT_BYTES + 1, 1.0)
     for _ in range(LOSSY_PACKETS - 1):
-        repeats.sent()
-    assert repeats.take(100, LOSSY_SECONDS)
-    assert not repeats.take(100, 1.1 + LOSSY_SECONDS)
-    repeats.sent()
-    assert not repeats.take(100, LOSSY_SECONDS)
+        resends.sent()
+    assert resends.take(100, LOSSY_SECONDS)
+    assert not resends.take(100, 1.1 + LOSSY_SECONDS)
+    resends.sent()
+    assert not resends.take(100, LOSSY_SECONDS)
 
 
 def test_a_share_of_the_rate_is_spent() -> None:
-    repeats = lossy(0.0)
-    repeats.rate = 4 * 64 * 1024
-    taken = sum(repeats.take(4096, number / 100) for number in range(500))
+    resends = lossy(0.0)
+    resends.rate = 4 * 64 * 1024
+    taken = sum(resends.take(4096, number / 100) for number in range(500))
     assert 64 * 1024 * 4.9 / 4096 <= taken <= 64 * 1024 * 5 / 4096 + RESENT_BYTES / 4096 + 1

@@ -1,4 +1,4 @@
-"""Order: each frame once, whole and in turn, however its parts come."""
+"""The reorder buffer: each frame once, whole and in turn, however its parts arrive."""
 
 import pytest
 from hypothesis import given, settings
@@ -16,8 +16,8 @@ def frame(number: int, parts: int = 2) -> list[bytes]:
     return [wire.part(number, bytes([0x63, part]), last=part == parts - 1) for part in range(parts)]
 
 
-def done(order: ReorderBuffer, came: list[tuple[int, bytes]]) -> list[bytes]:
-    return [ready for way, message in came for ready in order.take(way, message)]
+def done(buffer: ReorderBuffer, came: list[tuple[int, bytes]]) -> list[bytes]:
+    return [ready for path, message in came for ready in buffer.take(path, message)]
 
 
 def test_frames_of_one_way_come_as_they_were_sent() -> None:
@@ -26,20 +26,20 @@ def test_frames_of_one_way_come_as_they_were_sent() -> None:
 
 
 def test_what_is_ahead_of_its_time_waits() -> None:
-    order = ReorderBuffer()
-    assert done(order, [(CHANNEL, message) for message in frame(2)]) == []
-    assert done(order, [(SOCKET, message) for message in frame(1)]) == [*frame(1), *frame(2)]
+    buffer = ReorderBuffer()
+    assert done(buffer, [(CHANNEL, message) for message in frame(2)]) == []
+    assert done(buffer, [(SOCKET, message) for message in frame(1)]) == [*frame(1), *frame(2)]
 
 
 def test_what_comes_a_second_time_over_the_other_way_is_done_once() -> None:
-    order = ReorderBuffer()
-    assert done(order, [(CHANNEL, wire.size(9, 9)), *[(CHANNEL, message) for message in frame(1, 3)[:2]]]) == [
+    buffer = ReorderBuffer()
+    assert done(buffer, [(CHANNEL, wire.size(9, 9)), *[(CHANNEL, message) for message in frame(1, 3)[:2]]]) == [
         wire.size(9, 9),
         *frame(1, 3)[:2],
     ]
     again = [wire.size(9, 9), *frame(1, 3), *frame(2)]
-    assert done(order, [(SOCKET, message) for message in again]) == [frame(1, 3)[2], *frame(2)]
-    assert done(order, [(CHANNEL, frame(1, 3)[2])]) == []
+    assert done(buffer, [(SOCKET, message) for message in again]) == [frame(1, 3)[2], *frame(2)]
+    assert done(buffer, [(CHANNEL, frame(1, 3)[2])]) == []
 
 
 @settings(deadline=None, database=None)
@@ -66,10 +66,10 @@ def mixed(data: st.DataObject, one: list[tuple[int, bytes]], other: list[tuple[i
 
 def test_what_is_held_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_HELD_BYTES", 100)
-    order = ReorderBuffer()
-    order.take(CHANNEL, wire.part(2, bytes(80), last=True))
+    buffer = ReorderBuffer()
+    buffer.take(CHANNEL, wire.part(2, bytes(80), last=True))
     with pytest.raises(MalformedMessage):
-        order.take(CHANNEL, wire.part(3, bytes(80), last=True))
+        buffer.take(CHANNEL, wire.part(3, bytes(80), last=True))
 
 
 def test_a_part_that_is_cut_off_is_refused() -> None:
@@ -78,7 +78,7 @@ def test_a_part_that_is_cut_off_is_refused() -> None:
 
 
 def test_another_channel_begins_anew() -> None:
-    order = ReorderBuffer()
-    assert done(order, [(CHANNEL, frame(1, 2)[0])]) == [frame(1, 2)[0]]
-    order.forget(CHANNEL)
-    assert done(order, [(CHANNEL, message) for message in frame(1)]) == [frame(1)[1]]
+    buffer = ReorderBuffer()
+    assert done(buffer, [(CHANNEL, frame(1, 2)[0])]) == [frame(1, 2)[0]]
+    buffer.forget(CHANNEL)
+    assert done(buffer, [(CHANNEL, message) for message in frame(1)]) == [frame(1)[1]]

@@ -1,4 +1,4 @@
-"""The track: pictures of a video arrive as they were compressed, what is lost is sent anew, and what is no report is dropped."""
+"""The RTP track: access units arrive as they were encoded, losses are retransmitted, and malformed RTCP is dropped."""
 
 import asyncio
 
@@ -53,10 +53,10 @@ class Wire(MediaDtlsTransport):
 
 def pictures(count: int) -> list[bytes]:
     """Access units, the first of which needs none before it."""
-    writer, made = H264Encoder((0, 0, *SIZE), 8_000_000), []
+    encoder, made = H264Encoder((0, 0, *SIZE), 8_000_000), []
     for number in range(count):
-        writer.capture(framed(photograph(SIZE, number)))
-        made.append(writer.encode(8_000_000)[0])
+        encoder.capture(framed(photograph(SIZE, number)))
+        made.append(encoder.encode(8_000_000)[0])
     return made
 
 

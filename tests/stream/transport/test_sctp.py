@@ -1,4 +1,4 @@
-"""SCTP from a peer that means harm: no packet hangs, fills the memory, or does anything but end the association."""
+"""SCTP from a hostile peer: no packet hangs, fills the memory, or does anything but end the association."""
 
 import asyncio
 import random
@@ -174,7 +174,7 @@ async def test_what_is_lost_in_a_queue_narrows_the_window_until_it_is_over(heard
     association.set_window(100_000, None)
     for trip in (0.02, *[0.12] * 20):
         association._update_rto(trip)
-    assert association.queues
+    assert association.is_queueing
     association._t3_expired()
     narrow = association._cwnd
     assert 0 < narrow < 100_000
@@ -183,7 +183,7 @@ async def test_what_is_lost_in_a_queue_narrows_the_window_until_it_is_over(heard
     for _ in range(40):
         association._update_rto(0.02)
     association._t3_expired()
-    assert not association.queues
+    assert not association.is_queueing
     assert association._cwnd == narrow + 1200
     await association.stop()
 

@@ -1,4 +1,4 @@
-"""Which packets aiortc can be given: that those of a peer that means harm end the association is tested with it."""
+"""Validation of SCTP packets. That an invalid one ends the association is tested with that."""
 
 import struct
 

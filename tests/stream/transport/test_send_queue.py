@@ -1,4 +1,4 @@
-"""The outbox: what is urgent goes first, what is large waits for the pacer."""
+"""The send queue: what is urgent goes first, what is large waits for the pacer."""
 
 import asyncio
 

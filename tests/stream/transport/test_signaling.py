@@ -1,4 +1,4 @@
-"""Signals: what two sides say of themselves is read as it was said, and nothing else is read at all."""
+"""Signaling: an offer and an answer are parsed as they were made, and nothing else is."""
 
 from dataclasses import replace
 

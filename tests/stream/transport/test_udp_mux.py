@@ -1,4 +1,4 @@
-"""The door: datagrams reach whom they are for, and no datagram harms anybody."""
+"""The UDP multiplexer: datagrams reach the connection they belong to, and no datagram does harm."""
 
 import asyncio
 import errno
@@ -72,14 +72,14 @@ async def test_nothing_that_one_viewer_sends_fills_the_memory() -> None:
 
 async def test_there_is_room_for_so_many_and_again_when_one_has_gone() -> None:
     mux = UdpMux("127.0.0.1", 0)
-    guests = [IceServer(mux, f"guest{number:05}", PASSWORD) for number in range(MAX_CONNECTIONS + 1)]
-    for connection in guests[:-1]:
+    connections = [IceServer(mux, f"guest{number:05}", PASSWORD) for number in range(MAX_CONNECTIONS + 1)]
+    for connection in connections[:-1]:
         await connection.gather_candidates()
     with pytest.raises(ResourceExhausted):
-        await guests[-1].gather_candidates()
-    await guests[0].close()
+        await connections[-1].gather_candidates()
+    await connections[0].close()
     await IceServer(mux, "another000", PASSWORD).gather_candidates()
-    for connection in guests[1:]:
+    for connection in connections[1:]:
         await connection.close()
 
 

@@ -1,4 +1,4 @@
-"""Frames that are kept until they are acknowledged."""
+"""Frames are held until they are acknowledged."""
 
 from sandbox_server.stream import wire
 from sandbox_server.stream.transport.unacknowledged import UnacknowledgedFrames

@@ -1,4 +1,4 @@
-"""The two ways of one viewer: what is sent arrives once and in order, whatever becomes of the channel."""
+"""The transport of one viewer: messages arrive once and in order, whatever happens to the data channel."""
 
 import asyncio
 from collections.abc import Callable
@@ -126,10 +126,12 @@ class Both:
 
     def seen(self) -> list[bytes]:
         """Parts as a viewer would do them that hears the channel first."""
-        order, joiner = ReorderBuffer(), Reassembler()
-        came = [(CHANNEL, whole) for lane, piece in self.channels[-1].sent if lane == FRAMES and (whole := joiner.take(piece)) is not None]
+        buffer, reassembler = ReorderBuffer(), Reassembler()
+        came = [
+            (CHANNEL, whole) for lane, piece in self.channels[-1].sent if lane == FRAMES and (whole := reassembler.take(piece)) is not None
+        ]
         came += [(SOCKET, message) for message in self.socket.sent]
-        return [ready for way, message in came for ready in order.take(way, message) if ready[0] in (wire.SIZE, wire.PART)]
+        return [ready for path, message in came for ready in buffer.take(path, message) if ready[0] in (wire.SIZE, wire.PART)]
 
 
 def frames(count: int, size: int = 10) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""When a viewer is sent a frame: not right after the one before, and at once otherwise."""
+"""The frame clock: no frame right after the one before, and otherwise at once."""
 
 from functools import partial
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""One viewer: greeted, served until it leaves, hidden from in private, and resumed where it left."""
+"""One viewer: greeted, served until it leaves, shown nothing in private mode, and resumed where it left."""
 
 import asyncio
 from functools import partial

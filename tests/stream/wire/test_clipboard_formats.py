@@ -1,4 +1,4 @@
-"""A clipboard in its forms: read as it was written, and refused where it is none."""
+"""The formats of a clipboard: parsed as they were serialized, and refused where they are malformed."""
 
 import contextlib
 

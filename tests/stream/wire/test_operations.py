@@ -1,4 +1,4 @@
-"""The operations of a frame, as a viewer does them."""
+"""The operations of a frame, as a viewer decodes them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the server says, as a viewer reads it."""
+"""The messages of the server, as a viewer decodes them."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The messages: what is said is understood, and what is no message is refused whatever it is."""
+"""The messages of a viewer: parsed as they were serialized, and refused where they are malformed."""
 
 import json
 from pathlib import Path

@@ -55,3 +55,11 @@ test("every operation can be shown, with a value for each field that must be giv
     assert.ok(codeSamples(operation, BASE, true).curl.startsWith("curl "));
   }
 });
+
+test("curl is told the method only where it would guess another", () => {
+  const shown = (id) => codeSamples(find(id), BASE, true).curl;
+  assert.ok(!shown("file/download_file").includes("-X"));
+  assert.ok(!shown("shell/exec_command").includes("-X"));
+  const bodyless = operations.find((operation) => operation.verb === "POST" && !operation.bodyType);
+  assert.ok(codeSamples(bodyless, BASE, true).curl.includes("-X POST"));
+});

@@ -97,6 +97,8 @@ test("a request is stopped by its button, and by another operation", async () =>
   await settled();
   assert.deepEqual([outcome(), form.querySelector(".stop").hidden], ["Stopped", true]);
   await send({ command: "sleep" });
+  await send({ command: "again" });
+  assert.deepEqual(asked.map(({ options }) => options.signal.aborted), [true, true, false], "one request at a time");
   trial.close();
   await settled();
   assert.equal(outcome(), "Stopped");

@@ -92,3 +92,13 @@ test("frames that come evenly are told from those that come as a person or a pro
   assert.ok(!isEven(arrivals(8, () => 0, 60)));
   assert.ok(!isEven(Array.from({ length: 60 }, (_, index) => 1000 + Math.floor(index / 6) * 400 + (index % 6) * 17)));
 });
+
+test("no frame waits for longer than 120 ms, whatever was due", () => {
+  const pacer = new FramePacer();
+  for (let time = 0; time < 1000; time += 100) pacer.arrived(time);
+  pacer.shown(1100, 1000);
+  pacer.shown(1101, 1001);
+  assert.equal(pacer.isDue(1110, 1002), false);
+  assert.equal(pacer.isDue(1121, 1002), false);
+  assert.equal(pacer.isDue(1122, 1002), true);
+});

@@ -68,3 +68,23 @@ test("messages that were damaged or cut off are refused or drawn within the fram
     assert.equal(framebuffer.pixels.length, vectors.size[0] * vectors.size[1]);
   }
 });
+
+test("a tile is kept in one of 4096 slots, and one that was never kept is not shown", () => {
+  const framebuffer = new Framebuffer(64, 32);
+  const tiles = (slot, x) => new DataView(Uint16Array.of(slot, x, 0).buffer);
+  framebuffer.pixels[0] = 0xff0000ff;
+  framebuffer.keep(tiles(4095, 0));
+  assert.deepEqual(framebuffer.put(tiles(4095, 32)), [{ x: 32, y: 0, width: 32, height: 32 }]);
+  assert.equal(framebuffer.pixels[32], 0xff0000ff);
+  assert.throws(() => framebuffer.keep(tiles(4096, 0)), /no such slot/);
+  assert.throws(() => framebuffer.put(tiles(1, 0)), /empty/);
+});
+
+test("rects that overlap their source are moved whole, up and down", () => {
+  for (const [from, to] of [[0, 1], [1, 0]]) {
+    const framebuffer = new Framebuffer(1, 4);
+    framebuffer.pixels.set([1, 2, 3, 4]);
+    framebuffer.move(new DataView(Uint16Array.of(0, from, 0, to, 1, 3).buffer));
+    assert.deepEqual([...framebuffer.pixels], from ? [2, 3, 4, 4] : [1, 1, 2, 3]);
+  }
+});

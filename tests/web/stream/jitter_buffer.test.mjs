@@ -90,12 +90,20 @@ test("a page whose clock goes slower than the desktop's, since its machine is bu
 });
 
 test("a silence that was not sent makes nothing else wait", () => {
-  const { targets } = heard(packets(400, () => 0).filter(({ number }) => number < 100 || number > 200));
+  const { targets, waiting } = heard(packets(400, () => 0).filter(({ number }) => number < 100 || number > 200));
   assert.equal(Math.max(...targets), 2 * PACKET);
+  assert.ok(Math.max(...waiting) <= 3 * PACKET, String(Math.max(...waiting)));
 });
 
 test("of a heap that arrives at once what is late is left out", () => {
   const { waiting } = heard(packets(400, (number) => (number > 100 && number < 150 ? (150 - number) * 20 : 0)));
   assert.ok(Math.max(...waiting) < 520 * 48);
   assert.ok(Math.max(...waiting.slice(-100)) <= 320 * 48);
+});
+
+test("after it ran dry it begins again once as much waits as should", () => {
+  const { waiting, sound } = heard(packets(300, () => 0).filter(({ number }) => number < 100 || number > 150));
+  const resumed = sound.findIndex((sample, at) => at > 130 * PACKET && sample !== 0);
+  const before = waiting[Math.floor(resumed / 128)] + 128;
+  assert.ok(before >= 2 * PACKET, String(before));
 });

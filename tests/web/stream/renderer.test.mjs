@@ -164,3 +164,7 @@ test("frames of a video that come evenly wait for their turn, and none while the
   assert.ok(Math.max(...waits.slice(10, 30)) > 1, String(waits));
   assert.equal(Math.max(...waits.slice(30)), 0, String(waits));
 });
+
+test("what lies over a video has to be within the framebuffer", async () => {
+  await assert.rejects(take([video(), { kind: "over", number: 1, areas: [{ x: 60, y: 0, width: 5, height: 1 }] }]), RangeError);
+});

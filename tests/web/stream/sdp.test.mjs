@@ -44,3 +44,9 @@ test("the answer names the sources of the video and of its retransmissions", () 
   assert.match(answer, /\r\na=ssrc-group:FID 1001 1002\r\n/);
   assert.match(answer, /\r\na=ice-ufrag:name\r\na=ice-pwd:password\r\na=fingerprint:sha-256 FI:NG\r\na=setup:passive\r\n/);
 });
+
+test("another profile of H.264 than the constrained baseline is not taken", () => {
+  assert.equal(videoFormat(OFFER.replaceAll("profile-level-id=42e01f", "profile-level-id=640c1f")), undefined);
+  assert.equal(videoFormat(OFFER.replaceAll("profile-level-id=42e01f", "profile-level-id=42c01f"))?.h264, "106");
+  assert.equal(videoFormat(OFFER.replace("a=fmtp:107 apt=106", "a=fmtp:107 apt=1")), undefined, "what is lost could not be sent anew");
+});

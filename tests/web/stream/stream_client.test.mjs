@@ -116,6 +116,11 @@ test("a lost connection comes back with its session and its last frame, later ea
   }
   Socket.last.open();
   assert.deepEqual(sent(), list(encode.resume(9, 1), encode.hello(false)));
+  hello();
+  const before = Socket.opened.length;
+  Socket.last.end(1006);
+  t.mock.timers.tick(250);
+  assert.equal(Socket.opened.length, before + 1, "soon again once it was answered");
 });
 
 test("a message that is none closes the connection", async () => {
@@ -149,6 +154,7 @@ test("statistics are told each second, with the round trip of a ping", (t) => {
   now += 30;
   tell(6, ...ping.slice(1));
   t.mock.timers.tick(1000);
+  assert.ok(!sent().some(([kind]) => kind === 16), "where nothing was lost, nothing is told of it");
   const [first, second] = of("statistics");
   assert.deepEqual([first.bytes, second.roundTrip, second.bytes, second.datagrams], [11, 30, 5, false]);
 });

@@ -183,6 +183,7 @@ test("what was copied on the desktop is told as text, HTML and a picture", () =>
 test("the desktop gets the element's size once it has settled, for whoever drives alone", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   connect({ resize: "" });
+  rights();
   const resize = (width) => {
     view.clientWidth = width;
     /** @type {any} */ (globalThis).resized();
@@ -191,6 +192,8 @@ test("the desktop gets the element's size once it has settled, for whoever drive
   t.mock.timers.tick(300);
   assert.deepEqual(sent(), []);
   rights({ driving: true });
+  t.mock.timers.tick(300);
+  assert.deepEqual(sent(), list(encode.fit(700, 512)), "it is told who begins to drive, too");
   resize(710);
   t.mock.timers.tick(299);
   resize(720);

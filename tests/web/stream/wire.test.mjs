@@ -44,5 +44,19 @@ test("video on a track is an area and a timestamp", () => {
   const body = [3, 1, 1, 0, 0, 0, 4, 2, 2, 64, 0, 32, 0, 64, 1, 0, 1, 4, 0, 0, 0, 0xff, 0xff, 0xff, 0xfe];
   const part = parse(Uint8Array.from(body).buffer);
   assert.deepEqual(part.operations, [{ kind: "tracked", number: 2, area: { x: 64, y: 32, width: 320, height: 256 }, timestamp: 0xfeffffff }]);
-  assert.throws(() => parse(Uint8Array.from([...body.slice(0, 17), 3, 0, 0, 0, 1, 2, 3]).buffer));
+  assert.throws(() => parse(Uint8Array.from([...body.slice(0, 17), 5, 0, 0, 0, 1, 2, 3, 4, 5]).buffer), /a timestamp has four bytes/);
+});
+
+test("a message with more than it has to have is none, and so is one of no kind", () => {
+  assert.throws(() => parse(Uint8Array.of(9, 1, 0).buffer), /too long/);
+  assert.throws(() => parse(Uint8Array.of(5, 1, 0).buffer), /cut off/);
+  for (const kind of [0, 14, 16, 255]) assert.throws(() => parse(Uint8Array.of(kind).buffer), /there is no message/);
+  assert.throws(() => parse(Uint8Array.of(3, 1, 1, 0, 0, 0, 9).buffer), /there is no operation 9/);
+  assert.throws(() => parse(Uint8Array.of(12, 4, 0, 0, 0, 0).buffer), /no such type/);
+});
+
+test("at most 256 rects lie over a video region", () => {
+  const overlays = (count) => Uint8Array.from([3, 1, 1, 0, 0, 0, 8, 0, count & 255, count >> 8, ...new Array(count * 8).fill(1)]).buffer;
+  assert.equal(parse(overlays(256)).operations[0].areas.length, 256);
+  assert.throws(() => parse(overlays(257)), /too many/);
 });

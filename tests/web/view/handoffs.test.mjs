@@ -116,6 +116,8 @@ test("an admin takes over what another has claimed, others do not", async () => 
   handoffs.show();
   await press("I will do it instead");
   assert.deepEqual([asked[0].path, asked[0].body, done], ["/v1/handoffs/h1/assign", { to: "ann#1234" }, ["take"]]);
+  tell(MINE);
+  assert.ok(!buttons().includes("I will do it instead"), "nobody takes over from themselves");
 });
 
 test("it can be passed on to another who watches; a refusal is told, and the list is as before", async () => {
@@ -146,6 +148,9 @@ test("a request that is new calls whoever looks elsewhere, once", () => {
   tell(LOGIN);
   tell(LOGIN);
   assert.deepEqual(notified, [["The agent asks you to sign in", "The bank asks who you are"]]);
+  Object.assign(document, { hidden: false });
+  tell({ ...LOGIN, id: "h3" });
+  assert.equal(notified.length, 1, "whoever looks here sees the card");
 });
 
 test("events that were refused are asked for again", (t) => {

@@ -45,6 +45,11 @@ test("nothing is covered when nobody is private", () => {
   assert.deepEqual([document.body.dataset.private, shown.cover.hidden, shown.cover.textContent], ["", true, ""]);
 });
 
+test("who was not private is not told that everybody sees the screen again", () => {
+  mode.show(control({ ...MINE, private: null }), "taken");
+  assert.deepEqual(told, []);
+});
+
 test("a mode that began by itself is explained, and its end is told to whoever still drives", () => {
   mode.show(control(MINE), "private:focus");
   mode.show(control({ ...MINE, private: null }), "public");

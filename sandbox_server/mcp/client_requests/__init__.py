@@ -1,0 +1,1 @@
+"""Requests to MCP clients: sampling and elicitation, by session or by multi-round-trip calls."""

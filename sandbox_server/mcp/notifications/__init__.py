@@ -1,0 +1,1 @@
+"""Notifications to MCP clients: changed lists and resources, and log messages."""

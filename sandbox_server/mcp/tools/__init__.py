@@ -1,0 +1,1 @@
+"""The API's operations as MCP tools: the catalog, their schemas, their calls and results."""

@@ -1,0 +1,82 @@
+"""Lists and calls the API's operations as MCP tools."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.shared.dispatcher import ProgressFnT
+from mcp_types import CallToolResult, ToolAnnotations
+from mcp_types import Tool as McpTool
+from starlette.requests import Request
+
+from sandbox_server.core.errors import Failure
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.mcp.tool_filter import ToolFilter
+from sandbox_server.mcp.tools.api_client import ApiClient
+from sandbox_server.mcp.tools.catalog import ApiTool
+from sandbox_server.mcp.tools.results import failed, failure_text, result_of
+from sandbox_server.mcp.transport.request_context import identity_headers
+
+PROGRESS_SECONDS = 1.0
+"""Interval of progress notifications for a call with a progress token."""
+
+
+class ApiTools:
+    """The API's tools."""
+
+    def __init__(self, api: ApiClient) -> None:
+        self._api = api
+
+    async def listed(self, tool_filter: ToolFilter) -> list[ApiTool]:
+        """The tools that a filter shows, in alphabetical order. Raises Unavailable before the API's first start."""
+        return (await self._api.catalog()).listed(tool_filter)
+
+    async def find(self, name: str, tool_filter: ToolFilter) -> ApiTool | None:
+        """A tool by name or alias, if the filter shows it. Raises Unavailable before the API's first start."""
+        return (await self._api.catalog()).find(name, tool_filter)
+
+    async def owns(self, name: str) -> bool:
+        """Whether an API tool has this name, whatever the filter. Raises Unavailable before the API's first start."""
+        return (await self._api.catalog()).has(name)
+
+    async def call(self, request: Request, tool: ApiTool, arguments: Mapping[str, Any]) -> CallToolResult:
+        """Call a tool in the name of the request's caller. Every failure is an error result that the agent can read."""
+        known = tool.input_schema["properties"]
+        if unknown := sorted(set(arguments) - set(known)):
+            return failed(f"{tool.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
+        try:
+            return result_of(tool, await self._api.call(tool, arguments, identity_headers(request)))
+        except Failure as failure:
+            return failed(failure_text(failure))
+
+
+def protocol_tool(tool: ApiTool) -> McpTool:
+    """A tool in the protocol's form, as `tools/list` returns it."""
+    return McpTool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=ToolAnnotations(
+            title=tool.title, read_only_hint=tool.read_only, destructive_hint=tool.destructive and not tool.read_only
+        ),
+    )
+
+
+@asynccontextmanager
+async def heartbeat(report: ProgressFnT) -> AsyncIterator[None]:
+    """Report elapsed seconds as progress while the body runs."""
+    async with Tasks() as tasks:
+        tasks.start(_report(report), name="progress")
+        yield
+
+
+async def _report(report: ProgressFnT) -> None:
+    started = time.monotonic()
+    while True:
+        await asyncio.sleep(PROGRESS_SECONDS)
+        elapsed = round(time.monotonic() - started, 1)
+        await report(elapsed, None, f"running for {elapsed:.0f} s")

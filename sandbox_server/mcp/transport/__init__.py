@@ -1,0 +1,1 @@
+"""Streamable HTTP for MCP clients, and their sessions."""

@@ -1,0 +1,41 @@
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx2
+
+SERVE = """
+import sys
+from sandbox_server.mcp.app import serve
+from sandbox_server.paths import Paths
+from sandbox_server.settings import Settings
+serve(Settings(paths=Paths(run=sys.argv[1])), "1.2.3")
+"""
+
+
+def connects(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
+def test_the_process_serves_on_its_socket_before_the_api_is_up_and_ends_when_told(tmp_path: Path, until: Callable[..., None]) -> None:
+    place = tmp_path / "mcp.sock"
+    process = subprocess.Popen([sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE)
+    try:
+        until(lambda: connects(place), within=30)
+        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(place)), base_url="http://mcp") as client:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            answers = [client.post(path, json=body, headers={"X-Sandbox-Caller": "test"}) for path in ("/mcp", "/v1/mcp")]
+            missing = client.post("/elsewhere", json=body)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=30)
+
+    assert [json.loads(answer.content) for answer in answers] == [{"jsonrpc": "2.0", "id": 1, "result": {}}] * 2
+    assert missing.status_code == 404
+    assert process.returncode in (0, -signal.SIGTERM)
+    assert b"Traceback" not in output
