@@ -15,7 +15,7 @@ from sandbox_server.core.errors import Conflict, ResourceExhausted
 from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.x11 import picture
 from sandbox_server.drivers.x11.connection import Display, X11Connection
-from sandbox_server.drivers.x11.picture import CursorImage, Format, Size
+from sandbox_server.drivers.x11.picture import Format, Size, X11Cursor
 from sandbox_server.drivers.x11.shm import Segment
 
 MIN_SIZE: Size = (64, 64)
@@ -200,7 +200,7 @@ def _size(display: Display) -> Size:
     return found.width, found.height
 
 
-def _cursor(display: Display) -> CursorImage:
+def _cursor(display: Display) -> X11Cursor:
     found = display.xfixes_get_cursor_image(display.screen().root)
     if found.width * found.height > MAX_CURSOR_PIXELS:
         return picture.cursor_of([0], (1, 1), (0, 0))

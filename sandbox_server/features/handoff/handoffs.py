@@ -56,7 +56,7 @@ class Handoffs:
         With `wait` the answer is the outcome, or the request as it stands when that time is over. It outlives this server.
         """
         made = await self._queue.ask(request, call.caller)
-        return _told(await self._ended(made.id, request.wait) if request.wait else made)
+        return _with_hint(await self._ended(made.id, request.wait) if request.wait else made)
 
     @operation("GET /v1/handoffs", scope="view")
     async def list_handoffs(self, request: ListHandoffs, call: Call) -> list[Handoff]:
@@ -74,7 +74,7 @@ class Handoffs:
 
         What was answered is for who asked, people who may control, and admins.
         """
-        return _told(_for(call.caller, await self._ended(request.id, request.wait)))
+        return _with_hint(_for(call.caller, await self._ended(request.id, request.wait)))
 
     @operation("POST /v1/handoffs/{id}/claim", scope="control")
     async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
@@ -143,7 +143,7 @@ def _for(caller: Caller, handoff: Handoff) -> Handoff:
     return handoff.model_copy(update=WITHHELD)
 
 
-def _told(handoff: Handoff) -> Reply[Handoff]:
+def _with_hint(handoff: Handoff) -> Reply[Handoff]:
     return Reply(handoff, hint=None if handoff.status == "closed" else STILL_OPEN)
 
 
