@@ -44,7 +44,7 @@ class FreeControl:
 
 
 def driving(
-    folder: Path, *fences: RevocationHook, policy: Policy = "implicit", times: LeaseTimes | None = None, clock: Clock = time.monotonic
+    folder: Path, *hooks: RevocationHook, policy: Policy = "implicit", times: LeaseTimes | None = None, clock: Clock = time.monotonic
 ) -> LeaseKeeper:
     """A lease of its own."""
-    return LeaseKeeper(JsonFile(str(folder / "control.json")), times or LeaseTimes(), policy, fences, clock)
+    return LeaseKeeper(JsonFile(str(folder / "control.json")), times or LeaseTimes(), policy, hooks, clock)

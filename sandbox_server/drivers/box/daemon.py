@@ -1,4 +1,4 @@
-"""The box daemon: makes it, replaces it when it ends, and turns its files into checkpoints.
+"""Box daemon: makes it, replaces it when it ends, and turns its files into checkpoints.
 
 A small root daemon of the standard library on a Unix socket. It lives in a user namespace of its own, so that it has rights over the box
 and none over the container beyond those of a file's owner. A client sends one request per connection, in the way of `wire_fds`: a JSON
@@ -44,7 +44,7 @@ WORK_SECONDS = 3600
 WORK_BYTES = 1 << 30
 """Memory of each."""
 PATIENCE_SECONDS = 180
-"""The daemon is ended, and started anew, when one thing takes it so long."""
+"""A watchdog restarts the daemon when one thing takes this long."""
 _NICE = 10
 
 

@@ -1,4 +1,4 @@
-"""Caring for the box: making it, ending it, and what may be done to it in between, each in milliseconds."""
+"""Lifecycle of the box: make it, end it, and the operations on it in between, each in milliseconds."""
 
 import json
 from collections.abc import Callable, Mapping

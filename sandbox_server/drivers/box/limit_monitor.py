@@ -1,4 +1,4 @@
-"""The lookout: sees when the agent meets a limit of its box, or breaks it, and names who did.
+"""Limit monitor: finds when the agent meets or breaks a limit of its box, and which process did.
 
 It looks once a second, which costs next to nothing, and ten times a second while memory runs short. What it sees becomes an incident:
 one when it begins, until it is over.

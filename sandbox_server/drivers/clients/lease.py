@@ -1,4 +1,4 @@
-"""Whether a viewer's mouse and keyboard count, asked of the API, which keeps the lease, by another process that takes the input."""
+"""Lease client: a process that takes a viewer's input asks the API, which keeps the lease, whether it counts."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What is seen and heard, except while a person is private: then there is a placeholder, and silence."""
+"""Privacy mask: while a person is private, a placeholder instead of pictures, and silence."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

@@ -1,4 +1,4 @@
-"""People's input that other processes of ours take: each stream of it asks here whether it counts."""
+"""Input streams: a process that takes a person's mouse and keyboard asks here, over a WebSocket, whether they count."""
 
 import asyncio
 import json

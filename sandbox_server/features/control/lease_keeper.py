@@ -1,4 +1,4 @@
-"""The lease as it is kept: on disk, by the clock, with whoever watches and waits."""
+"""Keeps the control lease: on disk, by the clock, for whoever watches and waits."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ from sandbox_server.features.control.lease import Lease, LeaseActor, LeaseTimes
 
 CLOSE_SECONDS = 6.0
 """How long the end of privacy waits for what has to be closed before anybody else sees the screen."""
-FENCE_SECONDS = 2.0
+HOOK_SECONDS = 2.0
 """How long taking over waits for what has to stop; it is taken then all the same."""
 MAX_NEWS = 256
 """Changes that are kept for who reads them later."""
@@ -60,15 +60,15 @@ class LeaseChange:
 
 
 class LeaseKeeper:
-    """The one lease; an asynchronous context manager. `fences` are passed, in order, before a change counts as made."""
+    """The one lease; an asynchronous context manager. `hooks` are called, in order, before a change counts as made."""
 
     def __init__(
-        self, file: JsonFile, times: LeaseTimes, policy: Policy, fences: Sequence[RevocationHook], clock: Clock = time.monotonic
+        self, file: JsonFile, times: LeaseTimes, policy: Policy, hooks: Sequence[RevocationHook], clock: Clock = time.monotonic
     ) -> None:
         self._file = file
         self._times = times
         self.policy = policy
-        self._fences = list(fences)
+        self._hooks = list(hooks)
         self._clock = clock
         self._lease = _read(file, clock())
         self._viewers: Counter[str] = Counter()
@@ -77,7 +77,7 @@ class LeaseKeeper:
         self._life, self._number = secrets.token_hex(4), 0
         self._changed = asyncio.Event()
         self._told = asyncio.Event()
-        self._fencing = asyncio.Lock()
+        self._revoking = asyncio.Lock()
         self._warned = 0.0
         self.receipt: Receipt | None = None
         """What the last person changed who had control; None while one has, and while it is not known yet."""
@@ -91,16 +91,16 @@ class LeaseKeeper:
         """Is told what lines callers entered in which session."""
 
     async def __aenter__(self) -> Self:
-        self._tasks.start(self._pass_fences(starting=True), name="control at start")
+        self._tasks.start(self._run_hooks(starting=True), name="control at start")
         self._tasks.start(self._watch_clock(), name="control by the clock")
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
 
-    def follow(self, fence: RevocationHook) -> None:
+    def follow(self, hook: RevocationHook) -> None:
         """Have one more thing keep to every change from now on."""
-        self._fences.append(fence)
+        self._hooks.append(hook)
 
     @property
     def lease(self) -> Lease:
@@ -125,7 +125,7 @@ class LeaseKeeper:
         if not self.drives(caller, reach) and caller.person and self._is_free_for(caller):
             with suppress(Failure):  # somebody else was quicker, or too many wait
                 await self._take_by_input(actor_of(caller), reach)
-        async with self._fencing:  # what a take has not yet stopped comes before this input
+        async with self._revoking:  # what a take has not yet stopped comes before this input
             pass
         if not self.drives(caller, reach):
             return False
@@ -166,7 +166,7 @@ class LeaseKeeper:
             self._keep(self._hidden_at_once(before, step(before, self._clock())))
             if self._lease.holding != before.holding:
                 log.info("control: %s by %s, epoch %d, %s", kind, actor.name, self.holding.epoch, self.holding.holder or self.holding.state)
-                await self._pass_fences()
+                await self._run_hooks()
         finally:
             if _shows(self._lease, before):
                 self._tell(kind, actor.name, person=actor.person, note=note)
@@ -318,14 +318,14 @@ class LeaseKeeper:
         self._told.set()
         self._told.clear()
 
-    async def _pass_fences(self, *, starting: bool = False) -> None:
+    async def _run_hooks(self, *, starting: bool = False) -> None:
         """Make everything keep to what holds now, in the order of changes; what is not there yet when this starts is told when it comes."""
-        async with self._fencing:
+        async with self._revoking:
             await asyncio.to_thread(self._write)
-            for fence in self._fences:
+            for hook in self._hooks:
                 try:
-                    async with asyncio.timeout(FENCE_SECONDS):
-                        await fence(self.holding)
+                    async with asyncio.timeout(HOOK_SECONDS):
+                        await hook(self.holding)
                 except (Failure, OSError, TimeoutError) as failure:
                     expected = starting and isinstance(failure, Unavailable)
                     level = logging.DEBUG if expected else logging.WARNING

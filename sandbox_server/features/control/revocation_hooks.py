@@ -1,4 +1,4 @@
-"""What has to keep to a new holding before it counts, beside the calls that are interrupted."""
+"""Revocation hooks: run when control changes, before the change counts, beside the interruption of calls in flight."""
 
 import asyncio
 from types import TracebackType
@@ -14,7 +14,7 @@ A_PROGRAM = Caller("a program")
 
 
 class InterruptibleInput(Protocol):
-    """Whose turn it is on the screen."""
+    """Input on the screen that can be interrupted."""
 
     async def interrupt(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""People are told of what is asked of them, wherever that was set, each place tried again until it takes it or the time is over."""
+"""Notifies people of handoffs wherever that is set; each place is tried again until it takes the message or the time is over."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What is asked of people, as it stands: asked, claimed, closed; by people, by the clock or by who asked."""
+"""Queue of handoffs: asked, claimed, closed; by people, by the clock or by who asked."""
 
 import asyncio
 import secrets

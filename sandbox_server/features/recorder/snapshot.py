@@ -1,4 +1,4 @@
-"""What looks at the computer for a receipt."""
+"""Snapshots of the computer before and after a person drives: tabs, windows, files, downloads, a screenshot."""
 
 import asyncio
 import math

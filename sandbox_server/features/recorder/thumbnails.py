@@ -1,4 +1,4 @@
-"""The small pictures that receipts refer to."""
+"""Thumbnails of the screen that receipts refer to."""
 
 import asyncio
 from typing import Annotated

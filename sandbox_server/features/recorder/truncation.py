@@ -1,4 +1,4 @@
-"""A receipt that fits into what an agent reads in passing."""
+"""Truncates a receipt to what an agent reads in passing."""
 
 import json
 from typing import Any
