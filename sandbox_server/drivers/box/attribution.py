@@ -1,4 +1,4 @@
-"""Attribution of resource use: the sessions that have processes in the box, with what those use, and what the ones used that have just ended.
+"""Attribution of resource use to sessions: what their processes in the box use, and what those used that have just ended.
 
 A process belongs to the session that its environment names (`child.SESSION`), or that another process of its kernel session names: so
 does what was orphaned or is a zombie. A program may hide from that by leaving both; it is then told by its number alone.
