@@ -61,7 +61,7 @@ def spawn(_: argparse.Namespace) -> None:
     settings = load_written(Paths().public_environ)
     arguments = ["--socket", settings.paths.socket("spawn"), "--environment", settings.paths.agent_environ]
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
-    arguments += ["--max-memory", str(settings.box.max_memory), "--spare"]
+    arguments += ["--max-memory", str(settings.box.max_memory), "--warm-process"]
     found = isolation.read(settings.paths.isolation)
     arguments += ["--box", settings.paths.socket("box")] if found.level == "box" else []
     main.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))

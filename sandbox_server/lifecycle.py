@@ -16,7 +16,7 @@ from itertools import groupby
 
 from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.spawn.process import KILL_GRACE, Exit, Processes
-from sandbox_server.drivers.storage.shutdown_hooks import HookStore
+from sandbox_server.drivers.storage.shutdown_hooks import ShutdownHookStore
 from sandbox_server.settings import Settings, ShutdownHook
 
 READY_POLL_SECONDS = 0.1
@@ -70,7 +70,7 @@ def is_ready(path: str) -> bool:
 
 def shutdown(settings: Settings) -> None:
     """Run every shutdown hook, those of the environment and those that were registered, within their time together."""
-    hooks = [*settings.hooks.shutdown, *HookStore(f"{settings.paths.run}/hooks.json").read()]
+    hooks = [*settings.hooks.shutdown, *ShutdownHookStore(f"{settings.paths.run}/hooks.json").read()]
     if hooks:
         asyncio.run(_shutdown(hooks, Processes(settings.paths.socket("spawn")), settings.hooks.shutdown_timeout))
 

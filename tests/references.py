@@ -31,6 +31,7 @@ CODE = frozenset({".py", ".js", ".mjs", ".cjs", ".c", ".h", ".conf", ".sh", ".cs
 PACKAGE = "sandbox_server"
 _SPAN = re.compile(r"`([^`\n]+)`")
 _FENCE = re.compile(r"(?ms)^ *```.*?^ *```$")
+_IMPORT = re.compile(rf"(?m)^ *from ({PACKAGE}[.\w]*) import ([\w, ]+)$")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\(([^()\s]+)\)")
 _COMMENT = re.compile(r"^\s*(?:#|//|/?\*|;)(.*)$|\s(?://|#)\s(.*)$", re.MULTILINE)
 _DOCSTRING = re.compile(r'(?s)"""(.*?)"""')
@@ -53,10 +54,17 @@ class Text:
     path: Path
     """Where it is, relative to the repository."""
     prose: str
+    code: str = ""
+    """The blocks of code of a page."""
 
     @property
     def is_page(self) -> bool:
         return self.path.suffix == ".md"
+
+
+def text_of(path: Path, content: str) -> Text:
+    """A file as what is read of it."""
+    return Text(path, prose_of(path, content), "\n".join(_FENCE.findall(content)) if path.suffix == ".md" else "")
 
 
 def prose_of(path: Path, content: str) -> str:
@@ -86,7 +94,7 @@ class Repository:
     def texts(self) -> list[Text]:
         """The pages, and the code with its comments."""
         return [
-            Text(file, prose_of(file, (self.root / file).read_text("utf-8", "replace")))
+            text_of(file, (self.root / file).read_text("utf-8", "replace"))
             for file in self.files()
             if file.suffix in CODE | {".md"} and not file.name.startswith(".")
         ]
@@ -204,6 +212,7 @@ def wrong_in(text: Text, repository: Repository) -> Iterator[str]:
             yield f"{page}, {title!r}" if title else page
     if text.is_page:
         yield from wrong_links(text, repository)
+        yield from wrong_imports(text, repository)
     yield from (f"decision {number}" for number in _DECISION.findall(text.prose) if not repository.has_decision(number))
 
 
@@ -221,6 +230,13 @@ def wrong_links(text: Text, repository: Repository) -> Iterator[str]:
             or (anchor and not repository.has_anchor(place.relative_to(repository.root.resolve()), anchor))
         ):
             yield f"[{words}]({target})"
+
+
+def wrong_imports(text: Text, repository: Repository) -> Iterator[str]:
+    """What the examples of a page import from us and is not there."""
+    for module, names in _IMPORT.findall(text.code):
+        wanted = (f"{module}.{name.split()[0]}" for name in names.split(",") if name.strip())
+        yield from (name for name in wanted if not repository.has_module(name))
 
 
 def wrong_span(text: Text, reference: str, repository: Repository) -> Iterator[str]:

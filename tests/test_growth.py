@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from sandbox_server.cdp.effects import acts
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.allow_list import names_one
 from sandbox_server.core.http.multipart import _names
-from sandbox_server.core.patterns import glob
 from sandbox_server.drivers.browser.failures import failure_of
 from sandbox_server.drivers.devtools.globs import Glob
 from sandbox_server.drivers.files.names import from_wire, to_wire
@@ -22,6 +21,7 @@ from sandbox_server.features.browser.page.reading import without_passwords
 from sandbox_server.features.recorder.trace import trace_of
 from sandbox_server.features.shell.text import increment, plain
 from sandbox_server.mcp.routing.uri_templates import matches
+from sandbox_server.patterns import glob
 
 SIZE = 200_000
 """Characters. What grew with their square would take seconds."""
@@ -138,7 +138,7 @@ WORK: dict[str, Work] = {
     "output of a terminal": lambda text: plain(text.encode("utf-8", "replace")),
     "a piece of output": lambda text: increment(text.encode("utf-8", "replace"), last=False),
     "a row of a terminal": lambda text: trimmed([text.encode("utf-8", "replace")]),
-    "a script": lambda text: acts(Command(1, "Page.addScriptToEvaluateOnNewDocument", None, {"params": {"source": text}})),
+    "a script": lambda text: acts(DevtoolsCommand(1, "Page.addScriptToEvaluateOnNewDocument", None, {"params": {"source": text}})),
     "a name on the wire": lambda text: from_wire(to_wire(text.replace("\0", ""))),
     "a part's header": lambda text: _names(f'form-data; name="a"{text.encode("utf-8", "replace").decode("latin-1")}'),
     "a trace": lambda text: trace_of({"traceparent": text}),

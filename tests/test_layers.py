@@ -25,24 +25,26 @@ SETTINGS = tuple(
         "variables",
     )
 )
+PATTERNS = f"{OURS}.patterns"
+"""Outside of `core`, whose own `__init__` loads far more than the spawner may."""
 
 ALLOWED = {
-    "cdp": (f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
+    "cdp": (PATTERNS, f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "cli": (f"{OURS}.cli",),
-    "core": (f"{OURS}.core",),
+    "core": (PATTERNS, f"{OURS}.core"),
     "drivers": (
         f"{OURS}.core.errors",
-        f"{OURS}.core.patterns",
+        PATTERNS,
         f"{OURS}.core.tasks",
         f"{OURS}.core.events",
         f"{OURS}.core.quota",
         f"{OURS}.drivers",
         *SETTINGS,
     ),
-    "features": (f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
-    "mcp": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
+    "features": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
+    "mcp": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
     "parts": tuple(f"{OURS}.{name}" for name in ("__version__", "core", "drivers", "features", "parts")) + SETTINGS,
-    "stream": (f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
+    "stream": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }
 """What the modules of a package may import of ours. Features may also import modules of their own feature."""
 

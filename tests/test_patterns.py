@@ -1,133 +1,90 @@
-"""No text from outside meets a pattern that backtracks: `re` has constant patterns that are proven linear, all else is `core.patterns`."""
+"""Patterns that take no longer than the text is long, and globs as shells read them."""
 
-import ast
-import importlib
+import fnmatch
+import glob as python_glob
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.ambiguity import problem
+from sandbox_server import patterns
 
-ROOT = Path(__file__).parent.parent
-ENGINE = "sandbox_server/core/patterns.py"
-"""The one module that imports RE2."""
-MATCHING = ("match", "fullmatch")
-SEARCHING = ("search", "sub", "subn", "split", "findall", "finditer")
-HARMLESS = ("escape", "Match", "Pattern", "IGNORECASE", "DOTALL", "MULTILINE", "VERBOSE", "ASCII")
-"""What else a module may use of `re`."""
-BANNED = ("fnmatch", "re2", "regex", "sre_compile", "sre_parse", "re._compiler", "glob.translate", "jsonschema")
-"""What matches text, or makes patterns, otherwise."""
-
-SOURCES = sorted((ROOT / "sandbox_server").rglob("*.py"))
+GLOBS = st.text("ab.*?[]!-/\\{}^é\udc80", max_size=10)
+NAMES = st.text("ab.-]!\\^é\udc80\n", max_size=8)
+PATHS = st.text("ab./é", max_size=8)
 
 
-def name_of(file: Path) -> str:
-    """The file within the repository."""
-    return str(file.relative_to(ROOT))
+@given(GLOBS.filter(lambda text: "/" not in text), NAMES)
+def test_a_glob_for_names_finds_what_a_shell_finds(glob: str, name: str) -> None:
+    assert (patterns.glob(glob).fullmatch(name) is not None) == fnmatch.fnmatchcase(name, glob)
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    """What a module imports, each name as it is called, with ` as ` where it is called otherwise."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            before = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-            yield from (f"{before}{each.name}{' as ' if each.asname else ''}" for each in node.names)
+@given(st.text("ab.*?/é", max_size=8), PATHS)
+def test_a_glob_for_paths_finds_what_a_shell_finds(glob: str, path: str) -> None:
+    expected = re.match(python_glob.translate(glob, recursive=True, include_hidden=True), path)
+    assert (patterns.glob(glob, paths=True).fullmatch(path) is not None) == (expected is not None)
 
 
-def used(tree: ast.Module, of: str) -> Iterator[ast.Attribute]:
-    """Attributes that a module takes of a name."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == of:
-            yield node
+@pytest.mark.parametrize(
+    ("glob", "path", "fits"),
+    [
+        ("src/**/*.py", "src/a.py", True),
+        ("src/**/*.py", "src/a/b/c.py", True),
+        ("src/*.py", "src/a/b.py", False),
+        ("**/x", "x", True),
+        ("a/[!b]", "a/c", True),
+        ("a[!b]c", "a/c", False),
+        ("a/**", "a/b/c", True),
+    ],
+)
+def test_two_stars_go_over_slashes_and_nothing_else_does(glob: str, path: str, fits: bool) -> None:
+    assert (patterns.glob(glob, paths=True).fullmatch(path) is not None) == fits
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=name_of)
-def test_one_module_alone_has_another_engine(file: Path) -> None:
-    tree = ast.parse(file.read_text("utf-8"))
-    wrong = [name for name in imported(tree) if name.startswith(BANNED) or name.startswith(("re.", "re as "))]
-    wrong += [f"glob.{each.attr}" for each in used(tree, "glob") if each.attr == "translate"]
-    wrong += [each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute) and each.attr == "full_match"]
-    assert wrong == (["re2"] if name_of(file) == ENGINE else [])
+@pytest.mark.parametrize("glob", ["a" * (patterns.MAX_GLOB + 1), "*a" * (patterns.MAX_STARS + 1)])
+def test_a_glob_that_is_too_large_is_refused(glob: str) -> None:
+    with pytest.raises(ValueError, match="characters"):
+        patterns.glob(glob)
 
 
-@pytest.mark.parametrize("file", [file for file in SOURCES if re.search(r"\bre\.", file.read_text("utf-8"))], ids=name_of)
-def test_a_pattern_of_a_module_is_constant_and_linear(file: Path) -> None:
-    assert list(problems(file)) == []
+@pytest.mark.parametrize("wrong", ["(", r"(a)\1", "(?=a)", "a{5000}", "[\udc80"])
+def test_what_the_engine_does_not_take_is_said(wrong: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        patterns.compile(wrong)
 
 
-def problems(file: Path) -> Iterator[str]:
-    """What is wrong with a module's use of `re`."""
-    tree = ast.parse(file.read_text("utf-8"))
-    at_the_top = {call: names for node in tree.body for call, names in compiled(node)}
-    for attribute in used(tree, "re"):
-        if attribute.attr not in (*MATCHING, *SEARCHING, *HARMLESS, "compile"):
-            yield f"line {attribute.lineno}: re.{attribute.attr} is not known here"
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-        function = call.func
-        if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "re"):
-            continue
-        if function.attr == "compile" and call not in at_the_top:
-            yield f"line {call.lineno}: what is compiled is a constant of the module"
-        elif function.attr in (*MATCHING, *SEARCHING):
-            yield from inline(call, function.attr)
-    if at_the_top:
-        yield from constants(file, tree, {name for names in at_the_top.values() for name in names})
+def test_a_pattern_that_is_too_large_is_refused() -> None:
+    with pytest.raises(ValueError, match="large"):
+        patterns.compile("é{900}[^/]{900}" * 40)
 
 
-def compiled(node: ast.stmt) -> Iterator[tuple[ast.Call, list[str]]]:
-    """Calls of `re.compile` whose result is a constant of the module, or in one, and its name."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    names = [target.id for target in targets if isinstance(target, ast.Name)]
-    for call in ast.walk(node) if names else ():
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "compile":
-            yield call, names
-
-
-def inline(call: ast.Call, how: str) -> Iterator[str]:
-    """What is wrong with a pattern that stands where it is used."""
-    if not isinstance(call.args[0], ast.Constant) or len(call.args) > 3 or call.keywords:
-        yield f"line {call.lineno}: the pattern is no constant, or has flags"
-    elif wrong := problem(str(call.args[0].value), searched=how in SEARCHING):
-        yield f"line {call.lineno}: {wrong}"
-
-
-def constants(file: Path, tree: ast.Module, names: set[str]) -> Iterator[str]:
-    """What is wrong with compiled constants; one that is used for anything but matching counts as searched for."""
-    module = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
-    for name in sorted(names):
-        loads = sum(isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) for node in ast.walk(tree))
-        matches = sum(attribute.attr in (*MATCHING, "pattern") for attribute in used(tree, name))
-        value = getattr(module, name)
-        for pattern in value.values() if isinstance(value, dict) else [value]:
-            if wrong := problem(pattern.pattern, pattern.flags & ~re.UNICODE, searched=loads > matches):
-                yield f"{name}: {wrong}"
-
-
-def test_models_check_patterns_with_the_engine_that_does_not_backtrack() -> None:
-    assert [name_of(file) for file in SOURCES if "python-re" in file.read_text("utf-8")] == []
-
-
-NGINX = re.compile(r'"(?P<quoted>~\*?[^"]+)"|(?:location|proxy_redirect) (?P<bare>~\*? ?[^"\s]+) ')
-ONE_LOOP = ("^[^?]*(/|", "^(GET|HEAD)::.*text/html")
-"""One repeat that begins where the text does, and one thing of a bounded length to find after it: as many steps as the line is long."""
-
-
-def test_the_gateways_patterns_are_linear() -> None:
-    found = [
-        (shown.startswith("~*"), shown.removeprefix("~").removeprefix("*").lstrip())
-        for file in sorted((ROOT / "nginx").rglob("*.conf"))
-        for line in file.read_text("utf-8").splitlines()
-        if not line.lstrip().startswith("#")
-        for shown in ("".join(groups) for groups in NGINX.findall(line))
+@given(st.text("aé\udc80\U0001f600-", max_size=20))
+def test_what_is_found_is_counted_in_characters_whatever_they_are(text: str) -> None:
+    ours, theirs = patterns.compile("[^-a]+"), re.compile("[^-a]+")
+    assert [(found.start(), found.end(), found[0]) for found in ours.finditer(text)] == [
+        (found.start(), found.end(), found[0]) for found in theirs.finditer(text)
     ]
-    assert len(found) > 20
-    wrong = {pattern: problem(in_python(pattern), re.IGNORECASE if folded else 0, searched=True) for folded, pattern in found}
-    assert [pattern for pattern, why in wrong.items() if why and not pattern.startswith(ONE_LOOP)] == []
+    assert ours.sub("<x>", text) == theirs.sub("<x>", text)
 
 
-def in_python(pattern: str) -> str:
-    """A pattern of PCRE; a reference back is to what was matched before a space, so it may be any word here."""
-    named = re.sub(r"\(\?<([a-z_]+)>", r"(?P<\1>", pattern)
-    return re.sub(r"\\k<[a-z_]+>", r"\\S*", named)
+def test_a_group_that_took_no_part_is_none() -> None:
+    found = patterns.compile("(?P<one>a)|(?P<two>b)").match("bc")
+    assert found is not None
+    assert (found["one"], found["two"], found[2], found.end()) == (None, "b", "b", 1)
+
+
+def test_bytes_are_matched_as_bytes() -> None:
+    found = patterns.compile(rb"\x1b\[(.)m").search(b"\xff\x1b[\xe9m")
+    assert found is not None
+    assert (found.start(), found[1]) == (1, b"\xe9")
+
+
+def test_a_pattern_of_any_text_matches_that_text_alone() -> None:
+    text = "a.b*c\udc80 é\n"
+    assert patterns.compile(patterns.escape(text)).fullmatch(text)
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)+$b", "(.*)*x"])
+def test_what_makes_other_engines_hang_is_answered_at_once(pattern: str) -> None:
+    assert patterns.compile(pattern).search("a" * 100_000) is None

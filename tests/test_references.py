@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.references import Repository, Text, prose_of, wrong_in
+from tests.references import Repository, Text, prose_of, text_of, wrong_in
 
 ROOT = Path(__file__).parent.parent
 REPOSITORY = Repository(ROOT)
@@ -34,6 +34,7 @@ SOUND = {
     "a section of a page": 'docs/security.md, "The box"',
     "what is no reference": "'a/b', 'tests', 'x.py', 'NAME', 'GET /nowhere'",
     "a block of code": "```\n'tests/test_nothing.py'\n```",
+    "an import of an example": "'''python\nfrom sandbox_server.core import operation, Model\n'''",
 }
 BROKEN = {
     "a link": "[security](securities.md)",
@@ -55,6 +56,7 @@ BROKEN = {
     "a verb of an operation": "'DELETE /v1/control/take'",
     "a path of the API": "'/v1/nothing'",
     "a decision": "as decision 999 says",
+    "an import of an example": "'''python\nfrom sandbox_server.core import operation, Nothing\n'''",
     "a page in a sentence": "see docs/nothing.md for it",
     "a section of a page": 'docs/security.md, "The moon"',
 }
@@ -63,7 +65,7 @@ BROKEN = {
 def page(sample: str) -> Text:
     """A page below docs/ that says a sample, whose quotes stand for backticks: no sample is a reference of this file."""
     path = Path("docs/sample.md")
-    return Text(path, prose_of(path, sample.replace("'", "`")))
+    return text_of(path, sample.replace("'", "`"))
 
 
 @pytest.mark.parametrize("text", REPOSITORY.texts, ids=lambda text: str(text.path))

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Callable
 
-from sandbox_server.core.patterns import glob
 from sandbox_server.drivers.browser.failures import failure_of
 from sandbox_server.drivers.devtools.globs import Glob
 from sandbox_server.drivers.recorder.redaction import Redaction
@@ -13,6 +12,7 @@ from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.features.browser.page.reading import without_passwords
 from sandbox_server.features.shell.text import increment, plain
 from sandbox_server.mcp.routing.uri_templates import matches
+from sandbox_server.patterns import glob
 
 SIZES = (1_000, 100_000, 10_000_000)
 RUNS = 3

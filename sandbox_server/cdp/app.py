@@ -9,15 +9,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.browser import BrowserSupervisor
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.extensions import Extensions
-from sandbox_server.cdp.internal_api import Inside
-from sandbox_server.cdp.link import Link
-from sandbox_server.cdp.pages import Pages, answered
-from sandbox_server.cdp.rules import Rules
-from sandbox_server.cdp.sessions import Sessions
-from sandbox_server.cdp.tabs import Tabs
+from sandbox_server.cdp.internal_api import BrowserInternalApi
+from sandbox_server.cdp.link import BrowserLink
+from sandbox_server.cdp.pages import JsonEndpoints, answered
+from sandbox_server.cdp.rules import ClientRules
+from sandbox_server.cdp.sessions import DevtoolsSessions
+from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.cdp.takeover import TakeoverRules
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
@@ -25,7 +25,7 @@ from sandbox_server.core.control import Holding
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers.box import desktop_root, isolation
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.browser.chromium import Chromium, Place
+from sandbox_server.drivers.browser.chromium import Chromium, ChromiumPaths
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
 from sandbox_server.drivers.proxy import proxy
 from sandbox_server.drivers.spawn.process import Processes
@@ -44,16 +44,18 @@ def create(settings: Settings) -> Starlette:
     paths = settings.paths
     linked = isolation.read(paths.isolation).level != "box"
     shown = desktop_root.viewable()
-    place = Place(paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), shown, linked)
+    place = ChromiumPaths(
+        paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), shown, linked
+    )
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
     if proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
         chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
-    rules = Rules(_kept_holding(paths.control), extensions=settings.browser.extensions)
+    rules = ClientRules(_kept_holding(paths.control), extensions=settings.browser.extensions)
     takeover = TakeoverRules(emulation, Extensions(allowed=settings.browser.extensions))
 
-    async def prepare(link: Link) -> None:
+    async def prepare(link: BrowserLink) -> None:
         """Give a new profile the cookies it is to start with, and every page the device that is emulated."""
         await emulation.apply(link)
         await takeover.keep(link, rules.holding, fresh=True)
@@ -61,9 +63,9 @@ def create(settings: Settings) -> Starlette:
         if cookies and not (await link.command("Storage.getCookies"))["cookies"]:
             await link.command("Storage.setCookies", cookies=cookies)
 
-    browser = Browser(
+    browser = BrowserSupervisor(
         chromium,
-        Tabs(paths.tabs),
+        RestorableTabs(paths.tabs),
         prepare,
         BoxClient(paths.socket("box"), isolation.read(paths.isolation)).resume,
         eager=settings.browser.start == "eager",
@@ -79,8 +81,10 @@ def create(settings: Settings) -> Starlette:
         await takeover.close()
         await emulation.close()
 
-    pages, sessions = Pages(browser, paths.devtools_protocol), Sessions(browser)
-    return Starlette(routes=list(routes(pages, sessions, Inside(browser, sessions, chromium, emulation, takeover))), lifespan=lifespan)
+    pages, sessions = JsonEndpoints(browser, paths.devtools_protocol), DevtoolsSessions(browser)
+    return Starlette(
+        routes=list(routes(pages, sessions, BrowserInternalApi(browser, sessions, chromium, emulation, takeover))), lifespan=lifespan
+    )
 
 
 def _kept_holding(path: str) -> Holding:
@@ -98,7 +102,7 @@ def _display(settings: Settings) -> str:
     return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.socket)}"
 
 
-def routes(pages: Pages, sessions: Sessions, inside: Inside) -> Iterator[BaseRoute]:
+def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInternalApi) -> Iterator[BaseRoute]:
     """Chromium's own paths, with and without `/cdp`, with and without a slash at the end; and our own for the API."""
     listed = {"/json": pages.targets, "/json/list": pages.targets, "/json/version": pages.version, "/json/protocol": pages.protocol}
     for prefix in ("", "/cdp"):

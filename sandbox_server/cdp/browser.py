@@ -11,18 +11,18 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from sandbox_server.cdp.cpu_time import work_of
-from sandbox_server.cdp.input_echo import PageActs
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link, Refused
-from sandbox_server.cdp.peers import Notice
-from sandbox_server.cdp.redaction import Secrets
-from sandbox_server.cdp.rules import Rules
-from sandbox_server.cdp.secret_fields import Fields
-from sandbox_server.cdp.tabs import Tabs
+from sandbox_server.cdp.input_echo import DevtoolsInputEcho
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, BrowserLink, CommandRefused
+from sandbox_server.cdp.peers import BrowserEvent
+from sandbox_server.cdp.redaction import SecretRedaction
+from sandbox_server.cdp.rules import ClientRules
+from sandbox_server.cdp.secret_fields import SecretFields
+from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.results import Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.browser.chromium import Running
+from sandbox_server.drivers.browser.chromium import RunningChromium
 from sandbox_server.drivers.spawn.process import LOST, Exit, Process
 
 START_TIMEOUT = 20.0
@@ -47,7 +47,7 @@ SILENCE = 0.5
 BLANK = "about:blank"
 KILLED = Exit(None, signal.SIGKILL)
 
-type Prepare = Callable[[Link], Awaitable[None]]
+type Prepare = Callable[[BrowserLink], Awaitable[None]]
 type Thaw = Callable[[], Awaitable[None]]
 
 log = logging.getLogger(__name__)
@@ -56,11 +56,11 @@ log = logging.getLogger(__name__)
 class Launcher(Protocol):
     """What starts browsers: `drivers.chromium`, or a test's own."""
 
-    async def start(self) -> Running: ...
+    async def start(self) -> RunningChromium: ...
     async def set_profile_aside(self) -> None: ...
 
 
-class Browser:
+class BrowserSupervisor:
     """The one browser. The context keeps it running from its entry on, or from the first `link` unless `eager`.
 
     `prepare` is given each new browser before its tabs are opened. `thaw` lets a box go on that may be suspended.
@@ -70,22 +70,22 @@ class Browser:
     def __init__(
         self,
         launcher: Launcher,
-        tabs: Tabs,
+        tabs: RestorableTabs,
         prepare: Prepare,
         thaw: Thaw,
         *,
         eager: bool,
         homepage: str,
-        rules: Rules | None = None,
+        rules: ClientRules | None = None,
         hides: bool = True,
     ) -> None:
-        self._rules = rules or Rules()
+        self._rules = rules or ClientRules()
         self._hides = hides
-        self.secrets = Secrets()
+        self.secrets = SecretRedaction()
         """What a person typed into fields for secrets: no client is told it, ever."""
-        self.fields = Fields(self._on_focus, self._on_typed)
+        self.fields = SecretFields(self._on_focus, self._on_typed)
         """The fields of pages that take secrets."""
-        self.acts = PageActs(lambda: self._link)
+        self.acts = DevtoolsInputEcho(lambda: self._link)
         """What clients do on pages."""
         self._launcher = launcher
         self.tabs = tabs
@@ -95,7 +95,7 @@ class Browser:
         self._homepage = homepage
         self._wanted = asyncio.Event()
         self._changed = asyncio.Event()
-        self._link: Link | None = None
+        self._link: BrowserLink | None = None
         self.pid: int | None = None
         """Chromium's pid while it runs."""
         self._failure: Failure | None = None
@@ -116,7 +116,7 @@ class Browser:
         await self.fields.close()
         await self._tasks.close()
 
-    async def link(self) -> Link:
+    async def link(self) -> BrowserLink:
         """The connection to the running browser, which is started first where it has to be.
 
         Raises Unavailable with the reason when it does not come up.
@@ -133,7 +133,7 @@ class Browser:
             raise Unavailable(f"the browser did not start within {START_TIMEOUT:g} s", retry_after=1.0) from None
 
     @property
-    def running(self) -> Link | None:
+    def running(self) -> BrowserLink | None:
         """The connection to the browser, where one runs."""
         return self._link
 
@@ -173,7 +173,7 @@ class Browser:
         """Whether a client may act on pages now."""
         return self._rules.admits(caller)
 
-    async def restart(self) -> Link:
+    async def restart(self) -> BrowserLink:
         """Quit the browser, and return once the next one serves with the same tabs."""
         if self._link:
             self._dismissed = True
@@ -206,7 +206,7 @@ class Browser:
         running = await self._launcher.start()
         self.pid = running.process.pid
         began = time.monotonic()
-        link = Link(self._on_notice, self._rules, self.secrets, self.acts.note)
+        link = BrowserLink(self._on_notice, self._rules, self.secrets, self.acts.note)
         try:
             await link.open(running.reads, running.writes)
             await _first_word(link, running.process)
@@ -219,7 +219,7 @@ class Browser:
             self._judge(running.process.exit, time.monotonic() - began)
         log.info("the browser ended: %s", running.process.exit)
 
-    async def _serve(self, link: Link, process: Process) -> None:
+    async def _serve(self, link: BrowserLink, process: Process) -> None:
         link.patience = STARTING
         await self.fields.follow(link)
         await self._prepare(link)
@@ -233,7 +233,7 @@ class Browser:
             tasks.start(_stay_awake(link, self._thaw), name="stay awake")
             await link.ended()  # not the process's end: that is lost when the spawner dies, and the browser lives on
 
-    async def _open_tabs(self, link: Link) -> None:
+    async def _open_tabs(self, link: BrowserLink) -> None:
         """Open what was open before; a browser that keeps dying of it starts with the first page alone."""
         self.tabs.forget()
         await link.command("Target.setDiscoverTargets", discover=True)
@@ -243,7 +243,7 @@ class Browser:
         for url in urls or [self._homepage]:
             try:
                 await link.command("Target.createTarget", url=url)
-            except Refused as error:
+            except CommandRefused as error:
                 log.warning("a tab was not opened again: %s", error)
 
     def _stop_serving(self, reason: str) -> None:
@@ -263,7 +263,7 @@ class Browser:
         self._changed.set()
         self._changed.clear()
 
-    def _on_notice(self, notice: Notice) -> None:
+    def _on_notice(self, notice: BrowserEvent) -> None:
         if not self.tabs.take(notice.method, notice.params) or self._link is None:
             return
         if self.tabs.empty:
@@ -274,7 +274,7 @@ class Browser:
         if self._saving is None or self._saving.done():
             self._saving = self._tasks.start(self._save(), name="save tabs")
 
-    async def _leave_a_tab(self, link: Link) -> None:
+    async def _leave_a_tab(self, link: BrowserLink) -> None:
         with suppress(Failure):  # the browser is on its way out
             await link.command("Target.createTarget", url=BLANK)
 
@@ -283,7 +283,7 @@ class Browser:
         await asyncio.to_thread(self.tabs.save, self.tabs.urls)
 
 
-async def _first_word(link: Link, process: Process) -> None:
+async def _first_word(link: BrowserLink, process: Process) -> None:
     """Wait until a new browser answers, for as long as it gets on; raises Unavailable."""
     until, used = time.monotonic() + STARTING, None
     while True:
@@ -296,7 +296,7 @@ async def _first_word(link: Link, process: Process) -> None:
                 raise
 
 
-async def _feel_pulse(link: Link, process: Process) -> None:
+async def _feel_pulse(link: BrowserLink, process: Process) -> None:
     """Kill a browser that does not answer any more; one that nobody asks anything may stand still."""
     felt = link.sent
     try:
@@ -310,7 +310,7 @@ async def _feel_pulse(link: Link, process: Process) -> None:
         await process.kill(signal.SIGKILL)
 
 
-async def _stay_awake(link: Link, thaw: Thaw) -> None:
+async def _stay_awake(link: BrowserLink, thaw: Thaw) -> None:
     """Let the box go on for whoever waits for a browser that says nothing."""
     while True:
         await link.asked.wait()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.override_reversal import AGAIN, SCRIPTS, UNDONE, Reversal
-from sandbox_server.cdp.wire import Command, Object, encode
+from sandbox_server.cdp.wire import DevtoolsCommand, Object, encode
 
 MAX_KEPT = 1000
 """Commands and scripts of one client that are put back; a session that puts more in force ends when a person takes the pages."""
@@ -49,7 +49,7 @@ class ClientOverrides:
         self.ending: set[str] = set()
         """Sessions of which something is in force that only their end takes off."""
 
-    def note(self, session: str, command: Command) -> None:
+    def note(self, session: str, command: DevtoolsCommand) -> None:
         """Take a command that was sent to a session."""
         params: Any = command.parsed.get("params")
         given: Object = params if isinstance(params, dict) else {}

@@ -3,12 +3,12 @@
 from typing import Any
 
 from sandbox_server.cdp.methods import METHODS
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.wire import DevtoolsCommand
 
 _LOOKING = frozenset({"quiet", "looks"})
 
 
-def acts(command: Command) -> bool:
+def acts(command: DevtoolsCommand) -> bool:
     """Whether a command may change what a person sees or uses."""
     if command.method == "Page.addScriptToEvaluateOnNewDocument":
         return not names_a_world(command)
@@ -18,18 +18,18 @@ def acts(command: Command) -> bool:
     return method.effect not in _LOOKING
 
 
-def names_a_world(command: Command) -> bool:
+def names_a_world(command: DevtoolsCommand) -> bool:
     """Whether a script for new documents has nothing in it, and only names a world: clients set up every page with one."""
     source = _parameters(command).get("source")
     return isinstance(source, str) and all(not line.strip() or line.lstrip().startswith("//") for line in _lines(source))
 
 
-def _given(command: Command) -> set[str]:
+def _given(command: DevtoolsCommand) -> set[str]:
     """The parameters that say anything; one that is off says nothing."""
     return {name for name, value in _parameters(command).items() if value is not None and value is not False}
 
 
-def _parameters(command: Command) -> dict[str, Any]:
+def _parameters(command: DevtoolsCommand) -> dict[str, Any]:
     params: Any = command.parsed.get("params")
     return params if isinstance(params, dict) else {}
 

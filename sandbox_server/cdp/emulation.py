@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, BrowserLink
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.peers import DevtoolsClient
 from sandbox_server.cdp.rules import OWNER
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import Unavailable
@@ -38,7 +38,7 @@ class Emulation:
         self._tasks = Tasks()
         self._follower: asyncio.Task[None] | None = None
 
-    async def set(self, link: Link, commands: Commands | None) -> None:
+    async def set(self, link: BrowserLink, commands: Commands | None) -> None:
         """Replace the commands, and return once every page that is open was given them; raises Unavailable."""
         self._commands, self._paused = commands, False
         await self.apply(link)
@@ -48,13 +48,13 @@ class Emulation:
         self._paused = True
         await self._let_go()
 
-    async def resume(self, link: Link) -> None:
+    async def resume(self, link: BrowserLink) -> None:
         """Give them to the pages again; raises Unavailable."""
         paused, self._paused = self._paused, False
         if paused:
             await self.apply(link)
 
-    async def apply(self, link: Link) -> None:
+    async def apply(self, link: BrowserLink) -> None:
         """Give them to the pages of a browser, which may be a new one."""
         await self._let_go()
         if not self._commands or self._paused:
@@ -81,7 +81,7 @@ class Emulation:
 class _Follower:
     """Attached to a browser, and to each page as it appears."""
 
-    def __init__(self, link: Link, peer: Peer, outbox: Outbox, commands: Commands, *, anew: bool) -> None:
+    def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox, commands: Commands, *, anew: bool) -> None:
         self.settled = asyncio.Event()
         """Set once what was there at the beginning has answered."""
         self._link = link

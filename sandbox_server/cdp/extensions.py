@@ -7,8 +7,8 @@ import asyncio
 import logging
 from typing import Any
 
-from sandbox_server.cdp.link import Link
-from sandbox_server.cdp.tab_strip import Insider
+from sandbox_server.cdp.link import BrowserLink
+from sandbox_server.cdp.tab_strip import InternalClient
 from sandbox_server.core.errors import Failure, Unavailable
 
 PAGE = "chrome://extensions"
@@ -34,7 +34,7 @@ class Extensions:
         self._stopped: set[str] = set()
         self._turn = asyncio.Lock()
 
-    async def stop(self, link: Link) -> None:
+    async def stop(self, link: BrowserLink) -> None:
         """Stop all that run; raises Unavailable where one goes on."""
         if not self._allowed:
             return
@@ -44,7 +44,7 @@ class Extensions:
         if found["left"]:
             raise Unavailable("an extension of the browser cannot be stopped", retry_after=1.0, extensions=found["left"])
 
-    async def start(self, link: Link) -> None:
+    async def start(self, link: BrowserLink) -> None:
         """Start those again that were stopped; one that cannot be started stays as it is."""
         async with self._turn:
             if not self._stopped:
@@ -56,9 +56,9 @@ class Extensions:
                 log.warning("extensions stay stopped: %s", failure)
 
 
-async def _run(link: Link, script: str) -> Any:
+async def _run(link: BrowserLink, script: str) -> Any:
     """Run a script in the page about extensions; raises Unavailable."""
-    insider = await Insider.of(link)
+    insider = await InternalClient.of(link)
     try:
         opened = await insider.command("Target.createTarget", url=PAGE, hidden=True)
         try:
@@ -74,7 +74,7 @@ async def _run(link: Link, script: str) -> Any:
     return answer["result"].get("value")
 
 
-async def _ready(insider: Insider, session: str) -> None:
+async def _ready(insider: InternalClient, session: str) -> None:
     try:
         async with asyncio.timeout(READY_SECONDS):
             while not await _is_ready(insider, session):  # noqa: ASYNC110 - nothing tells when it is
@@ -83,6 +83,6 @@ async def _ready(insider: Insider, session: str) -> None:
         raise Unavailable("the browser's page about extensions does not open", retry_after=1.0) from None
 
 
-async def _is_ready(insider: Insider, session: str) -> bool:
+async def _is_ready(insider: InternalClient, session: str) -> bool:
     answer = await insider.command("Runtime.evaluate", session, expression=_READY, returnByValue=True)
     return bool(answer["result"].get("value"))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sandbox_server.cdp.wire import Command, Object
+from sandbox_server.cdp.wire import DevtoolsCommand, Object
 
 MAX_PRESSED = 64
 """Keys and buttons of one client that are kept in mind."""
@@ -14,13 +14,13 @@ type Release = tuple[str, str, Object]
 """A session, and the command for it that lets something go."""
 
 
-class Pressed:
+class HeldInput:
     """Follows the input commands of one client."""
 
     def __init__(self) -> None:
         self._down: dict[tuple[str, str, object], Release] = {}
 
-    def note(self, session: str, command: Command) -> None:
+    def note(self, session: str, command: DevtoolsCommand) -> None:
         """Take a command that was sent to a session."""
         params: Any = command.parsed.get("params")
         if not isinstance(params, dict):

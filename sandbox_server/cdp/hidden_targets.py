@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.wire import Arrival, Object, encode
+from sandbox_server.cdp.wire import BrowserMessage, Object, encode
 
 MAX_TARGETS = 10_000
 """Targets that are remembered; the end of one that is forgotten may be told, by an id that nobody knows."""
@@ -54,14 +54,14 @@ class HiddenTargets:
             return False
         return any(isinstance(each, str) and (each in self._contexts or each in self._targets) for each in params.values())
 
-    def event(self, arrival: Arrival) -> Object | None:
+    def event(self, arrival: BrowserMessage) -> Object | None:
         """The event, where it is of a target that is apart."""
         if not self._contexts or not arrival.message.startswith(_EVENTS):
             return None
         event: Object = orjson.loads(arrival.message)
         return event if self.holds(event["params"]) else None
 
-    def reply(self, method: str, arrival: Arrival) -> Arrival:
+    def reply(self, method: str, arrival: BrowserMessage) -> BrowserMessage:
         """A reply to such a method without them."""
         if not self._contexts or method not in _LISTS:
             return arrival

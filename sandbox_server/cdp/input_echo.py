@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
-from sandbox_server.cdp.link import Link
-from sandbox_server.cdp.wire import Command, Object
+from sandbox_server.cdp.link import BrowserLink
+from sandbox_server.cdp.wire import DevtoolsCommand, Object
 from sandbox_server.core.errors import Failure
 
 MAX_WAITING = 32
@@ -27,14 +27,14 @@ _WITH_ALT_CONTROL_OR_META = 1 | 2 | 4
 type _Waiting = asyncio.Queue[tuple[str, Object]]
 
 
-class PageActs:
+class DevtoolsInputEcho:
     """What is done on pages; `link` gives the connection to the running browser, None where none runs."""
 
-    def __init__(self, link: Callable[[], Link | None]) -> None:
+    def __init__(self, link: Callable[[], BrowserLink | None]) -> None:
         self._link = link
         self._followers: set[_Waiting] = set()
 
-    def note(self, session: str, command: Command) -> None:
+    def note(self, session: str, command: DevtoolsCommand) -> None:
         """Take a command that a client sent to a session."""
         if not self._followers or not command.method.startswith("Input.") or (act := act_of(command)) is None:
             return
@@ -72,7 +72,7 @@ class PageActs:
         return None
 
 
-async def _window(link: Link, session: str) -> object:
+async def _window(link: BrowserLink, session: str) -> object:
     """Where the page is on the screen; asked in a world of its own, of which the page knows nothing."""
     tree = await link.command("Page.getFrameTree", session=session)
     frame = tree["frameTree"]["frame"]["id"]
@@ -82,7 +82,7 @@ async def _window(link: Link, session: str) -> object:
     return found["result"].get("value")
 
 
-def act_of(command: Command) -> Object | None:
+def act_of(command: DevtoolsCommand) -> Object | None:
     """What a command does, with its place on the page if it has one; None for what nobody would see.
 
     What the browser will refuse is taken for little.

@@ -7,13 +7,13 @@ from pydantic import Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sandbox_server.cdp.browser import Browser
+from sandbox_server.cdp.browser import BrowserSupervisor
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.policies import take_proxy
 from sandbox_server.cdp.private_window import BLANK, PrivateWindow
-from sandbox_server.cdp.secret_fill import Drop, put
-from sandbox_server.cdp.sessions import Sessions
-from sandbox_server.cdp.tab_strip import Strip
+from sandbox_server.cdp.secret_fill import SecretFill, put
+from sandbox_server.cdp.sessions import DevtoolsSessions
+from sandbox_server.cdp.tab_strip import TabStrip
 from sandbox_server.cdp.takeover import TakeoverRules
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import InvalidArgument
@@ -25,7 +25,7 @@ NEWS_SECONDS = 300.0
 """How long somebody waits for another state of the tabs before the same is told again."""
 
 
-class RestartRequest(Model):
+class BrowserRestart(Model):
     """Fields that are left out stay as they are."""
 
     url_blocklist: list[str] | None = None
@@ -35,29 +35,31 @@ class RestartRequest(Model):
     locale: str | None = Field(default=None, max_length=200)
 
 
-class FreshWindow(Model):
+class PrivateWindowRequest(Model):
     """A window for a person who is private."""
 
     person: str = Field(max_length=200)
     url: str = Field(default=BLANK, max_length=MAX_URL)
 
 
-class Inside:
+class BrowserInternalApi:
     """Looking at the browser, and restarting it with other policies."""
 
-    def __init__(self, browser: Browser, sessions: Sessions, chromium: Chromium, emulation: Emulation, takeover: TakeoverRules) -> None:
+    def __init__(
+        self, browser: BrowserSupervisor, sessions: DevtoolsSessions, chromium: Chromium, emulation: Emulation, takeover: TakeoverRules
+    ) -> None:
         self._browser = browser
         self._sessions = sessions
         self._chromium = chromium
         self._emulation = emulation
         self._takeover = takeover
         self._fresh = PrivateWindow(browser)
-        self._strip = Strip()
+        self._strip = TabStrip()
 
     async def restart(self, request: Request) -> Response:
         """Restart, and answer once the next browser serves."""
         try:
-            wanted = RestartRequest.model_validate_json(await request.body() or b"{}")
+            wanted = BrowserRestart.model_validate_json(await request.body() or b"{}")
         except ValueError as error:
             raise InvalidArgument(str(error)) from error
         self._chromium.change(language=wanted.locale, **_policies(wanted))
@@ -65,8 +67,10 @@ class Inside:
         return await self.status(request)
 
     async def tabs(self, _: Request) -> Response:
-        """The tab strip."""
-        return JSONResponse([asdict(tab) for tab in await self._strip.tabs(await self._browser.link())])
+        """The tab strip, without what a person typed into fields for secrets: pages write that into titles and addresses too."""
+        tabs = await self._strip.tabs(await self._browser.link())
+        told = self._browser.secrets.redacted(orjson.dumps({"tabs": [asdict(tab) for tab in tabs]}))
+        return JSONResponse(orjson.loads(told)["tabs"])
 
     async def pages(self, request: Request) -> Response:
         """The pages by their ids, at once, or when they are not as in the `state` that is named; asking starts no browser."""
@@ -97,7 +101,7 @@ class Inside:
     async def drop(self, request: Request) -> Response:
         """Put a secret into a field; from then on no client is told it."""
         try:
-            wanted = Drop.model_validate_json(await request.body())
+            wanted = SecretFill.model_validate_json(await request.body())
         except ValidationError as error:
             raise InvalidArgument(", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])) from None
         self._browser.secrets.add(wanted.secret.get_secret_value())
@@ -118,7 +122,7 @@ class Inside:
     async def open_fresh(self, request: Request) -> Response:
         """Open a window for a person who is private, with nothing of anybody's in it."""
         try:
-            wanted = FreshWindow.model_validate_json(await request.body())
+            wanted = PrivateWindowRequest.model_validate_json(await request.body())
         except ValueError as error:
             raise InvalidArgument(str(error)) from error
         await self._fresh.open(wanted.person, wanted.url)
@@ -134,7 +138,7 @@ class Inside:
         return JSONResponse({"pid": self._browser.pid, "sandboxed": self._chromium.sandboxed, "messages": self._sessions.taken})
 
 
-def _policies(wanted: RestartRequest) -> dict[str, object]:
+def _policies(wanted: BrowserRestart) -> dict[str, object]:
     given = wanted.model_fields_set
     policies: dict[str, object] = {}
     if wanted.url_blocklist is not None:

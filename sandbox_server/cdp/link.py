@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 from sandbox_server.cdp.hidden_targets import HiddenTargets
 from sandbox_server.cdp.multiplexer import Multiplexer
-from sandbox_server.cdp.outbox import Outbox, Share
-from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
+from sandbox_server.cdp.outbox import Outbox, SharedBacklog
+from sandbox_server.cdp.peers import BrowserEvent, ClientEnded, ClientMessage, ClientMessages, DevtoolsClient, OwnReply, ToBrowser
 from sandbox_server.cdp.pipe import Pipe, open_pipe
-from sandbox_server.cdp.redaction import Secrets
-from sandbox_server.cdp.rules import OWNER, Rules, sealed
-from sandbox_server.cdp.wire import Command, Object
+from sandbox_server.cdp.redaction import SecretRedaction
+from sandbox_server.cdp.rules import OWNER, ClientRules, sealed
+from sandbox_server.cdp.wire import DevtoolsCommand, Object
 from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
 from sandbox_server.core.results import Caller
 
@@ -18,33 +18,33 @@ COMMAND_TIMEOUT = 10.0
 """Seconds for a command of ours."""
 RETRY_AFTER = 1.0
 
-type Noted = Callable[[str, Command], None]
+type Noted = Callable[[str, DevtoolsCommand], None]
 """Is told what clients send, and to which session."""
 
 
-class Refused(InvalidArgument):
+class CommandRefused(InvalidArgument):
     """Chromium answered a command of ours with an error."""
 
 
-class Link:
+class BrowserLink:
     """One browser process, from its start to its end. `take` gets the events that are nobody's but ours, `rules` hold for clients,
     who are told no `secrets`.
     """
 
     def __init__(
         self,
-        take: Callable[[Notice], None],
-        rules: Rules | None = None,
-        secrets: Secrets | None = None,
+        take: Callable[[BrowserEvent], None],
+        rules: ClientRules | None = None,
+        secrets: SecretRedaction | None = None,
         noted: Noted = lambda session, command: None,
     ) -> None:
-        self._secrets = secrets or Secrets()
+        self._secrets = secrets or SecretRedaction()
         self._take = take
-        self._rules = rules or Rules()
+        self._rules = rules or ClientRules()
         self._multiplexer = Multiplexer(self._rules, noted)
         self._answers: dict[int, Callable[[Object], None]] = {}
-        self._outboxes: dict[Peer, Outbox] = {}
-        self._programs = Share()
+        self._outboxes: dict[DevtoolsClient, Outbox] = {}
+        self._programs = SharedBacklog()
         self._pipe: Pipe | None = None
         self._end: str | None = None
         self._ended = asyncio.Event()
@@ -105,7 +105,7 @@ class Link:
         answer: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
         return await self._answer(method, params, answer, answer.set_result, self.patience if timeout is None else timeout, session)
 
-    async def attach(self, caller: Caller, page: str | None) -> tuple[Peer, Outbox]:
+    async def attach(self, caller: Caller, page: str | None) -> tuple[DevtoolsClient, Outbox]:
         """Take in a client with a session of its own on the browser, or on one page.
 
         Raises NotFound for a page that does not exist, Unavailable when Chromium does not answer.
@@ -113,7 +113,7 @@ class Link:
         if caller is not OWNER and self.hidden_targets.knows(page):
             raise NotFound(f"No such target id: {page}")
         admitted: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
-        taken: list[tuple[Peer, Outbox]] = []
+        taken: list[tuple[DevtoolsClient, Outbox]] = []
 
         def admit(reply: Object) -> None:  # at once, so that an end of the session that follows finds its client
             if session := reply.get("result", {}).get("sessionId"):
@@ -123,7 +123,7 @@ class Link:
         method, params = ("Target.attachToTarget", {"targetId": page, "flatten": True}) if page else ("Target.attachToBrowserTarget", {})
         try:
             await self._answer(method, params, admitted, admit, self.patience)
-        except Refused:
+        except CommandRefused:
             raise NotFound(f"No such target id: {page}") from None
         except BaseException:
             for peer, _ in taken:
@@ -131,12 +131,12 @@ class Link:
             raise
         return taken[0]
 
-    def send(self, peer: Peer, text: str | bytes) -> None:
+    def send(self, peer: DevtoolsClient, text: str | bytes) -> None:
         """Pass on what a client sent."""
         match self._multiplexer.from_peer(peer, text):
             case ToBrowser(message):
                 self._write(message)
-            case ToPeer(_, message):
+            case ClientMessage(_, message):
                 self._outboxes[peer].put(message)
 
     def let_go(self) -> None:
@@ -152,13 +152,13 @@ class Link:
             for told in (*self._multiplexer.see(peer), *self._multiplexer.suspension.rest(peer)):
                 self._say(told)
 
-    def _say(self, told: ToBrowser | ToPeer | Ended) -> None:
+    def _say(self, told: ToBrowser | ClientMessage | ClientEnded) -> None:
         match told:
             case ToBrowser(message):
                 self._write(message)
-            case ToPeer(peer, message):
+            case ClientMessage(peer, message):
                 self._outboxes[peer].put(message)
-            case Ended(peer, reason):
+            case ClientEnded(peer, reason):
                 self._close_outbox(peer, reason)
 
     async def writable(self) -> None:
@@ -166,7 +166,7 @@ class Link:
         if self._pipe:
             await self._pipe.writable()
 
-    def detach(self, peer: Peer) -> None:
+    def detach(self, peer: DevtoolsClient) -> None:
         """Let a client go, and end its session with all that was set up in it."""
         outbox = self._outboxes.pop(peer, None)
         if outbox is None:
@@ -203,11 +203,11 @@ class Link:
         if self._end is not None:
             raise Unavailable(self._end, retry_after=RETRY_AFTER)
         if "error" in reply:
-            raise Refused(str(reply["error"].get("message")))
+            raise CommandRefused(str(reply["error"].get("message")))
         result: Object = reply["result"]
         return result
 
-    def _admit(self, caller: Caller, session: str, page: str | None) -> tuple[Peer, Outbox]:
+    def _admit(self, caller: Caller, session: str, page: str | None) -> tuple[DevtoolsClient, Outbox]:
         apart = caller.person or self._rules.trusts(caller)
         peer, outbox = self._multiplexer.add(caller, session, page), Outbox(share=None if apart else self._programs)
         self._outboxes[peer] = outbox
@@ -224,21 +224,21 @@ class Link:
             return
         self.heard += 1
         match self._multiplexer.from_browser(message):
-            case ToPeer(peer, addressed):
+            case ClientMessage(peer, addressed):
                 self._tell(peer, addressed)
-            case Told(peer, messages):
+            case ClientMessages(peer, messages):
                 for told in messages:
                     self._tell(peer, told)
-            case Answer(number, body):
+            case OwnReply(number, body):
                 self._on_answer(number, body)
-            case Ended(peer, reason):
+            case ClientEnded(peer, reason):
                 self._close_outbox(peer, reason)
-            case Notice() as notice:
+            case BrowserEvent() as notice:
                 self._shun(notice)
                 self._take(notice)
         self._send_due()
 
-    def _shun(self, notice: Notice) -> None:
+    def _shun(self, notice: BrowserEvent) -> None:
         """Have clients let go of a page that has become one of the browser's own tools."""
         info = notice.params.get("targetInfo") or {}
         self.hidden_targets.has(info)
@@ -250,7 +250,7 @@ class Link:
         for message in self._multiplexer.suspension.due():
             self._write(message)
 
-    def _tell(self, peer: Peer, message: bytes) -> None:
+    def _tell(self, peer: DevtoolsClient, message: bytes) -> None:
         """Queue what the browser said for a client; this process's own learn by it what is secret."""
         if told := message if peer.caller is OWNER else self._secrets.redacted(message):
             self._outboxes[peer].put(told)
@@ -261,7 +261,7 @@ class Link:
         elif session := body.get("result", {}).get("sessionId"):  # attached for a client that has given up waiting
             self._end_session(session)
 
-    def _close_outbox(self, peer: Peer, reason: str) -> None:
+    def _close_outbox(self, peer: DevtoolsClient, reason: str) -> None:
         for message in self._multiplexer.lost(peer):
             self._outboxes[peer].put(message)
         self._outboxes[peer].close(reason)

@@ -21,17 +21,17 @@ from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.override_reversal import SCRIPTS
 from sandbox_server.cdp.override_suspension import OverrideSuspension
 from sandbox_server.cdp.overrides import Overrides
-from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
+from sandbox_server.cdp.peers import BrowserEvent, ClientEnded, ClientMessage, ClientMessages, DevtoolsClient, OwnReply, ToBrowser
 from sandbox_server.cdp.privacy import HELD_UP, blanked, caught_up, neutral
-from sandbox_server.cdp.rules import OWNER, Rules
+from sandbox_server.cdp.rules import OWNER, ClientRules
 from sandbox_server.cdp.wire import (
     INVALID_REQUEST,
     MAX_TO_BROWSER,
     METHOD_NOT_FOUND,
     SERVER_ERROR,
     SESSION_NOT_FOUND,
-    Arrival,
-    Command,
+    BrowserMessage,
+    DevtoolsCommand,
     NotACommandError,
     Object,
     encode,
@@ -59,7 +59,7 @@ _REMOVES = frozenset(SCRIPTS.values())
 
 
 class _Sent(NamedTuple):
-    peer: Peer
+    peer: DevtoolsClient
     id: int
     session: str
     method: str
@@ -70,7 +70,7 @@ class _Sent(NamedTuple):
 class _Question(NamedTuple):
     """What is asked for a client to learn what it was not told."""
 
-    peer: Peer
+    peer: DevtoolsClient
     session: str
     method: str
 
@@ -81,13 +81,15 @@ class Multiplexer:
     `rules` say what clients may send, `noted` is told what they do send, and to which session.
     """
 
-    def __init__(self, rules: Rules | None = None, noted: Callable[[str, Command], None] = lambda session, command: None) -> None:
-        self._rules = rules or Rules()
+    def __init__(
+        self, rules: ClientRules | None = None, noted: Callable[[str, DevtoolsCommand], None] = lambda session, command: None
+    ) -> None:
+        self._rules = rules or ClientRules()
         self._noted = noted
         self._asked: set[int] = set()
         self._last_id = 0
         self._sent: dict[int, _Sent] = {}
-        self._owners: dict[str, Peer] = {}
+        self._owners: dict[str, DevtoolsClient] = {}
         self._questions: dict[int, _Question] = {}
         self.overrides = Overrides()
         """Which pages clients show as another device."""
@@ -102,7 +104,7 @@ class Multiplexer:
         return bool(self._sent)
 
     def command(self, method: str, params: Object, session: str | None = None) -> tuple[int, bytes]:
-        """A command of ours, and the id under which its `Answer` will come. It may be for the session of a client's."""
+        """A command of ours, and the id under which its `OwnReply` will come. It may be for the session of a client's."""
         number = self._next_id()
         if session:
             self._asked.add(number)
@@ -112,11 +114,11 @@ class Multiplexer:
         """Nobody waits any more for the answer to a command of ours."""
         self._asked.discard(number)
 
-    def releases(self, peer: Peer) -> list[bytes]:
+    def releases(self, peer: DevtoolsClient) -> list[bytes]:
         """Commands of ours that release what a client holds down; nobody gets their answers."""
         return [self._unanswered(*release) for release in peer.pressed.take()]
 
-    def see(self, peer: Peer) -> list[ToBrowser | ToPeer]:
+    def see(self, peer: DevtoolsClient) -> list[ToBrowser | ClientMessage]:
         """Keep to whether a client may see pages: what it began stands still, and what it waits for is refused; or goes on again."""
         hidden = not self._rules.sees(peer.caller)
         if hidden == peer.hidden:
@@ -124,7 +126,7 @@ class Multiplexer:
         peer.hidden = hidden
         return [*self._refused(peer), *self._commands(peer.collected.stops())] if hidden else self._shown(peer)
 
-    def shun(self, target: str) -> list[Ended]:
+    def shun(self, target: str) -> list[ClientEnded]:
         """Have clients let go of a target that is not for them."""
         ended = []
         for session in self.overrides.of(target):
@@ -132,29 +134,29 @@ class Multiplexer:
             if self._rules.trusts(peer.caller):
                 continue
             if session == peer.base:
-                ended.append(Ended(peer))
+                ended.append(ClientEnded(peer))
             else:
                 self.suspension.detach(session, peer)
         return ended
 
-    def _shown(self, peer: Peer) -> list[ToBrowser | ToPeer]:
-        asked: list[ToBrowser | ToPeer] = []
+    def _shown(self, peer: DevtoolsClient) -> list[ToBrowser | ClientMessage]:
+        asked: list[ToBrowser | ClientMessage] = []
         for session, method in peer.collected.missed():
             number = self._next_id()
             self._questions[number] = _Question(peer, session, method)
             asked.append(ToBrowser(encode({"id": number, "method": method, "params": {}, "sessionId": session})))
         return [*self._commands(peer.collected.starts()), *asked]
 
-    def _refused(self, peer: Peer) -> list[ToBrowser | ToPeer]:
+    def _refused(self, peer: DevtoolsClient) -> list[ToBrowser | ClientMessage]:
         """Answers to what a client asked before, of which the browser's own answers are dropped."""
         waiting = self._take_back(peer, peer.sessions)
-        return [ToPeer(peer, self._error(sent.id, sent.session, peer, self._rules.hidden)) for sent in waiting]
+        return [ClientMessage(peer, self._error(sent.id, sent.session, peer, self._rules.hidden)) for sent in waiting]
 
-    def lost(self, peer: Peer) -> list[bytes]:
+    def lost(self, peer: DevtoolsClient) -> list[bytes]:
         """Answers to all that a client waits for, of a browser or a page that is gone."""
         return [self._error(sent.id, sent.session, peer, GONE) for sent in self._take_back(peer, peer.sessions)]
 
-    def _take_back(self, peer: Peer, sessions: Container[str]) -> list[_Sent]:
+    def _take_back(self, peer: DevtoolsClient, sessions: Container[str]) -> list[_Sent]:
         """What a client waits for in some sessions, which it waits for no longer."""
         waiting = {number: sent for number, sent in self._sent.items() if sent.peer is peer and sent.session in sessions}
         for number in waiting:
@@ -162,22 +164,22 @@ class Multiplexer:
         peer.pending -= len(waiting)
         return list(waiting.values())
 
-    def _commands(self, commands: list[Sent]) -> list[ToBrowser | ToPeer]:
+    def _commands(self, commands: list[Sent]) -> list[ToBrowser | ClientMessage]:
         return [ToBrowser(self._unanswered(*command)) for command in commands]
 
     def _unanswered(self, session: str, method: str, params: Object) -> bytes:
         return encode({"id": self._next_id(), "method": method, "params": params, "sessionId": session})
 
-    def _error(self, number: int, session: str, peer: Peer, reason: str) -> bytes:
+    def _error(self, number: int, session: str, peer: DevtoolsClient, reason: str) -> bytes:
         return error_reply(number, SERVER_ERROR, reason, None if session == peer.base else session)
 
-    def add(self, caller: Caller, base: str, page: str | None = None) -> Peer:
+    def add(self, caller: Caller, base: str, page: str | None = None) -> DevtoolsClient:
         """Take in a client for which `base` was attached, to a page or the browser."""
-        peer = Peer(caller, base, hidden=not self._rules.sees(caller), suspended=self._rules.rests(caller))
+        peer = DevtoolsClient(caller, base, hidden=not self._rules.sees(caller), suspended=self._rules.rests(caller))
         self._own(peer, base, None, page)
         return peer
 
-    def remove(self, peer: Peer) -> None:
+    def remove(self, peer: DevtoolsClient) -> None:
         """Forget a client; what still arrives for it is dropped. Its base is for the caller to detach."""
         for session in peer.sessions:
             del self._owners[session]
@@ -186,44 +188,44 @@ class Multiplexer:
         self.suspension.forget(peer)
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
-    def from_peer(self, peer: Peer, text: str | bytes) -> ToBrowser | ToPeer:
+    def from_peer(self, peer: DevtoolsClient, text: str | bytes) -> ToBrowser | ClientMessage:
         """Take what a client sent: it goes to the browser, or an answer goes straight back."""
         try:
             command = read_command(text)
         except NotACommandError as error:
-            return ToPeer(peer, error.reply)
+            return ClientMessage(peer, error.reply)
         if command.session is not None and command.session not in peer.sessions:
-            return ToPeer(peer, error_reply(command.id, SESSION_NOT_FOUND, NO_SESSION))
+            return ClientMessage(peer, error_reply(command.id, SESSION_NOT_FOUND, NO_SESSION))
         if effect_of(command.method) is None:
             unknown = self._rules.hidden if peer.hidden else UNKNOWN.format(command.method)
-            return ToPeer(peer, error_reply(command.id, METHOD_NOT_FOUND, unknown, command.session))
+            return ClientMessage(peer, error_reply(command.id, METHOD_NOT_FOUND, unknown, command.session))
         if peer.caller is not OWNER and self.hidden_targets.named(command.parsed.get("params")):
-            return ToPeer(peer, error_reply(command.id, SERVER_ERROR, NO_TARGET, command.session))
+            return ClientMessage(peer, error_reply(command.id, SERVER_ERROR, NO_TARGET, command.session))
         deferred = self._defers(peer, command)
         if reason := self._problem(peer, command, deferred=deferred):
-            return ToPeer(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
+            return ClientMessage(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
         if deferred:
             return self._deferred(peer, command)
         if command.method in _REMOVES and (removing := self._renamed(peer, command)) is not None:
             return removing
         return self._forward(peer, command)
 
-    def _defers(self, peer: Peer, command: Command) -> bool:
+    def _defers(self, peer: DevtoolsClient, command: DevtoolsCommand) -> bool:
         """Whether a command is begun later: when the client may see again, or when the person lets go of the pages."""
         later = RULES if self._rules.trusts(peer.caller) else DEFERRED
         return (peer.hidden and command.method in HELD_UP) or (peer.suspended and command.method in later)
 
-    def _deferred(self, peer: Peer, command: Command) -> ToPeer:
+    def _deferred(self, peer: DevtoolsClient, command: DevtoolsCommand) -> ClientMessage:
         session = command.session or peer.base
         peer.collected.note(session, command)
         peer.overrides.note(session, command)
         return self._done(peer, command)
 
-    def _done(self, peer: Peer, command: Command) -> ToPeer:
+    def _done(self, peer: DevtoolsClient, command: DevtoolsCommand) -> ClientMessage:
         session = {"sessionId": command.session} if command.session else {}
-        return ToPeer(peer, encode({"id": command.id, "result": {}} | session))
+        return ClientMessage(peer, encode({"id": command.id, "result": {}} | session))
 
-    def _renamed(self, peer: Peer, command: Command) -> ToBrowser | ToPeer | None:
+    def _renamed(self, peer: DevtoolsClient, command: DevtoolsCommand) -> ToBrowser | ClientMessage | None:
         """The removal of a script that was added again since the client was told its name, or is not in force now."""
         given = _parameters(command)
         identifier = str(given.get("identifier"))
@@ -234,21 +236,21 @@ class Multiplexer:
             return self._done(peer, command)
         return self._forward(peer, command._replace(parsed=command.parsed | {"params": given | {"identifier": known}}))
 
-    def from_browser(self, message: bytes) -> ToPeer | Told | Answer | Notice | Ended | None:
+    def from_browser(self, message: bytes) -> ClientMessage | ClientMessages | OwnReply | BrowserEvent | ClientEnded | None:
         """Take what Chromium sent; None when nobody waits for it any more."""
         arrival = read_arrival(message)
-        if not isinstance(arrival, Arrival):
+        if not isinstance(arrival, BrowserMessage):
             return self._own_business(arrival)
         if arrival.id is not None:
             return self._caught_up(arrival) if arrival.id in self._questions else self._reply(arrival)
         return self._event(arrival)
 
-    def _forward(self, peer: Peer, command: Command) -> ToBrowser | ToPeer:
+    def _forward(self, peer: DevtoolsClient, command: DevtoolsCommand) -> ToBrowser | ClientMessage:
         number = self._next_id()
         session = command.session or peer.base
         message = command.encode(number, session)
         if len(message) > MAX_TO_BROWSER:
-            return ToPeer(peer, error_reply(command.id, INVALID_REQUEST, f"Message is over {MAX_TO_BROWSER} bytes", command.session))
+            return ClientMessage(peer, error_reply(command.id, INVALID_REQUEST, f"Message is over {MAX_TO_BROWSER} bytes", command.session))
         script = _parameters(command) if command.method in SCRIPTS and acts(command) else None
         self._sent[number] = _Sent(peer, command.id, session, command.method, script)
         peer.pending += 1
@@ -259,10 +261,10 @@ class Multiplexer:
         peer.overrides.note(session, command)
         return ToBrowser(message)
 
-    def _reply(self, arrival: Arrival) -> ToPeer | Answer | None:
+    def _reply(self, arrival: BrowserMessage) -> ClientMessage | OwnReply | None:
         assert arrival.id is not None
         if arrival.id in self._asked:
-            return Answer(arrival.id, orjson.loads(arrival.message))
+            return OwnReply(arrival.id, orjson.loads(arrival.message))
         if self.suspension.answered(arrival):
             return None
         sent = self._sent.pop(arrival.id, None)
@@ -273,14 +275,14 @@ class Multiplexer:
             self.suspension.keep(sent.peer, sent.session, sent.method, sent.script, arrival)
         if sent.method in _VALUES and sent.peer.caller.name == API and len(arrival.message) > MAX_VALUE:
             session = sent.session if sent.session != sent.peer.base else None
-            return ToPeer(sent.peer, _too_large(sent.id, session))
+            return ClientMessage(sent.peer, _too_large(sent.id, session))
         if sent.peer.caller is not OWNER:
             arrival = self.hidden_targets.reply(sent.method, arrival)
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
-        return ToPeer(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
+        return ClientMessage(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
 
-    def _caught_up(self, arrival: Arrival) -> Told | None:
+    def _caught_up(self, arrival: BrowserMessage) -> ClientMessages | None:
         """What a client was not told in private, as events; nothing if it may not see again by now, or the session ended."""
         assert arrival.id is not None
         peer, session, method = self._questions.pop(arrival.id)
@@ -289,9 +291,9 @@ class Multiplexer:
             return None
         result = self.hidden_targets.without(result)
         address = {} if session == peer.base else {"sessionId": session}
-        return Told(peer, [encode(event | address) for event in caught_up(method, result)])
+        return ClientMessages(peer, [encode(event | address) for event in caught_up(method, result)])
 
-    def _event(self, arrival: Arrival) -> ToPeer | Told | None:
+    def _event(self, arrival: BrowserMessage) -> ClientMessage | ClientMessages | None:
         peer = self._owners.get(arrival.session)
         if peer is None:
             return None
@@ -303,9 +305,9 @@ class Multiplexer:
         if told is None:
             return None
         event = told.event(keep_session=told.session != peer.base)
-        return Told(peer, [event, *lost]) if lost else ToPeer(peer, event)
+        return ClientMessages(peer, [event, *lost]) if lost else ClientMessage(peer, event)
 
-    def _follow(self, peer: Peer, event: Object) -> list[bytes]:
+    def _follow(self, peer: DevtoolsClient, event: Object) -> list[bytes]:
         """Keep to the sessions that there are; what comes back is for the client, after the event."""
         session = event["params"]["sessionId"]
         if event["method"] == "Target.attachedToTarget":
@@ -315,7 +317,7 @@ class Multiplexer:
             return []
         return self._end(peer, peer.below(session)) if session in peer.sessions else []
 
-    def _end(self, peer: Peer, sessions: list[str]) -> list[bytes]:
+    def _end(self, peer: DevtoolsClient, sessions: list[str]) -> list[bytes]:
         """Forget sessions, and answer what was asked in them.
 
         Each answer names its session, which clients that keep books of them have crossed out by then, and drop it.
@@ -329,7 +331,7 @@ class Multiplexer:
         self._questions = {number: asked for number, asked in self._questions.items() if asked.session not in sessions}
         return [error_reply(sent.id, SESSION_NOT_FOUND, NO_SESSION, sent.session) for sent in self._take_back(peer, sessions)]
 
-    def _own_business(self, parsed: Object) -> ToPeer | Told | Answer | Notice | Ended | None:
+    def _own_business(self, parsed: Object) -> ClientMessage | ClientMessages | OwnReply | BrowserEvent | ClientEnded | None:
         if "method" in parsed:
             return self._notice(parsed["method"], parsed.get("params", {}))
         number = parsed.get("id")
@@ -337,17 +339,17 @@ class Multiplexer:
             return None
         sent = self._sent.pop(number, None)
         if sent is None:
-            return Answer(number, parsed)
+            return OwnReply(number, parsed)
         sent.peer.pending -= 1  # its session ended before Chromium read the command
-        return ToPeer(sent.peer, encode({**parsed, "id": sent.id}))
+        return ClientMessage(sent.peer, encode({**parsed, "id": sent.id}))
 
-    def _notice(self, method: str, params: Object) -> Notice | Ended | None:
+    def _notice(self, method: str, params: Object) -> BrowserEvent | ClientEnded | None:
         if method != "Target.detachedFromTarget":
-            return Notice(method, params)
+            return BrowserEvent(method, params)
         peer = self._owners.get(params["sessionId"])
-        return Ended(peer) if peer else None
+        return ClientEnded(peer) if peer else None
 
-    def _own(self, peer: Peer, session: str, above: str | None, target: str | None) -> None:
+    def _own(self, peer: DevtoolsClient, session: str, above: str | None, target: str | None) -> None:
         self._owners[session] = peer
         peer.sessions[session] = above
         if target:
@@ -357,13 +359,13 @@ class Multiplexer:
         self._last_id += 1
         return self._last_id
 
-    def _problem(self, peer: Peer, command: Command, *, deferred: bool) -> str | None:
+    def _problem(self, peer: DevtoolsClient, command: DevtoolsCommand, *, deferred: bool) -> str | None:
         if peer.pending >= MAX_PENDING:
             return f"{MAX_PENDING} commands wait for an answer"
         return self._rules.never(peer.caller, command) if deferred else self._rules.refusal(peer.caller, command)
 
 
-def _parameters(command: Command) -> Object:
+def _parameters(command: DevtoolsCommand) -> Object:
     params = command.parsed.get("params")
     return params if isinstance(params, dict) else {}
 

@@ -9,7 +9,7 @@ SHARED_BYTES = 96 << 20
 """What may wait for all programs together, beside what is for processes of the sandbox's own and for people."""
 
 
-class Share:
+class SharedBacklog:
     """What waits for several clients together."""
 
     def __init__(self, limit: int = SHARED_BYTES) -> None:
@@ -26,9 +26,9 @@ class Share:
 class Outbox:
     """Messages for one client, bounded, so that a slow one costs nobody else anything; `share` is what it has with others."""
 
-    def __init__(self, limit: int = BACKLOG_BYTES, share: Share | None = None) -> None:
+    def __init__(self, limit: int = BACKLOG_BYTES, share: SharedBacklog | None = None) -> None:
         self._limit = limit
-        self._share = share or Share()
+        self._share = share or SharedBacklog()
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
         self._news = asyncio.Event()

@@ -11,9 +11,9 @@ import orjson
 from sandbox_server.cdp.client_overrides import Sent
 from sandbox_server.cdp.override_reversal import SCRIPTS
 from sandbox_server.cdp.overrides import Overrides
-from sandbox_server.cdp.peers import Ended, Peer, ToBrowser
-from sandbox_server.cdp.rules import Rules, sealed
-from sandbox_server.cdp.wire import Arrival, Command, Object, encode
+from sandbox_server.cdp.peers import ClientEnded, DevtoolsClient, ToBrowser
+from sandbox_server.cdp.rules import ClientRules, sealed
+from sandbox_server.cdp.wire import BrowserMessage, DevtoolsCommand, Object, encode
 
 RELEASED = "a person has the pages, and what this client put in force there ends with its session alone"
 
@@ -21,7 +21,7 @@ RELEASED = "a person has the pages, and what this client put in force there ends
 class _Readded(NamedTuple):
     """A script that is being added again."""
 
-    peer: Peer
+    peer: DevtoolsClient
     session: str
     identifier: str
     method: str
@@ -30,14 +30,14 @@ class _Readded(NamedTuple):
 class OverrideSuspension:
     """Does so for all clients of a browser; `number` gives the ids of commands."""
 
-    def __init__(self, rules: Rules, overrides: Overrides, number: Callable[[], int]) -> None:
+    def __init__(self, rules: ClientRules, overrides: Overrides, number: Callable[[], int]) -> None:
         self._rules = rules
         self._overrides = overrides
         self._number = number
         self._readded: dict[int, _Readded] = {}
         self._due: list[bytes] = []
 
-    def rest(self, peer: Peer) -> list[ToBrowser | Ended]:
+    def rest(self, peer: DevtoolsClient) -> list[ToBrowser | ClientEnded]:
         """Keep to whether what a client put in force may be so: take it off for a person who has the pages, or put it back."""
         resting = self._rules.rests(peer.caller)
         if resting == peer.suspended:
@@ -50,7 +50,7 @@ class OverrideSuspension:
         due, self._due = self._due, []
         return due
 
-    def keep(self, peer: Peer, session: str, method: str, params: Object, arrival: Arrival) -> None:
+    def keep(self, peer: DevtoolsClient, session: str, method: str, params: Object, arrival: BrowserMessage) -> None:
         """Keep a script that Chromium has named, as the reply says, if it took it."""
         if (identifier := _identifier(arrival)) is None:
             return
@@ -58,14 +58,14 @@ class OverrideSuspension:
         if peer.suspended and not self._rules.trusts(peer.caller):  # a person took the pages before it was there
             self._due += map(self._unanswered, peer.overrides.take_off())
 
-    def answered(self, arrival: Arrival) -> bool:
+    def answered(self, arrival: BrowserMessage) -> bool:
         """Take a reply to what was added again; false where it is for somebody else."""
         again = self._readded.pop(arrival.id or 0, None)
         if again and (known := _identifier(arrival)):
             self._named(again, known)
         return again is not None
 
-    def greet(self, peer: Peer, session: str, info: Object, *, waits: bool) -> None:
+    def greet(self, peer: DevtoolsClient, session: str, info: Object, *, waits: bool) -> None:
         """Have nobody drive the browser's own tools; and no client hold up the pages of a person who has them."""
         if self._rules.trusts(peer.caller):
             return
@@ -74,7 +74,7 @@ class OverrideSuspension:
         if sealed(info):
             self.detach(session, peer)
 
-    def detach(self, session: str, peer: Peer) -> None:
+    def detach(self, session: str, peer: DevtoolsClient) -> None:
         """End one session of a client's."""
         self._due.append(self._unanswered(_detached(session, peer)))
 
@@ -85,29 +85,29 @@ class OverrideSuspension:
             self._due.append(self._unanswered((session, "Runtime.runIfWaitingForDebugger", {})))
             self._due.append(self._unanswered((above, "Target.detachFromTarget", {"sessionId": session})))
 
-    def forget(self, peer: Peer) -> None:
+    def forget(self, peer: DevtoolsClient) -> None:
         """A client has gone."""
         self._readded = {number: again for number, again in self._readded.items() if again.peer is not peer}
 
-    def _taken_off(self, peer: Peer) -> list[ToBrowser | Ended]:
+    def _taken_off(self, peer: DevtoolsClient) -> list[ToBrowser | ClientEnded]:
         if peer.base in peer.overrides.ending:
-            return [Ended(peer, RELEASED)]
+            return [ClientEnded(peer, RELEASED)]
         off = peer.overrides.take_off()
         for session, method, params in off:
-            self._overrides.note(session, Command(0, method, session, {"params": params}))
+            self._overrides.note(session, DevtoolsCommand(0, method, session, {"params": params}))
         ended = [_detached(session, peer) for session in peer.overrides.ending]
         return [ToBrowser(self._unanswered(sent)) for sent in (*ended, *off, *self._waiting(peer))]
 
-    def _waiting(self, peer: Peer) -> list[Sent]:
+    def _waiting(self, peer: DevtoolsClient) -> list[Sent]:
         """What lets pages go on that wait for a client to be done with them."""
         if self._rules.trusts(peer.caller):
             return []
         return [(session, "Runtime.runIfWaitingForDebugger", {}) for session, above in peer.sessions.items() if above]
 
-    def _put_back(self, peer: Peer) -> list[ToBrowser | Ended]:
-        found: list[ToBrowser | Ended] = []
+    def _put_back(self, peer: DevtoolsClient) -> list[ToBrowser | ClientEnded]:
+        found: list[ToBrowser | ClientEnded] = []
         for session, method, params in peer.overrides.put_back():
-            self._overrides.note(session, Command(0, method, session, {"params": params}))
+            self._overrides.note(session, DevtoolsCommand(0, method, session, {"params": params}))
             found.append(ToBrowser(self._unanswered((session, method, params))))
         for session, identifier, method, params in peer.overrides.scripts():
             number = self._number()
@@ -127,11 +127,11 @@ class OverrideSuspension:
         return encode({"id": self._number(), "method": method, "params": params, "sessionId": session})
 
 
-def _detached(session: str, peer: Peer) -> Sent:
+def _detached(session: str, peer: DevtoolsClient) -> Sent:
     return peer.sessions[session] or peer.base, "Target.detachFromTarget", {"sessionId": session}
 
 
-def _identifier(arrival: Arrival) -> str | None:
+def _identifier(arrival: BrowserMessage) -> str | None:
     """What Chromium calls a script that was added; None where it was not."""
     identifier = (orjson.loads(arrival.message).get("result") or {}).get("identifier")
     return identifier if isinstance(identifier, str) else None

@@ -3,7 +3,7 @@
 The override holds for the page, whichever session drives it, until the session that set it ends or clears it.
 """
 
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.wire import DevtoolsCommand
 
 _SETS, _CLEARS = "Emulation.setDeviceMetricsOverride", "Emulation.clearDeviceMetricsOverride"
 
@@ -19,7 +19,7 @@ class Overrides:
         """A session was opened on a target."""
         self._targets[session] = target
 
-    def note(self, session: str, command: Command) -> None:
+    def note(self, session: str, command: DevtoolsCommand) -> None:
         """Take a command that was sent to a session."""
         if command.method == _SETS:
             self._set.add(session)

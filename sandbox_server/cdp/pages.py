@@ -9,8 +9,8 @@ from urllib.parse import unquote
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
-from sandbox_server.cdp.browser import Browser
-from sandbox_server.cdp.link import Link, Refused
+from sandbox_server.cdp.browser import BrowserSupervisor
+from sandbox_server.cdp.link import BrowserLink, CommandRefused
 from sandbox_server.cdp.sessions import caller_of
 from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import Failure, NotFound
@@ -36,10 +36,10 @@ def answered(endpoint: Endpoint) -> Endpoint:
     return answer
 
 
-class Pages:
+class JsonEndpoints:
     """The endpoints under `/json`."""
 
-    def __init__(self, browser: Browser, protocol: str) -> None:
+    def __init__(self, browser: BrowserSupervisor, protocol: str) -> None:
         self._browser = browser
         self._protocol = protocol
         self._described = Path(protocol).is_file()
@@ -49,7 +49,7 @@ class Pages:
         found = await self._version(await self._browser.link())
         return JSONResponse(
             {
-                "Browser": found["product"],
+                "BrowserSupervisor": found["product"],
                 "File-Path-Style": "posix",
                 "Protocol-Version": found["protocolVersion"],
                 "User-Agent": found["userAgent"],
@@ -100,7 +100,7 @@ class Pages:
             return gone
         try:
             await link.command(method, targetId=page)
-        except Refused:
+        except CommandRefused:
             return gone
         return PlainTextResponse(done)
 
@@ -108,7 +108,7 @@ class Pages:
         if not self._browser.admits(caller_of(request)):
             raise self._browser.holding.refusal()
 
-    async def _version(self, link: Link) -> Object:
+    async def _version(self, link: BrowserLink) -> Object:
         return await link.command("Browser.getVersion")
 
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sandbox_server.cdp.client_overrides import ClientOverrides
-from sandbox_server.cdp.held_input import Pressed
-from sandbox_server.cdp.privacy import Collected
+from sandbox_server.cdp.held_input import HeldInput
+from sandbox_server.cdp.privacy import CollectedEvents
 from sandbox_server.cdp.wire import Object
 from sandbox_server.core.results import Caller
 
 
 @dataclass(eq=False)
-class Peer:
+class DevtoolsClient:
     """One client: who it is, and the sessions that are its own."""
 
     caller: Caller
@@ -19,8 +19,8 @@ class Peer:
     pending: int = 0
     sessions: dict[str, str | None] = field(default_factory=dict)
     """Each session with the one above it; the base has none."""
-    pressed: Pressed = field(default_factory=Pressed)
-    collected: Collected = field(default_factory=Collected)
+    pressed: HeldInput = field(default_factory=HeldInput)
+    collected: CollectedEvents = field(default_factory=CollectedEvents)
     overrides: ClientOverrides = field(default_factory=ClientOverrides)
     hidden: bool = False
     """Whether it may not see pages, as far as the browser has been told."""
@@ -39,34 +39,34 @@ class ToBrowser(NamedTuple):
     message: bytes
 
 
-class ToPeer(NamedTuple):
-    peer: Peer
+class ClientMessage(NamedTuple):
+    peer: DevtoolsClient
     message: bytes
 
 
-class Told(NamedTuple):
+class ClientMessages(NamedTuple):
     """Several messages for one client, in their order."""
 
-    peer: Peer
+    peer: DevtoolsClient
     messages: list[bytes]
 
 
-class Answer(NamedTuple):
+class OwnReply(NamedTuple):
     """The reply to a command of ours."""
 
     id: int
     body: Object
 
 
-class Notice(NamedTuple):
+class BrowserEvent(NamedTuple):
     """An event that is for us."""
 
     method: str
     params: Object
 
 
-class Ended(NamedTuple):
+class ClientEnded(NamedTuple):
     """The client's base ended, for a reason. What the client waits for is for `lost` to answer."""
 
-    peer: Peer
+    peer: DevtoolsClient
     reason: str = "the page was closed"

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, BrowserLink
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.peers import DevtoolsClient
 from sandbox_server.cdp.rules import OWNER
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import Failure, Unavailable
@@ -25,7 +25,7 @@ _READY = "location.protocol === 'chrome:' && document.readyState === 'complete' 
 _READ = "chrome.send('reloadPolicies')"
 
 
-async def take_proxy(link: Link, *, proxied: bool) -> None:
+async def take_proxy(link: BrowserLink, *, proxied: bool) -> None:
     """Have the policies read, and return once the browser does what they say of the proxy; raises Unavailable."""
     opened = await link.command("Target.createTarget", url=PAGE, hidden=True)
     try:
@@ -47,7 +47,7 @@ async def take_proxy(link: Link, *, proxied: bool) -> None:
 class _Page:
     """One page, and our session on it."""
 
-    def __init__(self, link: Link, peer: Peer, outbox: Outbox) -> None:
+    def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox) -> None:
         self._link = link
         self._peer = peer
         self._outbox = outbox

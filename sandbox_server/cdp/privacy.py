@@ -12,7 +12,7 @@ import orjson
 
 from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.methods import effect_of
-from sandbox_server.cdp.wire import Arrival, Command, Object, encode
+from sandbox_server.cdp.wire import BrowserMessage, DevtoolsCommand, Object, encode
 
 HELD_UP = {
     "Network.enable": ("Network.disable", "Network.enable"),
@@ -46,13 +46,13 @@ _BLANK: dict[str, str] = dict.fromkeys(
 ) | {"url": "about:blank"}
 
 
-class Collected:
+class CollectedEvents:
     """What has been begun for one client that must not go on while it may not see, by session and command."""
 
     def __init__(self) -> None:
         self._begun: dict[tuple[str, str], Object] = {}
 
-    def note(self, session: str, command: Command) -> None:
+    def note(self, session: str, command: DevtoolsCommand) -> None:
         """Take a command that the client sent."""
         params: Any = command.parsed.get("params")
         given = params if isinstance(params, dict) else {}
@@ -90,14 +90,14 @@ class Collected:
         return [(session, CAUGHT_UP[method]) for session, method in self._begun if method in CAUGHT_UP]
 
 
-def is_quiet(command: Command) -> bool:
+def is_quiet(command: DevtoolsCommand) -> bool:
     """Whether a command tells a client nothing of a page."""
     if command.method == "Page.addScriptToEvaluateOnNewDocument":
         return not acts(command)
     return effect_of(command.method) == "quiet"
 
 
-def neutral(arrival: Arrival) -> Arrival | None:
+def neutral(arrival: BrowserMessage) -> BrowserMessage | None:
     """An event without a word of what is on a page; None for one that is not told at all."""
     found = _EVENT.match(arrival.message)
     if found is None or found[1].decode() not in _NEUTRAL:
@@ -105,7 +105,7 @@ def neutral(arrival: Arrival) -> Arrival | None:
     return blanked(arrival, names=found[1].startswith(b"Page."))
 
 
-def blanked(arrival: Arrival, *, names: bool = True) -> Arrival:
+def blanked(arrival: BrowserMessage, *, names: bool = True) -> BrowserMessage:
     """A message without addresses and titles, nor, with `names`, what windows are called."""
     blank = _BLANK | ({"name": ""} if names else {})
     return arrival._replace(message=encode(_without(orjson.loads(arrival.message), blank)))

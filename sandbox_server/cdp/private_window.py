@@ -8,9 +8,9 @@ import logging
 from contextlib import suppress
 from typing import NamedTuple
 
-from sandbox_server.cdp.browser import Browser
-from sandbox_server.cdp.link import Link, Refused
-from sandbox_server.cdp.tab_strip import Insider
+from sandbox_server.cdp.browser import BrowserSupervisor
+from sandbox_server.cdp.link import BrowserLink, CommandRefused
+from sandbox_server.cdp.tab_strip import InternalClient
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Conflict, ResourceExhausted, Unavailable
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class _Window(NamedTuple):
-    link: Link
+    link: BrowserLink
     pid: int | None
     context: str
     person: str
@@ -36,7 +36,7 @@ class _Window(NamedTuple):
 class PrivateWindow:
     """Opens and closes it."""
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: BrowserSupervisor) -> None:
         self._browser = browser
         self._window: _Window | None = None
         self._turn = asyncio.Lock()
@@ -53,7 +53,7 @@ class PrivateWindow:
             context = await self._context(link, person)
             try:
                 await _show(link, context, url)
-            except Refused as refused:
+            except CommandRefused as refused:
                 raise Unavailable(f"the browser opens no window: {refused}", retry_after=1.0) from None
 
     async def keep(self, holding: Holding | None = None) -> None:
@@ -62,7 +62,7 @@ class PrivateWindow:
             if self._window and (holding is None or holding.private != self._window.person):
                 await self._close()
 
-    async def _context(self, link: Link, person: str) -> str:
+    async def _context(self, link: BrowserLink, person: str) -> str:
         if self._window and self._window.link is link and not link.over:
             return self._window.context
         context = str((await link.command("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"])
@@ -77,7 +77,7 @@ class PrivateWindow:
             return
         try:
             await window.link.command("Target.disposeBrowserContext", CLOSE_SECONDS, browserContextId=window.context)
-        except Refused as refused:
+        except CommandRefused as refused:
             log.info("a person's window is closed already: %s", refused)
         except BaseException as error:
             log.warning("the browser is ended, for it does not close a person's window: %r", error)
@@ -91,7 +91,7 @@ class PrivateWindow:
                     await asyncio.sleep(0.02)
 
 
-async def _show(link: Link, context: str, url: str) -> None:
+async def _show(link: BrowserLink, context: str, url: str) -> None:
     await link.command("Browser.setDownloadBehavior", behavior="deny", browserContextId=context)
     infos = (await link.command("Target.getTargets"))["targetInfos"]
     if sum(info.get("browserContextId") == context for info in infos) >= MAX_PAGES:
@@ -102,9 +102,9 @@ async def _show(link: Link, context: str, url: str) -> None:
         await _go(link, str(opened["targetId"]), url)
 
 
-async def _go(link: Link, page: str, url: str) -> None:
+async def _go(link: BrowserLink, page: str, url: str) -> None:
     """Go to an address, which is asked for once; a site that is slow is not waited for."""
-    insider = await Insider.of(link)
+    insider = await InternalClient.of(link)
     try:
         session = (await insider.command("Target.attachToTarget", targetId=page, flatten=True))["sessionId"]
         with suppress(Unavailable):

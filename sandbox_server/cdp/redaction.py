@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from sandbox_server import patterns
 from sandbox_server.cdp.wire import NotACommandError, encode, read_message, refusal
-from sandbox_server.core import patterns
 
 MAX_SECRETS = 64
 """The latest that are kept in mind."""
@@ -87,12 +87,12 @@ _KEPT = ("id", "method", "sessionId")
 MASK = "(hidden)"
 
 
-class Secrets:
+class SecretRedaction:
     """What nobody is to be told; in memory alone."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, dict[str, str]] = OrderedDict()
-        self._parts: dict[str, Parts] = {}
+        self._parts: dict[str, SecretParts] = {}
         self._found: tuple[bytes, ...] = ()
 
     def add(self, secret: str) -> None:
@@ -111,7 +111,7 @@ class Secrets:
             self._learn()
 
     def _learn(self) -> None:
-        self._parts = {secret: self._parts.get(secret) or Parts(secret) for secret in self._known}
+        self._parts = {secret: self._parts.get(secret) or SecretParts(secret) for secret in self._known}
         forms = {form for forms in self._known.values() for form in forms} | {end for parts in self._parts.values() for end in parts.ends}
         self._found = tuple({written for form in forms for written in _written(form)})
 
@@ -144,7 +144,7 @@ class Secrets:
         return text
 
 
-class Parts:
+class SecretParts:
     """The beginnings and ends of one secret."""
 
     def __init__(self, secret: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from sandbox_server.cdp.effects import acts
 from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.privacy import is_quiet
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.results import ALL_SCOPES, Caller
 
@@ -32,18 +32,18 @@ _PATHS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
 """Where commands name files for the browser to read or write."""
 
 
-class Rules:
+class ClientRules:
     """The rules as they are now; `holding` says who may act, whatever may be looked at."""
 
     def __init__(self, holding: Holding | None = None, *, extensions: bool = False) -> None:
         self.holding = holding or Holding()
         self._extensions = extensions
 
-    def never(self, caller: Caller, command: Command) -> str | None:
+    def never(self, caller: Caller, command: DevtoolsCommand) -> str | None:
         """Why `caller` may never send `command`; None when it may, while nobody else drives."""
         return refusal(caller, command, extensions=self._extensions)
 
-    def refusal(self, caller: Caller, command: Command) -> str | None:
+    def refusal(self, caller: Caller, command: DevtoolsCommand) -> str | None:
         """Why `caller` may not send `command` now; None when it may."""
         if reason := self.never(caller, command):
             return reason
@@ -78,7 +78,7 @@ class Rules:
         return held or not self.holding.sees(caller)
 
 
-def refusal(caller: Caller, command: Command, *, extensions: bool = False) -> str | None:
+def refusal(caller: Caller, command: DevtoolsCommand, *, extensions: bool = False) -> str | None:
     """Why `caller` may never send `command`; None when it may, while nobody else drives."""
     if not caller.may("browser"):
         return "the caller lacks the scope browser"
@@ -119,7 +119,7 @@ def is_kept(path: str) -> bool:
     return any(whole == kept or whole.startswith(f"{kept}/") for kept in KEPT)
 
 
-def _named(command: Command) -> Iterator[str]:
+def _named(command: DevtoolsCommand) -> Iterator[str]:
     if find := _PATHS.get(command.method):
         found = find(_object(command.parsed.get("params")))
         yield from (path for path in (found if isinstance(found, list) else [found]) if isinstance(path, str))

@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.link import BrowserLink
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.peers import DevtoolsClient
 from sandbox_server.cdp.rules import OWNER
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.tasks import Tasks
@@ -36,7 +36,7 @@ def _script() -> str:
     return Path(__file__).with_name("secret_fields.js").read_text(encoding="utf-8")
 
 
-class Fields:
+class SecretFields:
     """Follows each browser in turn.
 
     `focused` is called when a field for a secret gets the focus, `typed` with what is in one after each key, and what was before.
@@ -45,19 +45,19 @@ class Fields:
     def __init__(self, focused: Callable[[], None], typed: Typed) -> None:
         self._focused = focused
         self._typed = typed
-        self._follower: _Follower | None = None
+        self._follower: _SecretFieldFollower | None = None
         self._following: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._tasks = Tasks()
         self.secret = False
         """Whether a field for a secret has the focus."""
 
-    async def follow(self, link: Link) -> None:
+    async def follow(self, link: BrowserLink) -> None:
         """Follow a new browser from now on."""
         if self._following:
             self._following.cancel()
         self._set(secret=False)
-        self._follower = _Follower(link, *await link.attach(OWNER, None), self._tell, self._typed)
+        self._follower = _SecretFieldFollower(link, *await link.attach(OWNER, None), self._tell, self._typed)
         self._following = self._tasks.start(self._follower.follow(), name="fields of pages")
 
     async def changed(self, known: bool) -> None:
@@ -86,10 +86,10 @@ class Fields:
         self._news.clear()
 
 
-class _Follower:
+class _SecretFieldFollower:
     """Attached to a browser, and to each page and frame as it appears."""
 
-    def __init__(self, link: Link, peer: Peer, outbox: Outbox, tell: Callable[..., None], typed: Typed) -> None:
+    def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox, tell: Callable[..., None], typed: Typed) -> None:
         self._typed = typed
         self._link = link
         self._peer = peer

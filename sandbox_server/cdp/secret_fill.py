@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import Field, SecretStr
 
-from sandbox_server.cdp.link import Link, Refused
-from sandbox_server.cdp.tab_strip import Insider, Strip
+from sandbox_server.cdp.link import BrowserLink, CommandRefused
+from sandbox_server.cdp.tab_strip import InternalClient, TabStrip
 from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import Conflict
 from sandbox_server.core.results import Model
@@ -28,7 +28,7 @@ _FILL = """function (origin, value) {
 """Looks where it is and fills in one step, so that no navigation comes between; what is no password field shows dots too."""
 
 
-class Drop(Model):
+class SecretFill(Model):
     """What is put where."""
 
     origin: str = Field(max_length=300)
@@ -38,7 +38,7 @@ class Drop(Model):
     secret: SecretStr = Field(min_length=1, max_length=MAX_LENGTH)
 
 
-async def put(link: Link, strip: Strip, drop: Drop) -> None:
+async def put(link: BrowserLink, strip: TabStrip, drop: SecretFill) -> None:
     """Fill the field in the page in front, or in a frame of it that is in the same process.
 
     Raises Conflict where no such page, origin or field is there, or where the field did not take all of it; Unavailable.
@@ -46,17 +46,17 @@ async def put(link: Link, strip: Strip, drop: Drop) -> None:
     page = next((tab.page for tab in await strip.tabs(link) if tab.active), None)
     if page is None:
         raise Conflict("there is no page", reason="no_page")
-    insider = await Insider.of(link)
+    insider = await InternalClient.of(link)
     try:
         session = (await insider.command("Target.attachToTarget", targetId=page, flatten=True))["sessionId"]
         await _fill(insider, session, drop)
-    except Refused as refused:
+    except CommandRefused as refused:
         raise Conflict("the page went elsewhere: nothing was filled in", reason="gone") from refused
     finally:
         insider.leave()
 
 
-async def _fill(insider: Insider, session: str, drop: Drop) -> None:
+async def _fill(insider: InternalClient, session: str, drop: SecretFill) -> None:
     tree = (await insider.command("Page.getFrameTree", session))["frameTree"]
     there = False
     for frame in _frames(tree):
@@ -69,7 +69,7 @@ async def _fill(insider: Insider, session: str, drop: Drop) -> None:
     raise Conflict(f"the page in front is not of {drop.origin}: nothing was filled in", reason="other_origin", origin=drop.origin)
 
 
-async def _found(insider: Insider, session: str, frame: str, drop: Drop) -> Object:
+async def _found(insider: InternalClient, session: str, frame: str, drop: SecretFill) -> Object:
     """The field, as an object of a world that the page has no part in;
     without an id where there is none, false where it is another origin."""
     context = (await insider.command("Page.createIsolatedWorld", session, frameId=frame, worldName=WORLD))["executionContextId"]
@@ -83,7 +83,7 @@ async def _found(insider: Insider, session: str, frame: str, drop: Drop) -> Obje
     return found
 
 
-async def _put(insider: Insider, session: str, field: str, drop: Drop) -> None:
+async def _put(insider: InternalClient, session: str, field: str, drop: SecretFill) -> None:
     secret = drop.secret.get_secret_value()
     given = [{"value": drop.origin}, {"value": secret}]
     answer = await insider.command("Runtime.callFunctionOn", session, functionDeclaration=_FILL, objectId=field, arguments=given)

@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from sandbox_server.cdp.browser import Browser
-from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.browser import BrowserSupervisor
+from sandbox_server.cdp.link import BrowserLink
 from sandbox_server.cdp.multiplexer import API
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.peers import DevtoolsClient
 from sandbox_server.cdp.rules import OWN
 from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
@@ -32,7 +32,7 @@ MAX_CLIENTS = 64
 MAX_PER_CALLER = 48
 
 
-class Places:
+class ClientSlots:
     """Who is connected."""
 
     def __init__(self) -> None:
@@ -58,12 +58,12 @@ class Places:
             raise ResourceExhausted(f"{limit} DevTools clients are connected", limit=limit, retry_after=1.0)
 
 
-class Sessions:
+class DevtoolsSessions:
     """Lets clients in and carries their messages both ways."""
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: BrowserSupervisor) -> None:
         self._browser = browser
-        self._places = Places()
+        self._places = ClientSlots()
         self.taken = 0
         """Messages of clients other than the API, which knows of its own."""
 
@@ -122,7 +122,7 @@ class Sessions:
             link.detach(peer)
         await _say_goodbye(websocket, outbox)
 
-    async def _carry(self, websocket: WebSocket, link: Link, peer: Peer, outbox: Outbox) -> None:
+    async def _carry(self, websocket: WebSocket, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox) -> None:
         """Carry messages until either side ends or the client falls behind; one direction does not hold up the other."""
         async with Tasks() as tasks:
             ends = {
@@ -132,7 +132,7 @@ class Sessions:
             }
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _to_browser(self, websocket: WebSocket, link: Link, peer: Peer) -> None:
+    async def _to_browser(self, websocket: WebSocket, link: BrowserLink, peer: DevtoolsClient) -> None:
         others = peer.caller.name != API
         while (message := await websocket.receive())["type"] != "websocket.disconnect":
             text = message.get("text")

@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, Link, Refused
+from sandbox_server.cdp.link import COMMAND_TIMEOUT, BrowserLink, CommandRefused
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.peers import DevtoolsClient
 from sandbox_server.cdp.rules import OWNER
 from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import NotFound, Unavailable
@@ -22,7 +22,7 @@ PAGE_TIMEOUT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Tab:
+class StripTab:
     """One tab of a window."""
 
     page: str
@@ -35,10 +35,10 @@ class Tab:
     """Whether it is the one in front in its window."""
 
 
-class Insider:
+class InternalClient:
     """A client of our own, for what needs a session: one command at a time, events kept until the next."""
 
-    def __init__(self, link: Link, peer: Peer, outbox: Outbox) -> None:
+    def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox) -> None:
         self.link = link
         self.events: list[Object] = []
         self._peer = peer
@@ -46,7 +46,7 @@ class Insider:
         self._last = 0
 
     @classmethod
-    async def of(cls, link: Link) -> "Insider":
+    async def of(cls, link: BrowserLink) -> "InternalClient":
         """Attach to the browser."""
         return cls(link, *await link.attach(OWNER, None))
 
@@ -71,22 +71,22 @@ class Insider:
             parsed = orjson.loads(message)
             if parsed.get("id") == self._last:
                 if "error" in parsed:
-                    raise Refused(str(parsed["error"]["message"]))
+                    raise CommandRefused(str(parsed["error"]["message"]))
                 result: Object = parsed["result"]
                 return result
             self.events.append(parsed)
         raise Unavailable(self._outbox.closed or "the browser ended", retry_after=1.0)
 
 
-class Strip:
+class TabStrip:
     """Reads the tab strip of whichever browser runs."""
 
     def __init__(self) -> None:
-        self._insider: Insider | None = None
+        self._insider: InternalClient | None = None
         self._pages: dict[str, str] = {}
         self._lock = asyncio.Lock()
 
-    async def tabs(self, link: Link) -> list[Tab]:
+    async def tabs(self, link: BrowserLink) -> list[StripTab]:
         """The tabs in the order of their windows and strips; raises Unavailable."""
         async with self._lock:
             insider = await self._enter(link)
@@ -96,7 +96,7 @@ class Strip:
             named = [(await self._page_of(insider, info["targetId"], pages), info) for info in shown]
         return sorted((_tab(page, info) for page, info in named if page), key=lambda tab: tab.index)
 
-    async def page_size(self, link: Link) -> tuple[int, int]:
+    async def page_size(self, link: BrowserLink) -> tuple[int, int]:
         """Width and height of the page in front, in CSS pixels; raises NotFound without one, Unavailable where it does not answer."""
         front = next((tab for tab in await self.tabs(link) if tab.active), None)
         if front is None:
@@ -111,22 +111,22 @@ class Strip:
         size = metrics["cssLayoutViewport"]
         return int(size["clientWidth"]), int(size["clientHeight"])
 
-    async def _enter(self, link: Link) -> Insider:
+    async def _enter(self, link: BrowserLink) -> InternalClient:
         if self._insider is None or self._insider.link is not link:
-            self._insider, self._pages = await Insider.of(link), {}
+            self._insider, self._pages = await InternalClient.of(link), {}
         return self._insider
 
-    async def _page_of(self, insider: Insider, tab: str, pages: set[str]) -> str | None:
+    async def _page_of(self, insider: InternalClient, tab: str, pages: set[str]) -> str | None:
         """The page in a tab, which is another after some navigations; None when the tab closes just now."""
         if self._pages.get(tab) not in pages:
             try:
                 self._pages[tab] = await _look(insider, tab)
-            except (NotFound, Refused):
+            except (NotFound, CommandRefused):
                 self._pages.pop(tab, None)
         return self._pages.get(tab)
 
 
-async def _look(insider: Insider, tab: str) -> str:
+async def _look(insider: InternalClient, tab: str) -> str:
     session = (await insider.command("Target.attachToTarget", targetId=tab, flatten=True))["sessionId"]
     await insider.command("Target.setAutoAttach", session, autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
     seen = [event["params"]["targetInfo"] for event in insider.events if event.get("method") == "Target.attachedToTarget"]
@@ -137,6 +137,6 @@ async def _look(insider: Insider, tab: str) -> str:
     raise NotFound(f"the tab {tab} has no page")
 
 
-def _tab(page: str, info: dict[str, Any]) -> Tab:
+def _tab(page: str, info: dict[str, Any]) -> StripTab:
     place = info["embedderData"]
-    return Tab(page, info["url"], info["title"], place["tabStripIndex"], place["tabActive"])
+    return StripTab(page, info["url"], info["title"], place["tabStripIndex"], place["tabActive"])

@@ -14,7 +14,7 @@ _UNSHOWN = ("devtools://", "chrome://policy", "http://sandbox-proxy.invalid", "c
 _LOST_WITH_THE_PROCESS = ("blob:", "filesystem:")
 
 
-class Tabs:
+class RestorableTabs:
     """The pages of the browser's default context, in the order in which they appeared."""
 
     def __init__(self, path: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 
 from sandbox_server.cdp.emulation import Commands, Emulation
 from sandbox_server.cdp.extensions import Extensions
-from sandbox_server.cdp.link import Link
+from sandbox_server.cdp.link import BrowserLink
 from sandbox_server.cdp.rules import sealed
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure
@@ -35,7 +35,7 @@ class TakeoverRules:
         self._raised = False
         self._turn = asyncio.Lock()
 
-    async def keep(self, link: Link | None, holding: Holding, *, fresh: bool = False) -> None:
+    async def keep(self, link: BrowserLink | None, holding: Holding, *, fresh: bool = False) -> None:
         """Raise it, or take it down; a `fresh` browser has none yet. Raises Unavailable where an extension cannot be stopped."""
         wanted = is_taken_over(holding)
         async with self._turn:
@@ -50,7 +50,7 @@ class TakeoverRules:
         """Let go of the browser."""
         await self._bypass.close()
 
-    async def _raise(self, link: Link) -> None:
+    async def _raise(self, link: BrowserLink) -> None:
         await self._emulation.pause()
         for each in (self._close_tools(link), self._bypass.set(link, _BYPASS)):
             await _tried(each)
@@ -60,11 +60,11 @@ class TakeoverRules:
             link.close("an extension could not be stopped")  # the next browser serves nobody before its own are
             raise
 
-    async def _lower(self, link: Link) -> None:
+    async def _lower(self, link: BrowserLink) -> None:
         for each in (self._bypass.set(link, None), self._emulation.resume(link), self._extensions.start(link)):
             await _tried(each)
 
-    async def _close_tools(self, link: Link) -> None:
+    async def _close_tools(self, link: BrowserLink) -> None:
         """Close the browser's own tools: whoever opened them may have left something running there."""
         for info in (await link.command("Target.getTargets", filter=[{}]))["targetInfos"]:
             if sealed(info) and info["type"] != "tab":

@@ -38,7 +38,7 @@ class NotACommandError(ValueError):
         self.reply = error_reply(command, code, message)
 
 
-class Command(NamedTuple):
+class DevtoolsCommand(NamedTuple):
     """What a client asks for."""
 
     id: int
@@ -51,7 +51,7 @@ class Command(NamedTuple):
         return encode({**self.parsed, "id": number, "sessionId": session})
 
 
-class Arrival(NamedTuple):
+class BrowserMessage(NamedTuple):
     """A message of Chromium's that belongs to a session: a reply when `id` is set, else an event."""
 
     id: int | None
@@ -76,7 +76,7 @@ class Arrival(NamedTuple):
         return self.message[start:] if keep_session else self.message[start:_SESSION_START] + b"}"
 
 
-def read_command(text: str | bytes) -> Command:
+def read_command(text: str | bytes) -> DevtoolsCommand:
     """Read what a client sent; raises NotACommandError."""
     parsed = _parse(text)
     if not isinstance(parsed, dict):
@@ -88,7 +88,7 @@ def read_command(text: str | bytes) -> Command:
         raise NotACommandError(INVALID_REQUEST, "Message must have string 'method' property", number)
     if session is not None and not isinstance(session, str):
         raise NotACommandError(INVALID_REQUEST, "Message may have string 'sessionId' property", number)
-    return Command(number, method, session, parsed)
+    return DevtoolsCommand(number, method, session, parsed)
 
 
 def _parse(text: str | bytes) -> object:
@@ -102,11 +102,11 @@ def _parse(text: str | bytes) -> object:
         raise NotACommandError(PARSE_ERROR, "Message must be a valid JSON") from None
 
 
-def read_arrival(message: bytes) -> Arrival | Object:
+def read_arrival(message: bytes) -> BrowserMessage | Object:
     """Tell whose message Chromium's is; one without a session is ours, and comes back parsed."""
     if message[_SESSION_START:-34] == _SESSION_KEY and message.endswith(b'"}'):
         reply = _REPLY.match(message)
-        return Arrival(int(reply[1]) if reply else None, message[_SESSION].decode(), message)
+        return BrowserMessage(int(reply[1]) if reply else None, message[_SESSION].decode(), message)
     return read_message(message)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 
 NO_TOOL = "!"
 """What stands for an empty list in a header, which cannot be empty; no tool has this name."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandbox_server.core import Conflict, Model, NotFound, PermissionDenied, ResourceExhausted, operation
-from sandbox_server.drivers.storage.shutdown_hooks import HookStore
+from sandbox_server.drivers.storage.shutdown_hooks import ShutdownHookStore
 from sandbox_server.settings import ShutdownHook
 
 MAX_HOOKS = 100
@@ -52,7 +52,7 @@ class Hooks:
 
     tag = "sandbox"
 
-    def __init__(self, store: HookStore, configured: tuple[ShutdownHook, ...]) -> None:
+    def __init__(self, store: ShutdownHookStore, configured: tuple[ShutdownHook, ...]) -> None:
         self._store = store
         self._configured = {hook.name: hook for hook in configured}
 

@@ -2,16 +2,16 @@
 
 from sandbox_server.drivers.editors import EditorProgram, Editors, code_server, jupyterlab
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.kernels.sessions import KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
-from sandbox_server.drivers.nodes.script import Scripts
-from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
+from sandbox_server.drivers.nodes.script import NodeScripts
+from sandbox_server.drivers.nodes.sessions import NodeSessions
 from sandbox_server.drivers.stats import system
-from sandbox_server.features.code.feature import Code
-from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.execution import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.languages import Code
 from sandbox_server.features.editors import EditorPages
-from sandbox_server.features.jupyter.feature import Jupyter
-from sandbox_server.features.nodejs.feature import NodeJS, Room
+from sandbox_server.features.jupyter.kernels import Jupyter
+from sandbox_server.features.nodejs.runtimes import NodeJS, NodeResources
 from sandbox_server.parts.shared import Part, Shared
 
 
@@ -35,12 +35,12 @@ def part(shared: Shared) -> Part:
     python = KernelSessions(kernels, limit=code.max_kernels, idle_timeout=code.kernel_idle)
     nodes = Nodes(processes, default=code.node, enabled="nodejs-repl" not in disabled)
     javascript = NodeSessions(processes, nodes, workspace=workspace, limit=code.max_nodes, memory=memory, limits=limits)
-    scripts = Scripts(processes, files, workspace=workspace, limits=limits)
+    scripts = NodeScripts(processes, files, workspace=workspace, limits=limits)
     runners = PythonRunner(python, output), NodeRunner(scripts, javascript, output, memory), BashRunner(processes, output, limits)
     shared.activity.commands.extend((lambda: python.busy, lambda: javascript.busy))
     features = (
         Jupyter(python, output_bytes=output),
-        NodeJS(scripts, javascript, shared.toolbox, Room(output, memory)),
+        NodeJS(scripts, javascript, shared.toolbox, NodeResources(output, memory)),
         Code(kernels, nodes, *runners),
     )
     editors = Editors(processes, [editor for editor in _editors(shared) if editor.name not in disabled])

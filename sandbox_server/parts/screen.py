@@ -4,12 +4,12 @@ from functools import partial
 
 from sandbox_server import __version__
 from sandbox_server.core.operation import Feature
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.focus import follow_focus
 from sandbox_server.drivers.browser.on_screen import PageOnScreen
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.drivers.browser.uploads import Uploads
+from sandbox_server.drivers.browser.uploads import PageUploads
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
@@ -28,11 +28,11 @@ from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
 from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
-from sandbox_server.features.browser.page.driving import hints_for_each_caller
 from sandbox_server.features.browser.page.elements import PageElements
 from sandbox_server.features.browser.page.forms import Forms
 from sandbox_server.features.browser.page.input import PageInput
 from sandbox_server.features.browser.page.navigation import Navigation
+from sandbox_server.features.browser.page.page_operation import hints_for_each_caller
 from sandbox_server.features.browser.page.reading import Reading
 from sandbox_server.features.browser.page.waiting import Waiting
 from sandbox_server.features.browser.pictures import Pictures
@@ -40,7 +40,7 @@ from sandbox_server.features.browser.record import PageRecordings
 from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.features.browser.screen import BrowserScreen
 from sandbox_server.features.browser.state import BrowserState
-from sandbox_server.features.browser.tabs import Tabs
+from sandbox_server.features.browser.tabs import BrowserTabs
 from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
@@ -68,7 +68,7 @@ def part(shared: Shared) -> Part:
     downloads = Downloads(devtools, files, paths.downloads, settings.downloads)
     shared.desktop, shared.downloads = desktop, downloads
     session = BrowserSession(owner, lambda: not shared.control.driving.holding.admits(A_PROGRAM, "cdp"))
-    uploads, elements = Uploads(files, paths.spool), Elements()
+    uploads, elements = PageUploads(files, paths.spool), ElementIndex()
     observe = Observe(f"{paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     shared.activity.recordings.extend((lambda: display.recording, lambda: recordings.recording))
     features: tuple[Feature, ...] = (
@@ -102,9 +102,9 @@ def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> 
     )
 
 
-def page_features(session: BrowserSession, elements: Elements, uploads: Uploads, processes: Processes) -> tuple[Feature, ...]:
+def page_features(session: BrowserSession, elements: ElementIndex, uploads: PageUploads, processes: Processes) -> tuple[Feature, ...]:
     """Everything on the browser's pages and tabs."""
-    navigation, tabs = Navigation(session), Tabs(session)
+    navigation, tabs = Navigation(session), BrowserTabs(session)
     hands, forms = PageInput(session, elements), Forms(session, elements, uploads)
     reading, outline = Reading(session, elements, Readable(processes)), Outline(session, elements)
     return (

@@ -12,7 +12,7 @@ from sandbox_server.core.operation import Feature
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.files.files import Files
@@ -88,7 +88,7 @@ class Shared:
         self.processes = Processes(settings.paths.socket("spawn"), RESTART_SECONDS)
         self.files = Files(self.processes, home=settings.agent.home)
         self.toolbox = Toolbox(self.processes)
-        self.owner = Owner(settings.paths.socket("cdp"))
+        self.owner = BrowserClient(settings.paths.socket("cdp"))
         has_browser = "browser" not in settings.components.left_out
         self.control = control_of(JsonFile(settings.paths.control), settings.control, self.owner if has_browser else None)
         self.hidden: Fact = lambda: self.control.driving.holding.private is not None

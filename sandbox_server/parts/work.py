@@ -5,14 +5,14 @@ from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.documents.text import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.ripgrep import Ripgrep
-from sandbox_server.drivers.shells.fenced import FencedShells
-from sandbox_server.drivers.shells.shells import Shells
-from sandbox_server.drivers.shells.store import ShellStore
+from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
+from sandbox_server.drivers.shells.session_store import ShellStore
+from sandbox_server.drivers.shells.shells import TmuxShells
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.drivers.storage.shutdown_hooks import HookStore
+from sandbox_server.drivers.storage.shutdown_hooks import ShutdownHookStore
 from sandbox_server.drivers.watches.watches import Watches
-from sandbox_server.features.bash.feature import Bash
+from sandbox_server.features.bash.commands import Bash
 from sandbox_server.features.box.archives import CheckpointArchives
 from sandbox_server.features.box.automatic import AutomaticCheckpoints
 from sandbox_server.features.box.capabilities import CapabilityReport
@@ -32,7 +32,7 @@ from sandbox_server.features.file.uploads import FileUploads
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.watch import FileWatch
 from sandbox_server.parts.shared import Part, Shared
 from sandbox_server.settings import Settings
@@ -49,8 +49,8 @@ def part(shared: Shared) -> Part:
         spool=paths.spool,
     )
     watches, tmux = Watches(processes), Tmux(processes, paths.shells)
-    sessions = Sessions(
-        Shells(processes, files, tmux, paths.shells),
+    sessions = ShellSessions(
+        TmuxShells(processes, files, tmux, paths.shells),
         ShellStore(f"{paths.run}/shells.json"),
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
@@ -59,9 +59,9 @@ def part(shared: Shared) -> Part:
     box = box_part(shared, sessions)
     features: tuple[Feature, ...] = (
         Sandbox(shared.toolbox, settings.agent, __version__, root=settings.agent.sudo and shared.found.allows_root),
-        Hooks(HookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
+        Hooks(ShutdownHookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, FencedShells(processes, paths.agent_run), shared.control.driving, workspace=settings.agent.workspace),
+        Shell(sessions, IsolatedShells(processes, paths.agent_run), shared.control.driving, workspace=settings.agent.workspace),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         *box.features,
@@ -69,7 +69,7 @@ def part(shared: Shared) -> Part:
     return Part(features, (bash, files, watches, tmux, sessions, *box.opened), box.guards)
 
 
-def box_part(shared: Shared, sessions: Sessions) -> Part:
+def box_part(shared: Shared, sessions: ShellSessions) -> Part:
     """The box, its checkpoints, and when it stands still."""
     box, settings, activity = shared.box, shared.settings.box, shared.activity
     renewal, driving = Renewal(box, sessions), shared.control.driving

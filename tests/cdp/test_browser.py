@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sandbox_server.cdp.tabs import Tabs
+from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.drivers.stats.system import listening_ports
 
 Owner = Any
@@ -144,7 +144,7 @@ def test_a_client_of_a_browser_that_dies_is_told_and_can_come_back(make_owner: M
 def test_its_owner_killed_the_next_one_opens_the_tabs_again(make_owner: MakeOwner, until: Until) -> None:
     owner = started(make_owner(), until)
     open_tabs(owner, "about:blank#one")
-    until(lambda: "about:blank#one" in Tabs(f"{owner.folder}/tabs.json").saved())
+    until(lambda: "about:blank#one" in RestorableTabs(f"{owner.folder}/tabs.json").saved())
     old = owner.pid
     owner.stop(signal.SIGKILL)
     started(owner, until)

@@ -4,13 +4,13 @@ import pytest
 
 from sandbox_server.cdp import client_overrides as kept
 from sandbox_server.cdp.client_overrides import Added, ClientOverrides
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.wire import DevtoolsCommand
 
 PAGE, OTHER = "A" * 32, "B" * 32
 
 
 def send(overrides: ClientOverrides, method: str, session: str = PAGE, **params: object) -> None:
-    overrides.note(session, Command(1, method, session, {"params": params}))
+    overrides.note(session, DevtoolsCommand(1, method, session, {"params": params}))
 
 
 def test_the_latest_of_each_is_taken_off_and_put_back() -> None:

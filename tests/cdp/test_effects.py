@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.cdp.effects import acts
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.wire import DevtoolsCommand
 from tests.cdp.test_takeover import OURS, held
 
 Owner = Any
@@ -16,8 +16,8 @@ NATIVE = "'x'.repeat(2**28).replaceAll('x', 'yy').length"
 """No `timeout` ends this: it is not JavaScript that runs."""
 
 
-def command(method: str, **params: Any) -> Command:
-    return Command(1, method, None, {"id": 1, "method": method, "params": params})
+def command(method: str, **params: Any) -> DevtoolsCommand:
+    return DevtoolsCommand(1, method, None, {"id": 1, "method": method, "params": params})
 
 
 @pytest.mark.parametrize("method", ["Page.captureScreenshot", "DOM.getDocument", "Target.setAutoAttach", "Runtime.runIfWaitingForDebugger"])

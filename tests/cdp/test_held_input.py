@@ -3,18 +3,18 @@
 from typing import Any
 
 from sandbox_server.cdp import held_input as module
-from sandbox_server.cdp.held_input import Pressed
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.held_input import HeldInput
+from sandbox_server.cdp.wire import DevtoolsCommand
 
 S, T = "S" * 32, "T" * 32
 
 
-def sent(pressed: Pressed, method: str, session: str = S, **params: Any) -> None:
-    pressed.note(session, Command(1, f"Input.{method}", None, {"id": 1, "method": f"Input.{method}", "params": params}))
+def sent(pressed: HeldInput, method: str, session: str = S, **params: Any) -> None:
+    pressed.note(session, DevtoolsCommand(1, f"Input.{method}", None, {"id": 1, "method": f"Input.{method}", "params": params}))
 
 
 def test_a_button_is_released_where_the_pointer_is_by_then() -> None:
-    pressed = Pressed()
+    pressed = HeldInput()
     sent(pressed, "dispatchMouseEvent", type="mousePressed", button="left", x=1, y=2)
     sent(pressed, "dispatchMouseEvent", type="mouseMoved", x=30, y=40)
     sent(pressed, "dispatchMouseEvent", T, type="mouseMoved", x=5, y=6)
@@ -24,7 +24,7 @@ def test_a_button_is_released_where_the_pointer_is_by_then() -> None:
 
 
 def test_what_the_client_released_itself_is_not() -> None:
-    pressed = Pressed()
+    pressed = HeldInput()
     sent(pressed, "dispatchMouseEvent", type="mousePressed", button="left", x=1, y=2)
     sent(pressed, "dispatchMouseEvent", type="mouseReleased", button="left", x=1, y=2)
     sent(pressed, "dispatchKeyEvent", type="keyDown", key="a", code="KeyA")
@@ -35,7 +35,7 @@ def test_what_the_client_released_itself_is_not() -> None:
 
 
 def test_keys_are_released_the_last_first_by_what_they_were() -> None:
-    pressed = Pressed()
+    pressed = HeldInput()
     sent(pressed, "dispatchKeyEvent", type="rawKeyDown", key="Shift", code="ShiftLeft", windowsVirtualKeyCode=16, text="x")
     sent(pressed, "dispatchKeyEvent", type="keyDown", key="a")
     sent(pressed, "dispatchTouchEvent", type="touchStart", touchPoints=[])
@@ -47,21 +47,21 @@ def test_keys_are_released_the_last_first_by_what_they_were() -> None:
 
 
 def test_a_session_that_ended_holds_nothing() -> None:
-    pressed = Pressed()
+    pressed = HeldInput()
     sent(pressed, "dispatchKeyEvent", T, type="keyDown", key="a")
     pressed.forget(T)
     assert pressed.take() == []
 
 
 def test_what_makes_no_sense_is_passed_over() -> None:
-    pressed = Pressed()
-    pressed.note(S, Command(1, "Input.dispatchMouseEvent", None, {"id": 1, "params": []}))
+    pressed = HeldInput()
+    pressed.note(S, DevtoolsCommand(1, "Input.dispatchMouseEvent", None, {"id": 1, "params": []}))
     sent(pressed, "dispatchMouseEvent", type="mousePressed", button={"left": 1})
     assert pressed.take() == []
 
 
 def test_there_is_a_limit_to_what_is_kept() -> None:
-    pressed = Pressed()
+    pressed = HeldInput()
     for number in range(module.MAX_PRESSED + 5):
         sent(pressed, "dispatchKeyEvent", type="keyDown", key=str(number))
     assert len(pressed.take()) == module.MAX_PRESSED

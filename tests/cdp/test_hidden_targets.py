@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.cdp import hidden_targets
 from sandbox_server.cdp.hidden_targets import HiddenTargets
-from sandbox_server.cdp.wire import Arrival
+from sandbox_server.cdp.wire import BrowserMessage
 
 HERS, THEIRS = "H" * 32, "T" * 32
 WINDOW, TAB = {"targetId": "W", "browserContextId": HERS}, {"targetId": "B", "browserContextId": THEIRS}
@@ -20,8 +20,8 @@ def kept() -> HiddenTargets:
     return found
 
 
-def arrived(number: int | None = None, **message: Any) -> Arrival:
-    return Arrival(number, "S" * 32, json.dumps(message, separators=(",", ":")).encode())
+def arrived(number: int | None = None, **message: Any) -> BrowserMessage:
+    return BrowserMessage(number, "S" * 32, json.dumps(message, separators=(",", ":")).encode())
 
 
 def test_events_of_a_target_are_known_by_its_context_and_then_by_its_id(kept: HiddenTargets) -> None:

@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, unix_connect
 
 from sandbox_server.cdp.input_echo import act_of
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.wire import DevtoolsCommand
 
 Owner = Any
 Session = Any
@@ -21,8 +21,8 @@ PRESSED = {"type": "mousePressed", "button": "left", "x": 1, "y": 2, "clickCount
 TRIES = 30
 
 
-def command(method: str, params: object) -> Command:
-    return Command(1, method, None, {"params": params})
+def command(method: str, params: object) -> DevtoolsCommand:
+    return DevtoolsCommand(1, method, None, {"params": params})
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
-from sandbox_server.cdp.link import Link, Refused
-from sandbox_server.cdp.peers import Notice
+from sandbox_server.cdp.link import BrowserLink, CommandRefused
+from sandbox_server.cdp.peers import BrowserEvent
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.core.results import Caller
 
@@ -62,9 +62,9 @@ class Wire:
     """A link with the browser at its other end."""
 
     def __init__(self) -> None:
-        self.notices: list[Notice] = []
+        self.notices: list[BrowserEvent] = []
         self.browser = Browser(answer)
-        self.link = Link(self.notices.append)
+        self.link = BrowserLink(self.notices.append)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ async def test_a_command_of_ours_for_a_clients_session_is_answered_to_us_alone(w
 
 
 async def test_a_command_that_is_refused_says_why(wire: Wire) -> None:
-    with pytest.raises(Refused, match="not found"):
+    with pytest.raises(CommandRefused, match="not found"):
         await wire.link.command("Bad.command")
 
 
@@ -162,7 +162,7 @@ async def test_an_event_of_ours_reaches_us(wire: Wire) -> None:
     wire.browser.say(method="Target.targetCreated", params={"x": 1})
     while not wire.notices:
         await anyio.lowlevel.checkpoint()
-    assert wire.notices == [Notice("Target.targetCreated", {"x": 1})]
+    assert wire.notices == [BrowserEvent("Target.targetCreated", {"x": 1})]
 
 
 async def test_the_end_of_the_browser_ends_clients_and_commands_at_once(wire: Wire) -> None:

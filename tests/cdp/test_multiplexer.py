@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.cdp import multiplexer
 from sandbox_server.cdp.multiplexer import Multiplexer
-from sandbox_server.cdp.peers import Answer, Ended, Notice, Peer, ToBrowser, Told, ToPeer
+from sandbox_server.cdp.peers import BrowserEvent, ClientEnded, ClientMessage, ClientMessages, DevtoolsClient, OwnReply, ToBrowser
 from sandbox_server.cdp.rules import OWNER
 from sandbox_server.core.results import Caller
 
@@ -21,12 +21,12 @@ def mux() -> Multiplexer:
 
 
 @pytest.fixture
-def ann(mux: Multiplexer) -> Peer:
+def ann(mux: Multiplexer) -> DevtoolsClient:
     return mux.add(Caller("ann"), ANN)
 
 
 @pytest.fixture
-def bob(mux: Multiplexer) -> Peer:
+def bob(mux: Multiplexer) -> DevtoolsClient:
     return mux.add(Caller("bob"), BOB)
 
 
@@ -34,7 +34,7 @@ def written(**message: object) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode()
 
 
-def forwarded(mux: Multiplexer, peer: Peer, **command: object) -> dict[str, Any]:
+def forwarded(mux: Multiplexer, peer: DevtoolsClient, **command: object) -> dict[str, Any]:
     """What the browser gets to read of a command."""
     sent = mux.from_peer(peer, json.dumps(command))
     assert isinstance(sent, ToBrowser)
@@ -42,21 +42,21 @@ def forwarded(mux: Multiplexer, peer: Peer, **command: object) -> dict[str, Any]
     return message
 
 
-def refused(mux: Multiplexer, peer: Peer, **command: object) -> dict[str, Any]:
+def refused(mux: Multiplexer, peer: DevtoolsClient, **command: object) -> dict[str, Any]:
     """The error that a command gets at once."""
     sent = mux.from_peer(peer, json.dumps(command))
-    assert isinstance(sent, ToPeer)
+    assert isinstance(sent, ClientMessage)
     assert sent.peer is peer
     message: dict[str, Any] = json.loads(sent.message)
     return message
 
 
-def received(mux: Multiplexer, **message: object) -> tuple[Peer, dict[str, Any]] | None:
+def received(mux: Multiplexer, **message: object) -> tuple[DevtoolsClient, dict[str, Any]] | None:
     """Who gets what Chromium sent, and how it reads there."""
     effect = mux.from_browser(written(**message))
     if effect is None:
         return None
-    assert isinstance(effect, ToPeer)
+    assert isinstance(effect, ClientMessage)
     return effect.peer, json.loads(effect.message)
 
 
@@ -64,7 +64,7 @@ def attach(mux: Multiplexer, session: str, below: str) -> None:
     mux.from_browser(written(method="Target.attachedToTarget", params={"sessionId": session}, sessionId=below))
 
 
-def test_two_clients_with_the_same_id_each_get_their_own_reply(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+def test_two_clients_with_the_same_id_each_get_their_own_reply(mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient) -> None:
     first = forwarded(mux, ann, id=1, method="DOM.enable")
     second = forwarded(mux, bob, id=1, method="DOM.enable")
     assert (first["sessionId"], second["sessionId"]) == (ANN, BOB)
@@ -72,11 +72,11 @@ def test_two_clients_with_the_same_id_each_get_their_own_reply(mux: Multiplexer,
     assert received(mux, id=first["id"], result={"for": "ann"}, sessionId=ANN) == (ann, {"id": 1, "result": {"for": "ann"}})
 
 
-def test_an_event_goes_to_the_owner_of_its_session_alone(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+def test_an_event_goes_to_the_owner_of_its_session_alone(mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient) -> None:
     assert received(mux, method="Target.targetCreated", params={}, sessionId=BOB) == (bob, {"method": "Target.targetCreated", "params": {}})
 
 
-def test_a_session_below_the_base_is_its_client_s_and_keeps_its_name(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+def test_a_session_below_the_base_is_its_client_s_and_keeps_its_name(mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient) -> None:
     attach(mux, CHILD, below=ANN)
     command = forwarded(mux, ann, id=4, method="Page.enable", sessionId=CHILD)
     assert command["sessionId"] == CHILD
@@ -84,7 +84,9 @@ def test_a_session_below_the_base_is_its_client_s_and_keeps_its_name(mux: Multip
 
 
 @pytest.mark.parametrize("session", [BOB, CHILD, "nonsense"])
-def test_a_session_of_somebody_else_does_not_exist_for_a_client(mux: Multiplexer, ann: Peer, bob: Peer, session: str) -> None:
+def test_a_session_of_somebody_else_does_not_exist_for_a_client(
+    mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient, session: str
+) -> None:
     attach(mux, CHILD, below=BOB)
     assert refused(mux, ann, id=4, method="Page.enable", sessionId=session) == {
         "id": 4,
@@ -92,7 +94,7 @@ def test_a_session_of_somebody_else_does_not_exist_for_a_client(mux: Multiplexer
     }
 
 
-def test_what_hangs_below_a_session_ends_with_it(mux: Multiplexer, ann: Peer) -> None:
+def test_what_hangs_below_a_session_ends_with_it(mux: Multiplexer, ann: DevtoolsClient) -> None:
     attach(mux, CHILD, below=ANN)
     attach(mux, GRANDCHILD, below=CHILD)
     mux.from_browser(written(method="Target.detachedFromTarget", params={"sessionId": CHILD}, sessionId=ANN))
@@ -100,7 +102,7 @@ def test_what_hangs_below_a_session_ends_with_it(mux: Multiplexer, ann: Peer) ->
     assert ann.sessions.keys() == {ANN}
 
 
-def test_what_arrives_for_a_client_that_has_gone_is_dropped(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+def test_what_arrives_for_a_client_that_has_gone_is_dropped(mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient) -> None:
     attach(mux, CHILD, below=ANN)
     command = forwarded(mux, ann, id=1, method="DOM.enable")
     mux.remove(ann)
@@ -109,7 +111,7 @@ def test_what_arrives_for_a_client_that_has_gone_is_dropped(mux: Multiplexer, an
     assert forwarded(mux, bob, id=1, method="DOM.enable")["sessionId"] == BOB
 
 
-def test_what_waits_in_a_session_that_ends_is_answered_after_the_event(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+def test_what_waits_in_a_session_that_ends_is_answered_after_the_event(mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient) -> None:
     attach(mux, CHILD, below=ANN)
     attach(mux, GRANDCHILD, below=CHILD)
     late = forwarded(mux, ann, id=7, method="DOM.enable", sessionId=CHILD)
@@ -117,7 +119,7 @@ def test_what_waits_in_a_session_that_ends_is_answered_after_the_event(mux: Mult
     others = forwarded(mux, ann, id=9, method="DOM.enable"), forwarded(mux, bob, id=7, method="DOM.enable")
     event = {"method": "Target.detachedFromTarget", "params": {"sessionId": CHILD}}
     told = mux.from_browser(written(**event, sessionId=ANN))
-    assert isinstance(told, Told)
+    assert isinstance(told, ClientMessages)
     error = {"code": -32001, "message": "Session with given id not found."}
     assert told.peer is ann
     assert [json.loads(message) for message in told.messages] == [
@@ -125,14 +127,16 @@ def test_what_waits_in_a_session_that_ends_is_answered_after_the_event(mux: Mult
         {"id": 7, "error": error, "sessionId": CHILD},
         {"id": 8, "error": error, "sessionId": GRANDCHILD},
     ]
-    assert mux.from_browser(written(id=late["id"], error=error)) == Answer(late["id"], {"id": late["id"], "error": error})
+    assert mux.from_browser(written(id=late["id"], error=error)) == OwnReply(late["id"], {"id": late["id"], "error": error})
     for other, peer in zip(others, (ann, bob), strict=True):
         assert received(mux, id=other["id"], result={}, sessionId=other["sessionId"]) is not None
         assert peer.pending == 0
     assert not mux.waiting
 
 
-def test_what_waits_for_a_page_or_a_browser_that_is_gone_is_answered_once(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+def test_what_waits_for_a_page_or_a_browser_that_is_gone_is_answered_once(
+    mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient
+) -> None:
     attach(mux, CHILD, below=ANN)
     forwarded(mux, ann, id=1, method="DOM.enable")
     forwarded(mux, ann, id=2, method="DOM.enable", sessionId=CHILD)
@@ -144,25 +148,25 @@ def test_what_waits_for_a_page_or_a_browser_that_is_gone_is_answered_once(mux: M
     assert received(mux, id=his["id"], result={}, sessionId=BOB) == (bob, {"id": 1, "result": {}})
 
 
-def test_the_end_of_a_base_ends_its_client(mux: Multiplexer, ann: Peer) -> None:
-    assert mux.from_browser(written(method="Target.detachedFromTarget", params={"sessionId": ANN})) == Ended(ann)
+def test_the_end_of_a_base_ends_its_client(mux: Multiplexer, ann: DevtoolsClient) -> None:
+    assert mux.from_browser(written(method="Target.detachedFromTarget", params={"sessionId": ANN})) == ClientEnded(ann)
 
 
-def test_commands_and_events_of_our_own_reach_no_client(mux: Multiplexer, ann: Peer) -> None:
+def test_commands_and_events_of_our_own_reach_no_client(mux: Multiplexer, ann: DevtoolsClient) -> None:
     number, message = mux.command("Browser.getVersion", {})
     assert json.loads(message) == {"id": number, "method": "Browser.getVersion", "params": {}}
-    assert mux.from_browser(written(id=number, result={"x": 1})) == Answer(number, {"id": number, "result": {"x": 1}})
-    assert mux.from_browser(written(method="Target.targetCreated", params={"y": 2})) == Notice("Target.targetCreated", {"y": 2})
+    assert mux.from_browser(written(id=number, result={"x": 1})) == OwnReply(number, {"id": number, "result": {"x": 1}})
+    assert mux.from_browser(written(method="Target.targetCreated", params={"y": 2})) == BrowserEvent("Target.targetCreated", {"y": 2})
 
 
-def test_an_error_without_a_session_still_finds_the_client_that_waits(mux: Multiplexer, ann: Peer) -> None:
+def test_an_error_without_a_session_still_finds_the_client_that_waits(mux: Multiplexer, ann: DevtoolsClient) -> None:
     command = forwarded(mux, ann, id=6, method="DOM.enable")
     error = {"code": -32001, "message": "Session with given id not found."}
     assert received(mux, id=command["id"], error=error) == (ann, {"id": 6, "error": error})
     assert ann.pending == 0
 
 
-def test_a_client_that_sends_and_sends_is_held_to_a_bound(mux: Multiplexer, ann: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_sends_and_sends_is_held_to_a_bound(mux: Multiplexer, ann: DevtoolsClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiplexer, "MAX_PENDING", 2)
     first = forwarded(mux, ann, id=1, method="DOM.enable")
     forwarded(mux, ann, id=2, method="DOM.enable")
@@ -171,20 +175,20 @@ def test_a_client_that_sends_and_sends_is_held_to_a_bound(mux: Multiplexer, ann:
     forwarded(mux, ann, id=3, method="DOM.enable")
 
 
-def test_a_message_that_chromium_would_choke_on_is_refused(mux: Multiplexer, ann: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_chromium_would_choke_on_is_refused(mux: Multiplexer, ann: DevtoolsClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiplexer, "MAX_TO_BROWSER", 1000)
     assert "1000 bytes" in refused(mux, ann, id=1, method="DOM.enable", params={"x": "é" * 500})["error"]["message"]
     assert ann.pending == 0
 
 
-def test_nonsense_is_answered_to_its_sender(mux: Multiplexer, ann: Peer) -> None:
+def test_nonsense_is_answered_to_its_sender(mux: Multiplexer, ann: DevtoolsClient) -> None:
     effect = mux.from_peer(ann, "{")
-    assert isinstance(effect, ToPeer)
+    assert isinstance(effect, ClientMessage)
     assert json.loads(effect.message)["error"]["code"] == -32700
 
 
 @pytest.mark.parametrize("method", ["Target.exposeDevToolsProtocol", "Target.sendMessageToTarget"])
-def test_a_command_that_would_carry_others_unseen_is_refused(mux: Multiplexer, ann: Peer, method: str) -> None:
+def test_a_command_that_would_carry_others_unseen_is_refused(mux: Multiplexer, ann: DevtoolsClient, method: str) -> None:
     assert method in refused(mux, ann, id=1, method=method)["error"]["message"]
 
 
@@ -193,7 +197,7 @@ def test_a_caller_without_the_scope_may_send_nothing(mux: Multiplexer) -> None:
     assert "scope" in refused(mux, viewer, id=1, method="Browser.getVersion")["error"]["message"]
 
 
-def test_what_a_client_holds_down_is_released_under_ids_of_ours_and_nobody_hears_of_it(mux: Multiplexer, ann: Peer) -> None:
+def test_what_a_client_holds_down_is_released_under_ids_of_ours_and_nobody_hears_of_it(mux: Multiplexer, ann: DevtoolsClient) -> None:
     forwarded(mux, ann, id=1, method="Input.dispatchKeyEvent", params={"type": "keyDown", "key": "a"})
     [release] = mux.releases(ann)
     sent = json.loads(release)
@@ -202,7 +206,7 @@ def test_what_a_client_holds_down_is_released_under_ids_of_ours_and_nobody_hears
     assert received(mux, id=sent["id"], result={}, sessionId=ANN) is None
 
 
-def test_no_client_is_told_of_what_is_apart_nor_stays_attached_to_it(mux: Multiplexer, ann: Peer) -> None:
+def test_no_client_is_told_of_what_is_apart_nor_stays_attached_to_it(mux: Multiplexer, ann: DevtoolsClient) -> None:
     mux.hidden_targets.add(GRANDCHILD)
     info = {"targetId": "window", "browserContextId": GRANDCHILD, "url": "", "type": "page"}
     attached = {"sessionId": CHILD, "targetInfo": info, "waitingForDebugger": True}

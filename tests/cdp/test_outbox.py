@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from sandbox_server.cdp.outbox import Outbox, Share
+from sandbox_server.cdp.outbox import Outbox, SharedBacklog
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ async def test_a_client_that_keeps_up_is_never_over_its_bound() -> None:
 
 
 async def test_of_clients_that_share_the_one_that_reads_goes_on() -> None:
-    share = Share(10)
+    share = SharedBacklog(10)
     slow, quick = Outbox(100, share), Outbox(100, share)
     slow.put(b"x" * 11)
     quick.put(b"y")
@@ -69,7 +69,7 @@ async def test_of_clients_that_share_the_one_that_reads_goes_on() -> None:
 
 
 def test_what_waits_for_a_client_that_has_gone_counts_no_more() -> None:
-    share = Share(10)
+    share = SharedBacklog(10)
     gone = Outbox(100, share)
     gone.put(b"x" * 11)
     gone.drop()

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from sandbox_server.cdp.multiplexer import Multiplexer
-from sandbox_server.cdp.peers import Ended, Peer, ToBrowser, ToPeer
-from sandbox_server.cdp.rules import OWN, OWNER, Rules
+from sandbox_server.cdp.peers import ClientEnded, ClientMessage, DevtoolsClient, ToBrowser
+from sandbox_server.cdp.rules import OWN, OWNER, ClientRules
 from sandbox_server.core.control import Holding
 from sandbox_server.core.results import ALL_SCOPES, Caller
 
@@ -18,9 +18,9 @@ class Client:
     """A client, and the browser behind."""
 
     def __init__(self, caller: Caller) -> None:
-        self.rules = Rules()
+        self.rules = ClientRules()
         self.mux = Multiplexer(self.rules)
-        self.peer: Peer = self.mux.add(caller, BASE)
+        self.peer: DevtoolsClient = self.mux.add(caller, BASE)
 
     def send(self, method: str, **params: object) -> dict[str, Any]:
         """What becomes of a command: what the browser reads, or the client's answer."""
@@ -37,7 +37,7 @@ class Client:
     def hears(self, **message: object) -> dict[str, Any] | None:
         """How the client reads what the browser sent to its session."""
         told = self.mux.from_browser(json.dumps(message | {"sessionId": BASE}, separators=(",", ":")).encode())
-        return json.loads(told.message) if isinstance(told, ToPeer) else None
+        return json.loads(told.message) if isinstance(told, ClientMessage) else None
 
     def due(self) -> list[tuple[str, Any]]:
         return [(each["method"], each["params"]) for each in map(json.loads, self.mux.suspension.due())]
@@ -150,5 +150,5 @@ def test_what_has_no_way_back_ends_with_its_session() -> None:
     whole.send("Emulation.setHardwareConcurrencyOverride", hardwareConcurrency=3)
     whole.rules.holding = HELD
     [ended] = whole.mux.suspension.rest(whole.peer)
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ClientEnded)
     assert "ends with its session" in ended.reason

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sandbox_server.cdp.multiplexer import Multiplexer
-from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.peers import DevtoolsClient
 from sandbox_server.core.results import Caller
 
 ANN, BOB, CHILD = "A" * 32, "B" * 32, "C" * 32
@@ -18,7 +18,7 @@ def mux() -> Multiplexer:
 
 
 @pytest.fixture
-def ann(mux: Multiplexer) -> Peer:
+def ann(mux: Multiplexer) -> DevtoolsClient:
     """On the browser, with a session on a page."""
     ann = mux.add(Caller("ann"), ANN)
     tell(mux, "attachedToTarget", sessionId=CHILD, targetInfo={"targetId": PAGE})
@@ -26,7 +26,7 @@ def ann(mux: Multiplexer) -> Peer:
 
 
 @pytest.fixture
-def bob(mux: Multiplexer) -> Peer:
+def bob(mux: Multiplexer) -> DevtoolsClient:
     """On the same page."""
     return mux.add(Caller("bob"), BOB, PAGE)
 
@@ -36,11 +36,13 @@ def tell(mux: Multiplexer, event: str, **params: object) -> None:
     mux.from_browser(json.dumps(message, separators=(",", ":")).encode())
 
 
-def send(mux: Multiplexer, peer: Peer, method: str, **address: str) -> None:
+def send(mux: Multiplexer, peer: DevtoolsClient, method: str, **address: str) -> None:
     mux.from_peer(peer, json.dumps({"id": 1, "method": f"Emulation.{method}", "params": {}, **address}))
 
 
-def test_a_page_is_another_device_for_every_session_on_it_until_that_is_cleared(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+def test_a_page_is_another_device_for_every_session_on_it_until_that_is_cleared(
+    mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient
+) -> None:
     assert not mux.overrides.hold(CHILD)
     send(mux, bob, "setDeviceMetricsOverride")
     assert [mux.overrides.hold(session) for session in (ANN, BOB, CHILD)] == [False, True, True]
@@ -50,7 +52,7 @@ def test_a_page_is_another_device_for_every_session_on_it_until_that_is_cleared(
     assert not mux.overrides.hold(CHILD)
 
 
-def test_what_a_session_set_ends_with_it(mux: Multiplexer, ann: Peer, bob: Peer) -> None:
+def test_what_a_session_set_ends_with_it(mux: Multiplexer, ann: DevtoolsClient, bob: DevtoolsClient) -> None:
     send(mux, bob, "setDeviceMetricsOverride")
     send(mux, ann, "setDeviceMetricsOverride", sessionId=CHILD)
     mux.remove(bob)

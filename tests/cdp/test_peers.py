@@ -1,9 +1,11 @@
 """The clients of one browser."""
 
-from sandbox_server.cdp.peers import Peer
+from sandbox_server.cdp.peers import DevtoolsClient
 from sandbox_server.core.results import Caller
 
 
 def test_a_session_ends_with_all_that_was_attached_through_it() -> None:
-    peer = Peer(Caller("ann"), "base", sessions={"base": None, "page": "base", "frame": "page", "worker": "frame", "other": "base"})
+    peer = DevtoolsClient(
+        Caller("ann"), "base", sessions={"base": None, "page": "base", "frame": "page", "worker": "frame", "other": "base"}
+    )
     assert peer.below("page") == ["page", "frame", "worker"]

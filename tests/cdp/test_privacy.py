@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sandbox_server.cdp.multiplexer import Multiplexer
-from sandbox_server.cdp.peers import Peer, ToBrowser, Told, ToPeer
+from sandbox_server.cdp.peers import ClientMessage, ClientMessages, DevtoolsClient, ToBrowser
 from sandbox_server.cdp.privacy import is_quiet
-from sandbox_server.cdp.rules import OWN, Rules
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.rules import OWN, ClientRules
+from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.control import Holding
 from sandbox_server.core.results import ALL_SCOPES, Caller
 
@@ -18,17 +18,17 @@ PRIVATE = Holding(2, "human", "ann", frozenset({"gui", "cdp"}), "ann")
 URL = "https://bank.example/in?token=secret"
 
 
-def command(method: str, **params: object) -> Command:
-    return Command(1, method, None, {"id": 1, "method": method, "params": params})
+def command(method: str, **params: object) -> DevtoolsCommand:
+    return DevtoolsCommand(1, method, None, {"id": 1, "method": method, "params": params})
 
 
 class Client:
     """A client of the agent's, and the browser behind."""
 
     def __init__(self, caller: Caller) -> None:
-        self.rules = Rules()
+        self.rules = ClientRules()
         self.mux = Multiplexer(self.rules)
-        self.peer: Peer = self.mux.add(caller, BASE)
+        self.peer: DevtoolsClient = self.mux.add(caller, BASE)
 
     def send(self, method: str, number: int = 1, **params: object) -> dict[str, Any]:
         """What becomes of a command: what the browser reads, or the client's answer."""
@@ -47,8 +47,8 @@ class Client:
         told = self.mux.from_browser(json.dumps(message | {"sessionId": BASE}, separators=(",", ":")).encode())
         if told is None:
             return None
-        assert isinstance(told, ToPeer | Told)
-        heard: dict[str, Any] = json.loads(told.messages[0] if isinstance(told, Told) else told.message)
+        assert isinstance(told, ClientMessage | ClientMessages)
+        heard: dict[str, Any] = json.loads(told.messages[0] if isinstance(told, ClientMessages) else told.message)
         return heard
 
 
@@ -150,11 +150,11 @@ def test_where_frames_and_targets_are_by_then_is_told_afterwards(client: Client)
     assert (tree["method"], targets["method"]) == ("Page.getFrameTree", "Target.getTargets")
     answer = {"frameTree": {"frame": {"id": "F", "url": URL}, "childFrames": [{"frame": {"id": "G", "url": "https://ad.example/"}}]}}
     told = client.mux.from_browser(json.dumps({"id": tree["id"], "result": answer, "sessionId": BASE}, separators=(",", ":")).encode())
-    assert isinstance(told, Told)
+    assert isinstance(told, ClientMessages)
     assert [json.loads(each)["params"]["url"] for each in told.messages] == [URL, "https://ad.example/"]
     infos = {"targetInfos": [{"targetId": "T", "url": URL}]}
     told = client.mux.from_browser(json.dumps({"id": targets["id"], "result": infos, "sessionId": BASE}, separators=(",", ":")).encode())
-    assert isinstance(told, Told)
+    assert isinstance(told, ClientMessages)
     assert json.loads(told.messages[0])["method"] == "Target.targetInfoChanged"
 
 

@@ -8,14 +8,14 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from sandbox_server.cdp.redaction import MAX_SECRETS, Secrets
+from sandbox_server.cdp.redaction import MAX_SECRETS, SecretRedaction
 
 SECRET = 'hunter 2&"<ü>+'
 
 
 @pytest.fixture
-def secrets() -> Secrets:
-    found = Secrets()
+def secrets() -> SecretRedaction:
+    found = SecretRedaction()
     found.add(SECRET)
     return found
 
@@ -28,7 +28,7 @@ def message(text: object) -> bytes:
     "form",
     [SECRET, quote(SECRET), quote(SECRET, safe=""), quote_plus(SECRET), html.escape(SECRET), html.escape(SECRET, quote=False)],
 )
-def test_a_secret_is_found_however_it_is_written(secrets: Secrets, form: str) -> None:
+def test_a_secret_is_found_however_it_is_written(secrets: SecretRedaction, form: str) -> None:
     told = secrets.redacted(message(f"user=ann&pass={form}&go"))
     assert form not in json.dumps(json.loads(told), ensure_ascii=False)
     assert json.loads(told)["result"]["result"]["value"] == "user=ann&pass=(hidden)&go"
@@ -36,7 +36,7 @@ def test_a_secret_is_found_however_it_is_written(secrets: Secrets, form: str) ->
 
 @pytest.mark.parametrize("before", [b"", b"a", b"ab", b"user=ann&pass="])
 @pytest.mark.parametrize("after", [b"", b"&", b"&a", b"&ab"])
-def test_a_secret_is_found_in_base64_wherever_it_begins(secrets: Secrets, before: bytes, after: bytes) -> None:
+def test_a_secret_is_found_in_base64_wherever_it_begins(secrets: SecretRedaction, before: bytes, after: bytes) -> None:
     encoded = base64.b64encode(before + SECRET.encode() + after).decode()
     told = json.loads(secrets.redacted(message([{"bytes": encoded}])))["result"]["result"]["value"][0]["bytes"]
     found = base64.b64decode(told)
@@ -44,19 +44,19 @@ def test_a_secret_is_found_in_base64_wherever_it_begins(secrets: Secrets, before
     assert len(found) == len(before + SECRET.encode() + after)
 
 
-def test_both_ways_of_writing_json_are_looked_through(secrets: Secrets) -> None:
+def test_both_ways_of_writing_json_are_looked_through(secrets: SecretRedaction) -> None:
     for ascii_only in (True, False):
         written = json.dumps({"method": "Runtime.consoleAPICalled", "params": {"args": [SECRET]}}, ensure_ascii=ascii_only).encode()
         assert json.loads(secrets.redacted(written))["params"]["args"] == ["(hidden)"]
 
 
-def test_what_holds_none_is_left_as_it_is(secrets: Secrets) -> None:
+def test_what_holds_none_is_left_as_it_is(secrets: SecretRedaction) -> None:
     other = message("something else")
     assert secrets.redacted(other) is other
 
 
 def test_what_the_protocol_goes_by_is_left() -> None:
-    secrets = Secrets()
+    secrets = SecretRedaction()
     secrets.add("Page.frameNavigated")
     event = b'{"method":"Page.frameNavigated","params":{"frame":{"Page.frameNavigated":"Page.frameNavigated"}},"sessionId":"S"}'
     told = json.loads(secrets.redacted(event))
@@ -64,14 +64,14 @@ def test_what_the_protocol_goes_by_is_left() -> None:
 
 
 def test_a_picture_is_not_spoilt_by_what_stands_in_it_by_chance() -> None:
-    secrets = Secrets()
+    secrets = SecretRedaction()
     secrets.add("abcdef")
     picture = "x" * 5000 + "abcdef" + "x" * 6
     assert json.loads(secrets.redacted(message(picture)))["result"]["result"]["value"] == picture
 
 
 def test_the_beginning_of_one_is_forgotten_and_short_ones_are_not_looked_for() -> None:
-    secrets = Secrets()
+    secrets = SecretRedaction()
     secrets.add("12345")
     secrets.add("123456")
     secrets.discard("123456")
@@ -80,28 +80,28 @@ def test_the_beginning_of_one_is_forgotten_and_short_ones_are_not_looked_for() -
     assert b"abcdefg" not in secrets.redacted(message("abcdefg"))
 
 
-def test_the_latest_are_kept(secrets: Secrets) -> None:
+def test_the_latest_are_kept(secrets: SecretRedaction) -> None:
     for number in range(MAX_SECRETS):
         secrets.add(f"secret-{number}")
     assert secrets.redacted(message(SECRET)) == message(SECRET)
     assert b"secret-0" not in secrets.redacted(message("secret-0"))
 
 
-def value_of(secrets: Secrets, text: str) -> str:
+def value_of(secrets: SecretRedaction, text: str) -> str:
     told: str = json.loads(secrets.redacted(message(text)))["result"]["result"]["value"]
     return told
 
 
 @pytest.mark.parametrize("part", ["corr", "correct", "correct-horse-batter", "aple", "staple", "battery-staple", "ct-horse-battery-staple"])
 def test_its_beginning_and_its_end_are_found_where_they_stand_alone(part: str) -> None:
-    secrets = Secrets()
+    secrets = SecretRedaction()
     secrets.add("correct-horse-battery-staple")
     assert value_of(secrets, part) == "(hidden)"
     assert value_of(secrets, f"[{part}]") == "[(hidden)]"
 
 
 def test_within_another_word_they_are_found_where_they_are_long() -> None:
-    secrets = Secrets()
+    secrets = SecretRedaction()
     secrets.add("correct-horse-battery-staple")
     assert value_of(secrets, "xcorrect-horsey") == "x(hidden)y"
     assert value_of(secrets, "maple corridor") == "maple corridor"
@@ -109,7 +109,7 @@ def test_within_another_word_they_are_found_where_they_are_long() -> None:
 
 
 def test_words_of_the_protocol_are_left() -> None:
-    secrets = Secrets()
+    secrets = SecretRedaction()
     secrets.add("page-1234-text")
     assert value_of(secrets, "page") == "page"
     assert value_of(secrets, "text") == "text"
@@ -117,7 +117,7 @@ def test_words_of_the_protocol_are_left() -> None:
 
 
 def test_the_beginnings_of_a_discarded_one_are_found_no_more() -> None:
-    secrets = Secrets()
+    secrets = SecretRedaction()
     secrets.add("zebra-1")
     secrets.discard("zebra-1")
     assert value_of(secrets, "zebra") == "zebra"
@@ -125,7 +125,7 @@ def test_the_beginnings_of_a_discarded_one_are_found_no_more() -> None:
 
 @pytest.mark.parametrize("text", ["a", "ab", "aaaaab", "(hidden)"])
 def test_the_time_it_takes_grows_as_the_message_does(text: str) -> None:
-    secrets = Secrets()
+    secrets = SecretRedaction()
     for secret in ("a" * 4096, "ab" * 2048, "a" * 50 + "b"):
         secrets.add(secret)
     took = []
@@ -138,12 +138,12 @@ def test_the_time_it_takes_grows_as_the_message_does(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [f"{SECRET}\ud800", {f"{SECRET}": ["\udfff"]}])
-def test_half_a_surrogate_pair_beside_a_secret_neither_shows_it_nor_ends_anything(secrets: Secrets, text: object) -> None:
+def test_half_a_surrogate_pair_beside_a_secret_neither_shows_it_nor_ends_anything(secrets: SecretRedaction, text: object) -> None:
     assert json.loads(secrets.redacted(message(f"{SECRET}\ud800")))["result"]["result"]["value"] == "(hidden)\ud800"
     assert json.loads(secrets.redacted(message(text)))["id"] == 7
 
 
-def test_what_nests_too_deep_to_be_read_is_an_error_in_place_of_a_secret(secrets: Secrets) -> None:
+def test_what_nests_too_deep_to_be_read_is_an_error_in_place_of_a_secret(secrets: SecretRedaction) -> None:
     deep = b'{"id":7,"result":{"value":' + b"[" * 100_000 + json.dumps(SECRET).encode() + b"]" * 100_000 + b"}}"
     told = secrets.redacted(deep)
     assert (json.loads(told)["id"], "too deep" in json.loads(told)["error"]["message"]) == (7, True)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from sandbox_server.cdp.rules import OWN, OWNER, Rules, refusal
-from sandbox_server.cdp.wire import Command
+from sandbox_server.cdp.rules import OWN, OWNER, ClientRules, refusal
+from sandbox_server.cdp.wire import DevtoolsCommand
 from sandbox_server.core.control import Holding
 from sandbox_server.core.results import ALL_SCOPES, Caller
 
 
-def command(method: str, **params: object) -> Command:
-    return Command(1, method, None, {"id": 1, "method": method, "params": params})
+def command(method: str, **params: object) -> DevtoolsCommand:
+    return DevtoolsCommand(1, method, None, {"id": 1, "method": method, "params": params})
 
 
 @pytest.mark.parametrize("method", ["Page.navigate", "Target.attachToTarget", "Browser.close"])
@@ -60,34 +60,34 @@ def test_files_of_the_agent_may_be_named(path: str) -> None:
 @pytest.mark.parametrize("params", [{}, {"files": None}, {"files": [1]}, {"files": "/tmp"}])
 def test_what_is_no_list_of_files_is_left_for_chromium_to_refuse(params: dict[str, object]) -> None:
     assert refusal(Caller("ann"), command("DOM.setFileInputFiles", **params)) is None
-    assert refusal(Caller("ann"), Command(1, "Input.dispatchDragEvent", None, {"params": [1]})) is None
+    assert refusal(Caller("ann"), DevtoolsCommand(1, "Input.dispatchDragEvent", None, {"params": [1]})) is None
 
 
 HELD = Holding(5, "human", "ann", frozenset({"gui", "cdp"}))
 
 
 def test_while_a_person_holds_the_pages_others_look_and_do_not_act() -> None:
-    refused = Rules(HELD).refusal(Caller("key"), command("Page.navigate"))
+    refused = ClientRules(HELD).refusal(Caller("key"), command("Page.navigate"))
     assert refused == "held_by_human: ann has control: nothing was done (epoch 5)"
-    assert Rules(HELD).refusal(Caller("key"), command("Page.captureScreenshot")) is None
-    assert Rules(HELD).refusal(Caller("ann", person=True), command("Page.navigate")) is None
-    assert Rules(HELD).refusal(Caller("ann"), command("Page.navigate")) is not None
+    assert ClientRules(HELD).refusal(Caller("key"), command("Page.captureScreenshot")) is None
+    assert ClientRules(HELD).refusal(Caller("ann", person=True), command("Page.navigate")) is None
+    assert ClientRules(HELD).refusal(Caller("ann"), command("Page.navigate")) is not None
 
 
 def test_who_holds_the_shell_leaves_the_pages() -> None:
-    assert Rules(Holding(5, "human", "ann", frozenset({"shell"}))).refusal(Caller("key"), command("Page.navigate")) is None
+    assert ClientRules(Holding(5, "human", "ann", frozenset({"shell"}))).refusal(Caller("key"), command("Page.navigate")) is None
 
 
 def test_what_our_own_clients_do_was_judged_where_it_was_asked_for() -> None:
-    assert Rules(HELD).refusal(Caller("api", frozenset({"browser", OWN})), command("Page.navigate")) is None
+    assert ClientRules(HELD).refusal(Caller("api", frozenset({"browser", OWN})), command("Page.navigate")) is None
     assert OWN not in ALL_SCOPES, "nobody is given it"
 
 
 def test_extensions_are_refused_unless_they_are_allowed() -> None:
     loading = command("Extensions.loadUnpacked", path="/tmp/a")
-    assert "BROWSER_EXTENSIONS" in (Rules().refusal(Caller("ann"), loading) or "")
-    assert Rules(extensions=True).refusal(Caller("ann"), loading) is None
-    assert "held_by_human" in (Rules(HELD, extensions=True).refusal(Caller("ann"), loading) or "")
+    assert "BROWSER_EXTENSIONS" in (ClientRules().refusal(Caller("ann"), loading) or "")
+    assert ClientRules(extensions=True).refusal(Caller("ann"), loading) is None
+    assert "held_by_human" in (ClientRules(HELD, extensions=True).refusal(Caller("ann"), loading) or "")
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,10 @@ def test_other_pages_are_opened(url: object) -> None:
 
 
 def test_what_a_client_put_in_force_rests_while_a_person_has_the_pages() -> None:
-    assert Rules(HELD).rests(Caller("key"))
-    assert Rules(HELD).rests(Caller("api", frozenset({"browser", OWN})))
-    assert Rules(HELD).rests(Caller("bob", person=True))
-    assert not Rules(HELD).rests(Caller("ann", person=True))
-    assert not Rules(HELD).rests(OWNER)
-    assert not Rules(Holding(5, "human", "ann", frozenset({"shell"}))).rests(Caller("key"))
-    assert Rules(Holding(5, "frozen", None, frozenset(), "ann")).rests(Caller("key"))
+    assert ClientRules(HELD).rests(Caller("key"))
+    assert ClientRules(HELD).rests(Caller("api", frozenset({"browser", OWN})))
+    assert ClientRules(HELD).rests(Caller("bob", person=True))
+    assert not ClientRules(HELD).rests(Caller("ann", person=True))
+    assert not ClientRules(HELD).rests(OWNER)
+    assert not ClientRules(Holding(5, "human", "ann", frozenset({"shell"}))).rests(Caller("key"))
+    assert ClientRules(Holding(5, "frozen", None, frozenset(), "ann")).rests(Caller("key"))

@@ -182,7 +182,7 @@ def test_twenty_clients_at_once_each_get_their_own_answers(shared: Owner) -> Non
 def test_programs_have_so_many_places_and_people_have_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "MAX_CLIENTS", 3)
     monkeypatch.setattr(sessions, "MAX_PER_CALLER", 2)
-    places = sessions.Places()
+    places = sessions.ClientSlots()
     with ExitStack() as open_now:
         for name in ("key", "key", "other"):
             open_now.enter_context(places.taken(Caller(name)))

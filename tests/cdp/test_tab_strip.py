@@ -34,3 +34,15 @@ def test_looking_at_the_strip_leaves_no_session_behind(shared: Owner) -> None:
         assert not [
             info for info in client.result("Target.getTargets", filter=[{}])["targetInfos"] if info["type"] == "tab" and info["attached"]
         ]
+
+
+def test_the_strip_tells_nothing_that_a_person_typed_into_a_field_for_a_secret(shared: Owner, until: Callable[..., None]) -> None:
+    with shared.connect() as client:
+        page = client.attach(client.pages()[0]["targetId"])
+        client.evaluate("document.body.innerHTML = '<input type=password id=field>'", page)
+        origin = client.evaluate("self.origin", page)
+        given = {"origin": origin, "selector": "#field", "secret": "correct-horse-battery"}
+        shared.request("PUT", "/browser/secret", json=given)
+        client.evaluate("document.title = 'mine: correct-horse-battery'", page)
+        until(lambda: any(tab["title"].startswith("mine: ") for tab in shared.get("/browser/tabs")))
+        assert "horse" not in str(shared.get("/browser/tabs"))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.cdp import wire
-from sandbox_server.cdp.wire import Arrival, NotACommandError, Splitter, read_arrival, read_command
+from sandbox_server.cdp.wire import BrowserMessage, NotACommandError, Splitter, read_arrival, read_command
 
 SESSION = "0123456789ABCDEF0123456789ABCDEF"
 
@@ -18,9 +18,9 @@ def written(**message: object) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode()
 
 
-def arrival(**message: object) -> Arrival:
+def arrival(**message: object) -> BrowserMessage:
     read = read_arrival(written(**message))
-    assert isinstance(read, Arrival)
+    assert isinstance(read, BrowserMessage)
     return read
 
 
@@ -107,7 +107,7 @@ def test_a_reply_over_the_limit_becomes_an_error_for_the_one_who_waits(step: int
     stream = written(id=8, result={"data": "x" * 600}, sessionId=SESSION) + b"\0" + written(id=9, result={}) + b"\0"
     refused, following = [message for start in range(0, len(stream), step) for message in splitter.feed(stream[start : start + step])]
     reply = read_arrival(refused)
-    assert isinstance(reply, Arrival)
+    assert isinstance(reply, BrowserMessage)
     assert (reply.id, reply.session, "error" in json.loads(refused)) == (8, SESSION, True)
     assert following == written(id=9, result={})
 

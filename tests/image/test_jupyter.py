@@ -169,7 +169,7 @@ def test_without_jupyter_no_kernel_runs_and_the_answer_says_why(start_sandbox: C
     answer = without.request("POST", "/v1/jupyter/execute", json={"code": "1"})
 
     assert (answer.status_code, "disabled" in answer.json()["message"]) == (503, True)
-    until(lambda: without.exec("pgrep", "-f", "kernels/(kernel|launch|relay|template)").code == 1)
+    until(lambda: without.exec("pgrep", "-f", "kernels/(kernel|launch|relay|zygote_program)").code == 1)
 
 
 def test_a_kernel_of_each_call_s_own_is_forked_and_knows_nothing_of_the_one_before(sandbox: Sandbox) -> None:

@@ -182,7 +182,7 @@ async def test_nobody_is_let_in_without_the_scope_to_look(own: "Sandbox") -> Non
 
 async def test_the_page_and_what_it_loads_are_there(own: "Sandbox") -> None:
     assert "tandem-view" in own.request("GET", "/stream/").text
-    for path in ("view/worker.js", "view/decoders/exact.js", "vendor/fzstd.mjs"):
+    for path in ("stream/worker.js", "stream/decoders/exact.js", "vendor/fzstd.mjs"):
         assert own.request("GET", f"/static/{path}").status_code == 200
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sandbox_server.core.operation import operations
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.features.browser.running import BrowserRunning
 from sandbox_server.parts import screen
 from sandbox_server.parts.shared import Part, Shared
@@ -32,7 +32,7 @@ def test_every_recording_counts_as_activity() -> None:
 
 
 def test_an_element_has_one_number_whoever_lists_it() -> None:
-    found = {id(elements) for feature in composed().features for elements in within(feature, Elements, set())}
+    found = {id(elements) for feature in composed().features for elements in within(feature, ElementIndex, set())}
 
     assert len(found) == 1
 

@@ -14,7 +14,7 @@ from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, Former, StoreError
 from sandbox_server.drivers.box.tree_walk import remove
 from sandbox_server.drivers.ipc.descriptor_passing import Message
-from sandbox_server.drivers.spawn.child import SPARE
+from sandbox_server.drivers.spawn.child import WARM
 from sandbox_server.drivers.storage import atomic_write
 
 MAX_STOPPED = 100
@@ -102,7 +102,7 @@ class BoxLifecycle:
         if self.box:
             self.box.kill()
         self.forget()
-        theirs = ((one, command) for one, command in found if command != SPARE and not command.endswith(_FILE_WORKER))
+        theirs = ((one, command) for one, command in found if command != WARM and not command.endswith(_FILE_WORKER))
         return [{"pid": one.inner, "uid": one.uid, "command": command} for one, command in islice(theirs, MAX_STOPPED)]
 
     def _status(self, _: Message) -> Answer:

@@ -12,7 +12,7 @@ from sandbox_server.core.errors import Conflict, InvalidArgument, TooLarge
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame, JSHandle, Page
 
-    type Place = Frame | Page | JSHandle | ElementHandle
+    type ScriptTarget = Frame | Page | JSHandle | ElementHandle
 
 MAX_VALUES = 1_000_000
 """Values in one answer, each as often as it would be written."""
@@ -26,7 +26,7 @@ Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e12, le=1e12)]
 _MEASURES: Any = list[Number]
 
 
-async def answer[T](where: "Place", source: str, given: object, shape: type[T]) -> T:
+async def answer[T](where: "ScriptTarget", source: str, given: object, shape: type[T]) -> T:
     """Run a script of ours and give what it answers; raises Conflict for a page that makes something else of it, TooLarge."""
     from pydantic import ValidationError
 
@@ -38,7 +38,7 @@ async def answer[T](where: "Place", source: str, given: object, shape: type[T]) 
         raise Conflict("the page changes what is read of it: its scripts replace the browser's own functions", reason="page") from None
 
 
-async def measures(where: "Place", source: str, count: int) -> list[float]:
+async def measures(where: "ScriptTarget", source: str, count: int) -> list[float]:
     """So many measures of a page; raises Conflict as `answer` does."""
     found: list[float] = await answer(where, source, None, _MEASURES)
     if len(found) != count:
@@ -46,7 +46,7 @@ async def measures(where: "Place", source: str, count: int) -> list[float]:
     return found
 
 
-async def evaluated(where: "Place", source: str, given: object = None) -> Any:
+async def evaluated(where: "ScriptTarget", source: str, given: object = None) -> Any:
     """The value of a script; raises InvalidArgument for one that JSON has no form for, TooLarge."""
     try:
         found = await where.evaluate(source, given)

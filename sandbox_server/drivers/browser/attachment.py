@@ -19,7 +19,8 @@ type OnPage = Callable[[Page, str], Awaitable[None]]
 APPEAR_SECONDS = 5.0
 """For Playwright to see a tab that the browser has; it never sees one that crashed or hangs."""
 HOOK_SECONDS = 5.0
-PULSE_SECONDS = 5.0
+PULSE_SECONDS = 2.0
+"""For the driver to answer, after a page has not."""
 UNSHOWN = ("devtools://", "chrome-extension://", "chrome-untrusted://")
 """Pages that are in no tab of a person's."""
 
@@ -33,6 +34,7 @@ class Attachment:
         self.context = browser.contexts[0]
         self.devtools = devtools
         """A session on the browser itself, as events of downloads and targets come to."""
+        self._driver_ended = False
         self._browser = browser
         self._on_page = on_page
         self.targets: set[str] = set()
@@ -59,9 +61,25 @@ class Attachment:
         """Every page that Playwright sees, by target id."""
         return dict(self._pages)
 
+    @property
+    def lost(self) -> bool:
+        """Whether the browser that it is attached to, or the driver between, has ended; both are told as it happens."""
+        return self._driver_ended or not self._browser.is_connected()
+
+    def end(self) -> None:
+        """Learn that the driver has ended."""
+        self._driver_ended = True
+
+    async def arrived(self, within: float) -> None:
+        """Wait until Playwright has every page that the browser told of, each at its first address; raises TimeoutError."""
+        async with asyncio.timeout(within):
+            while not self.targets <= self._pages.keys():
+                self._changed.clear()
+                await self._changed.wait()
+
     async def alive(self) -> bool:
         """Whether Playwright's driver and the browser behind it still answer."""
-        if not self._browser.is_connected():
+        if self.lost:
             return False
         with suppress(Exception):  # Playwright's own word for a driver that died is any of its errors
             async with asyncio.timeout(PULSE_SECONDS):
@@ -140,6 +158,7 @@ async def attached(socket: str, on_context: list[OnContext], on_page: list[OnPag
         except Error as error:
             raise Unavailable(f"the browser cannot be reached: {error.message.splitlines()[0]}", retry_after=RETRY_AFTER) from None
         attachment = Attachment(browser, await browser.new_browser_cdp_session(), on_page)
+        playwright._impl_obj._connection.on("close", attachment.end)  # nothing public tells of it but a call that fails
         try:
             await attachment.begin(on_context)
             yield attachment

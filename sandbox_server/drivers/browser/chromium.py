@@ -111,7 +111,7 @@ class Policies:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChromiumPaths:
     """Where the browser lives in the container."""
 
     home: str
@@ -146,7 +146,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningChromium:
     """A browser that was started, and our ends of its pipe, which the caller owns."""
 
     process: Process
@@ -157,7 +157,7 @@ class Running:
 class Chromium:
     """Starts the one browser of the container. One start at a time."""
 
-    def __init__(self, processes: Processes, browser: Browser, place: Place) -> None:
+    def __init__(self, processes: Processes, browser: Browser, place: ChromiumPaths) -> None:
         self._processes = processes
         self._browser = browser
         self._place = place
@@ -171,7 +171,7 @@ class Chromium:
         self.policies = replace(self.policies, **policies)
         self.language = language or self.language
 
-    async def start(self) -> Running:
+    async def start(self) -> RunningChromium:
         """Write the policies and start Chromium on its profile, whatever an unclean end left there.
 
         Raises Unavailable where it cannot run, with what to do about it, and as `Processes.start` does.
@@ -193,7 +193,7 @@ class Chromium:
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
-        return Running(process, ours_in, ours_out)
+        return RunningChromium(process, ours_in, ours_out)
 
     async def set_profile_aside(self) -> None:
         """Move the profile out of the way, so that the next start makes a fresh one; the last few stay to be looked at."""

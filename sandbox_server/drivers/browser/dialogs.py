@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.browser.notices import Notices
+from sandbox_server.drivers.browser.notices import BrowserNotices
 
 if TYPE_CHECKING:
     from playwright.async_api import Dialog, Page
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DialogAnswer:
     """What a call says to dialogs. Without a word on it, an alert is confirmed, a page may be left, and all else is dismissed."""
 
     do: Literal["accept", "dismiss"] | None = None
@@ -37,17 +37,17 @@ class Answer:
         return kind in ("alert", "beforeunload") if self.do is None else self.do == "accept"
 
 
-LOOKING = Answer(looks=True)
+LOOKING = DialogAnswer(looks=True)
 
 
-class Dialogs:
+class PageDialogs:
     """The dialogs of all pages, by target id. `held` tells whether a person has the pages just now."""
 
-    def __init__(self, notices: Notices, held: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, notices: BrowserNotices, held: Callable[[], bool] = lambda: False) -> None:
         self._notices = notices
         self._held = held
         self._open: dict[str, Dialog] = {}
-        self._answers: dict[str, list[Answer]] = {}
+        self._answers: dict[str, list[DialogAnswer]] = {}
         self._tasks = Tasks()
 
     async def close(self) -> None:
@@ -61,7 +61,7 @@ class Dialogs:
         page.on("close", lambda _: self._forget(target))
 
     @contextmanager
-    def answered(self, target: str, answer: Answer) -> Iterator[None]:
+    def answered(self, target: str, answer: DialogAnswer) -> Iterator[None]:
         """Answer what a page asks meanwhile."""
         answers = self._answers.setdefault(target, [])
         answers.append(answer)
@@ -72,7 +72,7 @@ class Dialogs:
             if not answers:
                 self._answers.pop(target, None)
 
-    async def settle(self, answer: Answer, target: str | None = None) -> bool:
+    async def settle(self, answer: DialogAnswer, target: str | None = None) -> bool:
         """Answer the dialog that is open on a page, or those of all pages; true when there was one. See `leaves` for those that stay."""
         if self.leaves(answer):
             return False
@@ -80,7 +80,7 @@ class Dialogs:
         settled = [await self._say(dialog, answer) for each in targets if (dialog := self._open.pop(each, None))]
         return any(settled)
 
-    def leaves(self, answer: Answer) -> bool:
+    def leaves(self, answer: DialogAnswer) -> bool:
         """Whether a call leaves dialogs to the person who has the pages."""
         return answer.looks and self._held()
 
@@ -99,7 +99,7 @@ class Dialogs:
         if dialog is None or self._open.get(target) is dialog:
             self._open.pop(target, None)
 
-    async def _say(self, dialog: "Dialog", answer: Answer) -> bool:
+    async def _say(self, dialog: "Dialog", answer: DialogAnswer) -> bool:
         """Answer a dialog; false where a person, or another client, was first."""
         from playwright.async_api import Error
 

@@ -21,7 +21,7 @@ _ELEMENT = "(store, number) => { const element = store.elements[number]?.deref()
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ElementListing:
     """What one look at a page found: elements as `scripts/elements.js` describes them, and with them `index` and `frame`."""
 
     items: list[dict[str, Any]]
@@ -82,13 +82,13 @@ class _Found(TypedDict):
     left: Annotated[int, Field(ge=0)]
 
 
-class Elements:
+class ElementIndex:
     """Lists elements, and finds them again by their index."""
 
     def __init__(self) -> None:
         self._pages: WeakKeyDictionary[Page, _Numbers] = WeakKeyDictionary()
 
-    async def list(self, page: "Page", frame: "Frame", *, texts: bool = False) -> Listing:
+    async def list(self, page: "Page", frame: "Frame", *, texts: bool = False) -> ElementListing:
         """Look at a frame and the frames in it. With `texts`, plain text between the elements is listed too, as `{text}`."""
         items: list[dict[str, Any]] = []
         left = 0
@@ -98,7 +98,7 @@ class Elements:
             left += found["left"]
             offset = await _offset(each) if found["found"] else (0.0, 0.0)
             items += [_placed(item, self._pages[page], store, each, offset) for item in found["found"]]
-        return Listing(items, left)
+        return ElementListing(items, left)
 
     async def find(self, page: "Page", index: int) -> "ElementHandle":
         """The element of an index; raises Conflict for one that is no longer there, NotFound for one that was never given."""

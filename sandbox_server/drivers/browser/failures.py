@@ -7,7 +7,7 @@ page is a Conflict with a `reason`: `timeout`, `crashed`, `closed`, `navigated`,
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 from sandbox_server.core.errors import Conflict, Failure, InvalidArgument, TooLarge
 
 MAX_MESSAGE = 500

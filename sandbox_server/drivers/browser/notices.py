@@ -1,10 +1,10 @@
 """What happened in the browser beside what a caller asked for; the hint of each caller's next answer tells it."""
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextvars import ContextVar
 
-from sandbox_server.drivers.browser.owner import Tab
+from sandbox_server.drivers.browser.owner import BrowserTab
 
 MAX_NOTICES = 20
 MAX_NAMED = 5
@@ -16,7 +16,7 @@ MAX_URL = 500
 _listener: ContextVar[str] = ContextVar("listener", default="")
 
 
-class Notices:
+class BrowserNotices:
     """Sentences, each told once to everybody who called before it was noticed; of too many the oldest are lost."""
 
     def __init__(self) -> None:
@@ -42,7 +42,11 @@ class Notices:
         if self._known is not None:
             self._known.add(page)
 
-    def see(self, tabs: Sequence[Tab]) -> None:
+    def misses(self, pages: Set[str]) -> bool:
+        """Whether there are pages that were not among the tabs seen last."""
+        return self._known is None or not pages <= self._known
+
+    def see(self, tabs: Sequence[BrowserTab]) -> None:
         """Compare the tabs with those seen last."""
         known, self._known = self._known, {tab.page for tab in tabs}
         if known is None:

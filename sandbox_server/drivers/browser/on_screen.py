@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from sandbox_server.core.errors import Conflict, Failure
 from sandbox_server.drivers.browser.answers import Number, answer
 from sandbox_server.drivers.browser.dialogs import LOOKING
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ type Hand = Callable[[Point], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An element: its name, what the page says of it as `Elements.list` has it, and its box in pixels of the screen."""
+    """An element: its name, what the page says of it as `ElementIndex.list` has it, and its box in pixels of the screen."""
 
     ref: str
     about: dict[str, Any]
@@ -76,7 +76,7 @@ class _View:
 class PageOnScreen:
     """The page in front."""
 
-    def __init__(self, session: BrowserSession, elements: Elements) -> None:
+    def __init__(self, session: BrowserSession, elements: ElementIndex) -> None:
         self._session = session
         self._elements = elements
 

@@ -22,7 +22,7 @@ RETRY_AFTER = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Tab:
+class BrowserTab:
     """One tab as a person sees it."""
 
     page: str
@@ -33,16 +33,17 @@ class Tab:
     """Whether it is the one in front in its window."""
 
 
-class Owner:
+class BrowserClient:
     """A client of the owning process's socket. Every call but `messages` and `pages` starts a browser that is not running yet."""
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
 
-    async def tabs(self) -> list[Tab]:
+    async def tabs(self) -> list[BrowserTab]:
         """The tabs in the order of the strip; raises Unavailable while there is no browser."""
         return [
-            Tab(each["page"], each["url"], each["title"], each["active"]) for each in orjson.loads(await self._ask("GET", "/browser/tabs"))
+            BrowserTab(each["page"], each["url"], each["title"], each["active"])
+            for each in orjson.loads(await self._ask("GET", "/browser/tabs"))
         ]
 
     async def pages(self, state: str) -> tuple[str, dict[str, str]]:

@@ -4,17 +4,21 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sandbox_server.core.errors import Conflict, Failure, NotFound, Unavailable
 from sandbox_server.drivers.browser.answers import MAX_FRAMES
 from sandbox_server.drivers.browser.attachment import Attachment, OnContext, OnPage, attached, crashed
-from sandbox_server.drivers.browser.dialogs import Answer, Dialogs
+from sandbox_server.drivers.browser.dialogs import DialogAnswer, PageDialogs
+from sandbox_server.drivers.browser.evaluation import Evaluation, compiles, in_frame
 from sandbox_server.drivers.browser.failures import translated
 from sandbox_server.drivers.browser.frames import frame_of
-from sandbox_server.drivers.browser.notices import Notices
-from sandbox_server.drivers.browser.owner import Owner, Tab
+from sandbox_server.drivers.browser.notices import BrowserNotices
+from sandbox_server.drivers.browser.owner import BrowserClient, BrowserTab
+from sandbox_server.drivers.browser.titles import made_of
+from sandbox_server.drivers.devtools.page_commands import PageCommands
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Page
@@ -26,7 +30,7 @@ ATTACH_SECONDS = 8.0
 PATIENT_SECONDS = 30.0
 """For attaching where every page answers: it is the machine that is slow."""
 STRIP_SECONDS = 2.0
-"""For a tab that was opened to get its place in the strip."""
+"""For a tab that was opened to go to its first address, and to get its place in the strip."""
 LOOK_SECONDS = 0.01
 MARGIN_SECONDS = 5.0
 """Beyond the timeout of a call, for what surrounds the work."""
@@ -36,7 +40,7 @@ MARGIN_SECONDS = 5.0
 class Driven:
     """A page, and the frame in it, that a call works on."""
 
-    tab: Tab
+    tab: BrowserTab
     page: "Page"
     frame: "Frame"
     revived: bool
@@ -46,21 +50,23 @@ class Driven:
 class BrowserSession:
     """One attachment for all callers, with what is to be set up on each. `held` tells whether a person has the pages just now."""
 
-    def __init__(self, owner: Owner, held: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, owner: BrowserClient, held: Callable[[], bool] = lambda: False) -> None:
         self.owner = owner
-        self._notices = Notices()
-        self._dialogs = Dialogs(self._notices, held)
+        self._notices = BrowserNotices()
+        self._dialogs = PageDialogs(self._notices, held)
         self._on_context: list[OnContext] = []
         self._on_page: list[OnPage] = [self._dialogs.watch]
         self._attachment: Attachment | None = None
         self._attaching = asyncio.Lock()
         self._opened = AsyncExitStack()
+        self._commands = PageCommands(owner.socket)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._dialogs.close()
+        await self._commands.close()
         await self.drop()
 
     def on_context(self, hook: OnContext) -> None:
@@ -80,13 +86,16 @@ class BrowserSession:
         self._notices.add(sentence)
 
     async def hint(self) -> str | None:
-        """What happened since this caller last asked: tabs that were opened, dialogs, downloads."""
-        with suppress(Failure, TimeoutError):  # what was done is done, though the browser may be gone since
-            await self.until(lambda tabs: self._told_targets() <= {tab.page for tab in tabs}, STRIP_SECONDS)
-        return self._notices.take()
+        """What happened since this caller last asked: tabs that were opened, dialogs, downloads.
 
-    def _told_targets(self) -> set[str]:
-        return self._attachment.targets if self._attachment else set()
+        The browser is asked only where it told of a tab that nobody has seen yet.
+        """
+        attachment = self._attachment
+        if attachment and self._notices.misses(attachment.targets):
+            with suppress(Failure, TimeoutError):  # what was done is done, though the browser may be gone since
+                await attachment.arrived(STRIP_SECONDS)
+                await self.until(lambda tabs: attachment.targets <= {tab.page for tab in tabs}, STRIP_SECONDS)
+        return self._notices.take()
 
     async def attachment(self) -> Attachment:
         """The live attachment.
@@ -94,7 +103,7 @@ class BrowserSession:
         Raises Unavailable while there is no browser, Conflict where a page that answers nothing keeps Playwright out.
         """
         async with self._attaching:
-            if self._attachment and not await self._attachment.alive():
+            if self._attachment and self._attachment.lost:
                 await self._close()
             if self._attachment is None:
                 self._attachment = await self._attach()
@@ -105,13 +114,13 @@ class BrowserSession:
         async with self._attaching:
             await self._close()
 
-    async def tabs(self) -> list[Tab]:
+    async def tabs(self) -> list[BrowserTab]:
         """The tabs in the order of the strip; raises Unavailable while there is no browser."""
         tabs = await self.owner.tabs()
         self._notices.see(tabs)
         return tabs
 
-    async def until[T](self, found: Callable[[list[Tab]], T], within: float) -> T:
+    async def until[T](self, found: Callable[[list[BrowserTab]], T], within: float) -> T:
         """Look at the tabs until `found` gives something true; raises TimeoutError. Chromium tells of no change of the strip by itself."""
         async with asyncio.timeout(within):
             while True:
@@ -119,7 +128,7 @@ class BrowserSession:
                     return result
                 await asyncio.sleep(LOOK_SECONDS)
 
-    async def tab(self, index: int | None) -> Tab:
+    async def tab(self, index: int | None) -> BrowserTab:
         """The tab at a place of the strip, or the one in front; raises NotFound for a place where none is."""
         tabs = await self.tabs()
         if index is None and tabs:
@@ -139,35 +148,61 @@ class BrowserSession:
         self._notices.know(target)
         return target
 
-    async def close(self, tab: Tab, answer: Answer) -> None:
+    async def close(self, tab: BrowserTab, answer: DialogAnswer) -> None:
         """Close a tab, whatever its page asks before it goes."""
         with self._dialogs.answered(tab.page, answer):
             await self._dialogs.settle(answer, tab.page)
             await self.owner.close(tab.page)
 
+    async def title(self, driven: Driven) -> str:
+        """The title of a page, as the browser knows it; a page that just loaded is drawing, and answers only once it has drawn.
+
+        Of a page without a title the browser makes one from its address: then the page is asked.
+        """
+        tab = next((tab for tab in await self.tabs() if tab.page == driven.tab.page), None)
+        url = driven.page.url
+        if tab is None or tab.url != url or not tab.title or made_of(tab.title, url):
+            return await driven.page.title()
+        return tab.title
+
+    async def evaluate(self, driven: Driven, expression: str, timeout: float) -> Any:
+        """What a script of a caller's gives in a page's main frame, or in the frame that is driven; raises as `Evaluation.value` does."""
+        page, doing = driven.tab.page, "the script"
+        async with asyncio.timeout(timeout):
+            if driven.frame is driven.page.main_frame:
+                return await Evaluation(self._commands, page, doing, timeout).value(expression)
+            return await in_frame(driven.frame, expression, compiles=await compiles(self._commands, page, expression, timeout))
+
     @asynccontextmanager
     async def driving(
-        self, doing: str, *, tab: int | None = None, frame: str | None = None, answer: Answer, timeout: float, revive: bool = False
+        self,
+        doing: str,
+        *,
+        tab: int | None = None,
+        frame: str | None = None,
+        answer: DialogAnswer,
+        timeout: float,
+        revive: bool = False,
+        direct: bool = False,
     ) -> AsyncIterator[Driven]:
         """Work on a page that answers, with its dialogs answered and its errors made ours, for at most `timeout` seconds and a margin.
 
         With `revive`, a page that crashed or hangs is made blank first; otherwise it is a Conflict, and so are a dialog's end, a navigation
-        and a time that runs out. Raises NotFound for a tab or frame that is not there.
+        and a time that runs out. With `direct`, the page is asked past Playwright whether it answers, as for work that does without its
+        driver. Raises NotFound for a tab or frame that is not there.
         """
         found = await self.tab(tab)
-        page, revived = await self._responsive(found, answer, revive=revive)
+        page, revived = await self._responsive(found, answer, revive=revive, direct=direct)
         with translated(doing), self._dialogs.answered(found.page, answer):
             if len(page.frames) > MAX_FRAMES:
                 self.notice(f"A page has {len(page.frames)} frames, of which {MAX_FRAMES} are looked into.")
             async with asyncio.timeout(timeout + MARGIN_SECONDS), self._seen(found, page):
                 yield Driven(found, page, await frame_of(page, frame), revived)
 
-    async def _responsive(self, tab: Tab, answer: Answer, *, revive: bool) -> "tuple[Page, bool]":
+    async def _responsive(self, tab: BrowserTab, answer: DialogAnswer, *, revive: bool, direct: bool) -> "tuple[Page, bool]":
         """The page of a tab, and whether it had to be revived."""
         try:
-            page = await (await self.attachment()).page(tab.page)
-            await self._expect_answer(page, tab, answer)
-            return page, False
+            return await self._answering(tab, answer, direct=direct), False
         except Conflict:
             if not revive:
                 raise
@@ -175,13 +210,26 @@ class BrowserSession:
             await self.drop()
             return await (await self.attachment()).page(tab.page), True
 
-    async def _expect_answer(self, page: "Page", tab: Tab, answer: Answer) -> None:
+    async def _answering(self, tab: BrowserTab, answer: DialogAnswer, *, direct: bool) -> "Page":
+        """The page of a tab, once it runs scripts; where it does not because Playwright's driver died, that of another driver."""
+        attachment = await self.attachment()
+        try:
+            return await self._expect_answer(attachment, tab, answer, direct=direct)
+        except Conflict:
+            if self._dialogs.is_open() or await attachment.alive():
+                raise
+        await self._let_go(attachment)
+        return await self._expect_answer(await self.attachment(), tab, answer, direct=direct)
+
+    async def _expect_answer(self, attachment: Attachment, tab: BrowserTab, answer: DialogAnswer, *, direct: bool) -> "Page":
         """Make sure that the page runs scripts; a dialog of its own, or of another page in its process, may be what holds it."""
+        page = await attachment.page(tab.page)
         await self._dialogs.settle(answer, tab.page)
         if self._dialogs.leaves(answer) and self._dialogs.is_open(tab.page):
             raise _waits_for_person()
-        if await _answers(page) or (await self._dialogs.settle(answer) and await _answers(page)):
-            return
+        asked = partial(self._commands.answers, tab.page, ANSWER_SECONDS) if direct else partial(_answers, page)
+        if await asked() or (await self._dialogs.settle(answer) and await asked()):
+            return page
         if self._attachment and tab.page not in self._attachment.pages:
             raise crashed()
         if self._dialogs.leaves(answer) and self._dialogs.is_open():
@@ -193,7 +241,7 @@ class BrowserSession:
         )
 
     @asynccontextmanager
-    async def _seen(self, tab: Tab, page: "Page") -> AsyncIterator[None]:
+    async def _seen(self, tab: BrowserTab, page: "Page") -> AsyncIterator[None]:
         """Let a page that is not in front draw as if it were, for as long as a call needs it."""
         if tab.active:
             yield
@@ -219,7 +267,7 @@ class BrowserSession:
     async def _attached(self, within: float) -> Attachment:
         return await self._opened.enter_async_context(attached(self.owner.socket, self._on_context, self._on_page, within))
 
-    async def _expect_answers(self, tabs: list[Tab]) -> None:
+    async def _expect_answers(self, tabs: list[BrowserTab]) -> None:
         """Raise Conflict that says which tabs keep Playwright out, if any does."""
         answers = await asyncio.gather(*(self.owner.answers(tab.page, ANSWER_SECONDS) for tab in tabs))
         if stuck := [index for index, answer in enumerate(answers) if not answer]:
@@ -229,6 +277,12 @@ class BrowserSession:
                 reason="not_responding",
                 tabs=stuck,
             )
+
+    async def _let_go(self, attachment: Attachment) -> None:
+        """Let go of an attachment that is dead, unless another call has."""
+        async with self._attaching:
+            if self._attachment is attachment:
+                await self._close()
 
     async def _close(self) -> None:
         self._attachment = None

@@ -32,7 +32,7 @@ class _Kept:
     size: int
 
 
-class Uploads:
+class PageUploads:
     """Copies of files, in folders whose names nobody can guess."""
 
     def __init__(self, files: Files, place: str) -> None:

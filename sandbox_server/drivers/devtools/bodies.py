@@ -5,9 +5,9 @@ The browser forgets a body when its page goes elsewhere, so each is asked for as
 
 from collections import deque
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.devtools.connection import Connection, Object, Refused
+from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object
 from sandbox_server.drivers.devtools.traffic import MAX_BODY, Exchange
 
 MAX_BODIES = 16 << 20
@@ -29,12 +29,12 @@ class Bodies:
         """Whether the body of an answer is to be asked for, of which `Network.loadingFinished` told just now."""
         return self._asked < MAX_ASKED and bool(_TEXT.match(exchange.mime_type)) and ended.get("encodedDataLength", 0) <= MAX_BODY
 
-    async def fetch(self, connection: Connection, exchange: Exchange) -> None:
+    async def fetch(self, connection: DevtoolsConnection, exchange: Exchange) -> None:
         """Ask for a body, and keep it unless it is too long; the browser may have none any more."""
         self._asked += 1
         try:
             answer = await connection.command("Network.getResponseBody", {"requestId": exchange.id}, exchange.session)
-        except (Refused, TimeoutError, Unavailable):
+        except (DevtoolsRefused, TimeoutError, Unavailable):
             return
         finally:
             self._asked -= 1

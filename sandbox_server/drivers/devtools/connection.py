@@ -31,11 +31,11 @@ RETRY_AFTER = 1.0
 log = logging.getLogger(__name__)
 
 
-class Refused(Exception):
+class DevtoolsRefused(Exception):
     """The browser refused a command; the message is its own."""
 
 
-class Connection:
+class DevtoolsConnection:
     """Commands for the browser itself, or for one of its sessions."""
 
     def __init__(self, socket: ClientConnection, on_event: OnEvent) -> None:
@@ -99,13 +99,13 @@ class Connection:
             return
         if "error" in message:
             said = str(message["error"].get("message", ""))
-            reply.set_exception(_lost() if said == GONE else Refused(said))
+            reply.set_exception(_lost() if said == GONE else DevtoolsRefused(said))
         else:
             reply.set_result(message.get("result", {}))
 
 
 @asynccontextmanager
-async def connected(socket: str, on_event: OnEvent) -> AsyncIterator[Connection]:
+async def connected(socket: str, on_event: OnEvent) -> AsyncIterator[DevtoolsConnection]:
     """Connect to the browser, which starts one that does not run; raises Unavailable while it cannot be reached."""
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -114,7 +114,7 @@ async def connected(socket: str, on_event: OnEvent) -> AsyncIterator[Connection]
             )
     except (OSError, TimeoutError, InvalidHandshake) as error:
         raise Unavailable(f"the browser cannot be reached: {error}", retry_after=RETRY_AFTER) from None
-    connection = Connection(opened, on_event)
+    connection = DevtoolsConnection(opened, on_event)
     async with opened, Tasks() as tasks:
         tasks.start(connection._read(), name="DevTools events")
         tasks.start(connection._write(), name="DevTools commands")

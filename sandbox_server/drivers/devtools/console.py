@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sandbox_server.drivers.devtools.connection import Object
-from sandbox_server.drivers.devtools.targets import Target
+from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 
 MAX_MESSAGES = 1000
 MAX_TEXT = 8 << 10
@@ -18,7 +18,7 @@ type Source = Literal["console", "exception", "browser"]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ConsoleEntry:
     """One message; `time` is in seconds of the epoch, line and column count from 1."""
 
     source: Source
@@ -35,10 +35,10 @@ class Console:
     """The log. Takes events of the domains Runtime and Log."""
 
     def __init__(self) -> None:
-        self._messages: deque[Message] = deque(maxlen=MAX_MESSAGES)
+        self._messages: deque[ConsoleEntry] = deque(maxlen=MAX_MESSAGES)
         self._latest: dict[tuple[str, Source], float] = {}
 
-    def __iter__(self) -> Iterator[Message]:
+    def __iter__(self) -> Iterator[ConsoleEntry]:
         return iter(self._messages)
 
     def clear(self) -> None:
@@ -49,7 +49,7 @@ class Console:
         """Drop what a page wrote."""
         self._messages = deque((message for message in self._messages if message.page != page), MAX_MESSAGES)
 
-    def take(self, target: Target, method: str, params: Object) -> None:
+    def take(self, target: DevtoolsTarget, method: str, params: Object) -> None:
         """Take an event of a target; those of other kinds are ignored."""
         match method:
             case "Runtime.consoleAPICalled":
@@ -63,7 +63,7 @@ class Console:
                 entry = params["entry"]
                 self._add(target, "browser", entry["level"], entry["text"], entry["timestamp"], entry)
 
-    def _add(self, target: Target, source: Source, level: str, text: str, milliseconds: float, place: Object) -> None:
+    def _add(self, target: DevtoolsTarget, source: Source, level: str, text: str, milliseconds: float, place: Object) -> None:
         """Keep a message, unless the browser tells again what was known before the connection was lost."""
         latest = self._latest.get((target.id, source), 0.0)
         if milliseconds < latest:
@@ -73,7 +73,7 @@ class Console:
         self._latest[target.id, source] = milliseconds
         line, column = place.get("lineNumber"), place.get("columnNumber")
         self._messages.append(
-            Message(
+            ConsoleEntry(
                 source,
                 level[:MAX_LEVEL],
                 _cut(text, MAX_TEXT),

@@ -13,11 +13,11 @@ from typing import Self
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.devtools.bodies import Bodies
-from sandbox_server.drivers.devtools.connection import Connection, Object, OnEvent, Refused, connected
+from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, OnEvent, connected
 from sandbox_server.drivers.devtools.console import Console
 from sandbox_server.drivers.devtools.interception import Interception
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
-from sandbox_server.drivers.devtools.targets import Target, Targets
+from sandbox_server.drivers.devtools.targets import DevtoolsTarget, DevtoolsTargets
 from sandbox_server.drivers.devtools.traffic import BUFFERS, Traffic
 
 RECONNECT_SECONDS = 0.5
@@ -41,10 +41,10 @@ class Devtools:
         self._kept = kept
         self._keeping = asyncio.Lock()
         self._bodies = Bodies()
-        self.targets = Targets(self._set_up)
+        self.targets = DevtoolsTargets(self._set_up)
         self.socket = socket
         self._listeners: list[OnEvent] = []
-        self._connection: Connection | None = None
+        self._connection: DevtoolsConnection | None = None
         self._opened = AsyncExitStack()
         self._connecting = asyncio.Lock()
         self._tasks = Tasks()
@@ -69,7 +69,7 @@ class Devtools:
         """Whether it is connected."""
         return self._connection is not None and not self._connection.ended.is_set()
 
-    async def connection(self) -> Connection:
+    async def connection(self) -> DevtoolsConnection:
         """The live connection, with everything set up; raises Unavailable while there is no browser."""
         async with self._connecting:
             if not self.live:
@@ -78,7 +78,7 @@ class Devtools:
             return self._connection
 
     async def command(self, method: str, params: Object | None = None, session: str | None = None) -> Object:
-        """Send a command and wait for its result; raises as `Connection.command` does."""
+        """Send a command and wait for its result; raises as `DevtoolsConnection.command` does."""
         return await (await self.connection()).command(method, params, session)
 
     async def apply_rules(self) -> None:
@@ -105,7 +105,7 @@ class Devtools:
         try:
             await connection.command("Browser.setDownloadBehavior", {"behavior": "default", "eventsEnabled": True})
             await self.targets.follow(connection)
-        except (Refused, TimeoutError) as error:
+        except (DevtoolsRefused, TimeoutError) as error:
             await opened.aclose()
             raise Unavailable(f"the browser cannot be watched: {error}", retry_after=1.0) from None
         except BaseException:
@@ -114,7 +114,7 @@ class Devtools:
         self._connection, self._opened = connection, opened
         self._tasks.start(self._reconnect(connection), name="DevTools")
 
-    async def _reconnect(self, connection: Connection) -> None:
+    async def _reconnect(self, connection: DevtoolsConnection) -> None:
         await connection.ended.wait()
         for target in self.targets:
             self.traffic.gone(target.session)
@@ -135,7 +135,7 @@ class Devtools:
         opened, self._opened = self._opened, AsyncExitStack()
         await opened.aclose()
 
-    def _set_up(self, target: Target) -> list[tuple[str, Object]]:
+    def _set_up(self, target: DevtoolsTarget) -> list[tuple[str, Object]]:
         return [
             ("Network.enable", BUFFERS),
             *self.rules.commands(),

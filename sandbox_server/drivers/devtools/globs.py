@@ -1,6 +1,6 @@
 """Patterns of addresses: `*` is anything but a slash, `**` anything, `{a,b}` one of several; all else stands for itself."""
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 
 MAX_LENGTH = 10_000
 _ALTERNATIVES = patterns.compile(r"\{[^{}]*\}")

@@ -21,7 +21,7 @@ _PREFLIGHT_SECONDS = "600"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RouteAnswer:
     """What a request is answered with."""
 
     status: int
@@ -31,11 +31,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class RequestRoute:
     """What becomes of the requests to some addresses: an answer of ours, none at all, or, without both, what the network says."""
 
     glob: Glob
-    answer: Answer | None = None
+    answer: RouteAnswer | None = None
     abort: bool = False
 
 
@@ -45,7 +45,7 @@ class Interception:
 
     headers: Mapping[str, str] = field(default_factory=dict)
     """For every request."""
-    routes: dict[str, Route] = field(default_factory=dict)
+    routes: dict[str, RequestRoute] = field(default_factory=dict)
     """By their patterns; of several that match, the latest holds."""
     origins: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Headers for the requests to one origin."""
@@ -54,7 +54,7 @@ class Interception:
         """Whether there is any."""
         return bool(self.headers or self.routes or self.origins)
 
-    def add(self, route: Route) -> None:
+    def add(self, route: RequestRoute) -> None:
         """Add a route, or replace that of the same pattern. Raises ResourceExhausted for one too many, or for too much to answer."""
         self.routes.pop(route.glob.text, None)
         if len(self.routes) >= MAX_ROUTES:
@@ -113,7 +113,7 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, implied) else "") if host else ""
 
 
-def _answered(answer: Answer, request: Object) -> Object:
+def _answered(answer: RouteAnswer, request: Object) -> Object:
     asked = {name.lower(): value for name, value in request["headers"].items()}
     if request["method"] == "OPTIONS" and "access-control-request-method" in asked:
         return {"responseCode": 204, "responseHeaders": _listed(_preflight(asked))}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox_server.drivers.devtools.globs import Glob
-from sandbox_server.drivers.devtools.interception import Answer, Interception, Route
+from sandbox_server.drivers.devtools.interception import Interception, RequestRoute, RouteAnswer
 from sandbox_server.drivers.storage.json_file import JsonFile
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class KeptRules:
             return Interception()
 
 
-def _route(route: Route) -> dict[str, Any]:
+def _route(route: RequestRoute) -> dict[str, Any]:
     answer = route.answer
     kept = None
     if answer:
@@ -45,9 +45,11 @@ def _route(route: Route) -> dict[str, Any]:
 def _rules(document: Mapping[str, Any]) -> Interception:
     rules = Interception(dict(document.get("headers", {})), origins=dict(document.get("origins", {})))
     for each in document.get("routes", ()):
-        rules.add(Route(Glob(each["pattern"]), _answer(each["answer"]), bool(each["abort"])))
+        rules.add(RequestRoute(Glob(each["pattern"]), _answer(each["answer"]), bool(each["abort"])))
     return rules
 
 
-def _answer(kept: Mapping[str, Any] | None) -> Answer | None:
-    return (kept and Answer(int(kept["status"]), dict(kept["headers"]), base64.b64decode(kept["body"]), str(kept["content_type"]))) or None
+def _answer(kept: Mapping[str, Any] | None) -> RouteAnswer | None:
+    return (
+        kept and RouteAnswer(int(kept["status"]), dict(kept["headers"]), base64.b64decode(kept["body"]), str(kept["content_type"]))
+    ) or None

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from PIL import Image
 
 from sandbox_server.core.errors import Conflict, Unavailable
-from sandbox_server.drivers.devtools.connection import Connection, Object, Refused, connected
+from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, connected
 
 FIRST_SECONDS = 8.0
 """Within which a page that is painted at all gives its first picture."""
@@ -21,7 +21,7 @@ ASK_SECONDS = 1.0
 class Screencast:
     """The latest picture of one page."""
 
-    def __init__(self, connection: Connection, session: str, quality: int, frames: "Frames") -> None:
+    def __init__(self, connection: DevtoolsConnection, session: str, quality: int, frames: "Frames") -> None:
         self._connection = connection
         self._session = session
         self._quality = quality
@@ -74,7 +74,7 @@ class Frames:
         self.arrived = asyncio.Event()
         self.latest = 0.0
         """When the last frame came (time.monotonic)."""
-        self.connection: Connection | None = None
+        self.connection: DevtoolsConnection | None = None
         self._frame: str | None = None
 
     def take(self) -> str | None:
@@ -100,7 +100,7 @@ async def screencast(socket: str, page: str, quality: int) -> AsyncIterator[Scre
         frames.connection = connection
         try:
             attached = await connection.command("Target.attachToTarget", {"targetId": page, "flatten": True})
-        except Refused as error:
+        except DevtoolsRefused as error:
             raise Conflict(f"the tab cannot be recorded: {error}") from None
         cast = Screencast(connection, attached["sessionId"], quality, frames)
         cast.ask()

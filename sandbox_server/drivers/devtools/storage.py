@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from sandbox_server.core.errors import Conflict
-from sandbox_server.drivers.devtools.connection import Connection, Object, Refused, connected
+from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, connected
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.interception import origin_of
 
@@ -116,10 +116,10 @@ def _databases() -> str:
 class _Visitor:
     """A page that may be at any origin."""
 
-    _connection: Connection
+    _connection: DevtoolsConnection
     _session: str
 
-    async def begin(self, connection: Connection, page: str) -> None:
+    async def begin(self, connection: DevtoolsConnection, page: str) -> None:
         self._connection = connection
         self._session = (await connection.command("Target.attachToTarget", {"targetId": page, "flatten": True}))["sessionId"]
         await connection.command("Network.enable", {}, self._session)
@@ -136,7 +136,7 @@ class _Visitor:
             gone = await self._connection.command("Page.navigate", {"url": f"{origin}/"}, self._session)
             running = {"expression": script, "returnByValue": True, "awaitPromise": True}
             done = await self._connection.command("Runtime.evaluate", running, self._session, timeout=STORAGE_SECONDS)
-        except (Refused, TimeoutError) as error:
+        except (DevtoolsRefused, TimeoutError) as error:
             raise _unusable(origin, str(error)) from None
         if "errorText" in gone or "exceptionDetails" in done:
             raise _unusable(origin, gone.get("errorText") or done["exceptionDetails"].get("exception", {}).get("description", "it failed"))

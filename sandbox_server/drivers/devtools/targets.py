@@ -7,13 +7,13 @@ reply: a page that hangs holds up nobody.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from sandbox_server.drivers.devtools.connection import Connection, Object
+from sandbox_server.drivers.devtools.connection import DevtoolsConnection, Object
 
 KINDS = ("page", "iframe", "worker", "shared_worker", "service_worker")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DevtoolsTarget:
     """One of them."""
 
     session: str
@@ -23,28 +23,28 @@ class Target:
     """Target id of the page that it belongs to; its own where it belongs to none."""
 
 
-type SetUp = Callable[[Target], Iterable[tuple[str, Object]]]
+type SetUp = Callable[[DevtoolsTarget], Iterable[tuple[str, Object]]]
 """Gives the commands by which a new target is set up."""
 
 
-class Targets:
+class DevtoolsTargets:
     """The targets of the browser's own profile; those of contexts that clients made for themselves are left to these."""
 
     def __init__(self, set_up: SetUp) -> None:
         self._set_up = set_up
-        self._sessions: dict[str, Target] = {}
+        self._sessions: dict[str, DevtoolsTarget] = {}
         self._hidden: set[str] = set()
-        self._connection: Connection | None = None
+        self._connection: DevtoolsConnection | None = None
         self._context: str | None = None
 
-    def __iter__(self) -> Iterator[Target]:
+    def __iter__(self) -> Iterator[DevtoolsTarget]:
         return iter(list(self._sessions.values()))
 
-    def get(self, session: str | None) -> Target | None:
+    def get(self, session: str | None) -> DevtoolsTarget | None:
         """The target of a session."""
         return self._sessions.get(session or "")
 
-    async def follow(self, connection: Connection) -> None:
+    async def follow(self, connection: DevtoolsConnection) -> None:
         """Attach to all that is there and all that comes."""
         self._sessions.clear()
         self._connection = connection
@@ -58,7 +58,7 @@ class Targets:
             self._release(target.session)
             self._sessions.pop(target.session, None)
 
-    def take(self, session: str | None, method: str, params: Object) -> Target | None:
+    def take(self, session: str | None, method: str, params: Object) -> DevtoolsTarget | None:
         """Take an event of the domain Target; gives the target that is gone, if one is."""
         if method == "Target.attachedToTarget":
             self._attached(session, params)
@@ -73,7 +73,7 @@ class Targets:
         if self._connection is None or foreign or info["targetId"] in self._hidden or info["type"] not in KINDS:
             self._release(session)
             return
-        target = Target(session, info["targetId"], info["type"], parent.page if parent else info["targetId"])
+        target = DevtoolsTarget(session, info["targetId"], info["type"], parent.page if parent else info["targetId"])
         self._sessions[session] = target
         for command, more in self._set_up(target):
             self._connection.post(command, more, session)

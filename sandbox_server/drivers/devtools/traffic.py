@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sandbox_server.drivers.devtools.connection import Object
 from sandbox_server.drivers.devtools.headers import Fields, kept
-from sandbox_server.drivers.devtools.targets import Target
+from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 
 MAX_EXCHANGES = 2000
 MAX_URL = 8 << 10
@@ -72,7 +72,7 @@ class Traffic:
         self._hops: dict[str, list[Exchange]] = {}
         self._early: OrderedDict[tuple[str, str], Object] = OrderedDict()
         self._hidden: OrderedDict[str, None] = OrderedDict()
-        self._events: dict[str, Callable[[Target, Object], None]] = {
+        self._events: dict[str, Callable[[DevtoolsTarget, Object], None]] = {
             "Network.requestWillBeSent": self._sent,
             "Network.requestWillBeSentExtraInfo": lambda _, event: self._exact("request", event),
             "Network.responseReceived": lambda _, event: self._answered(event["requestId"], event["response"], event["timestamp"]),
@@ -95,7 +95,7 @@ class Traffic:
         """The exchange of a request that has not ended."""
         return self._current.get(number)
 
-    def take(self, target: Target, method: str, params: Object) -> None:
+    def take(self, target: DevtoolsTarget, method: str, params: Object) -> None:
         """Take an event of a target; those of other kinds are ignored."""
         if (taker := self._events.get(method)) and params.get("requestId") not in self._hidden:
             taker(target, params)
@@ -142,7 +142,7 @@ class Traffic:
         if not hops:
             del self._hops[exchange.id]
 
-    def _sent(self, target: Target, event: Object) -> None:
+    def _sent(self, target: DevtoolsTarget, event: Object) -> None:
         number, request = event["requestId"], event["request"]
         if "redirectResponse" in event:
             self._redirected(number, event)
@@ -211,12 +211,12 @@ class Traffic:
         if exchange := self._current.get(number):
             exchange.from_cache = True
 
-    def _finished(self, _: Target, event: Object) -> None:
+    def _finished(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.received = round(event.get("encodedDataLength", exchange.received))
         self._end(event["requestId"], event["timestamp"])
 
-    def _failed(self, _: Target, event: Object) -> None:
+    def _failed(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.failure = event.get("blockedReason") or event.get("errorText") or "failed"
         self._end(event["requestId"], event["timestamp"])
@@ -225,10 +225,10 @@ class Traffic:
         if exchange := self._current.pop(number, None):
             exchange.ended = at if at is not None else exchange.answered or exchange.began
 
-    def _socket_created(self, target: Target, event: Object) -> None:
+    def _socket_created(self, target: DevtoolsTarget, event: Object) -> None:
         self._add(Exchange(event["requestId"], target.session, target.page, "GET", event["url"], "websocket", 0, 0))
 
-    def _socket_opening(self, _: Target, event: Object) -> None:
+    def _socket_opening(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.started, exchange.began = event["wallTime"], event["timestamp"]
             exchange.request_headers, exchange.cut = kept(event["request"]["headers"])

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox_server.core.patterns import Pattern, glob
 from sandbox_server.drivers.files.content import describe
 from sandbox_server.drivers.files.frames import WorkerFrame
 from sandbox_server.drivers.files.names import to_wire
 from sandbox_server.drivers.files.refusal import FileRefused, require_directory
+from sandbox_server.patterns import Pattern, glob
 
 MAX_VISITED = 2_000_000
 """Entries that one walk looks at; a tree with more is reported as truncated."""

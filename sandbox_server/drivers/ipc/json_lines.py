@@ -13,10 +13,10 @@ from typing import Any, Self
 MAX_LINE = 64 << 20
 """Bytes of a line."""
 
-type Line = dict[str, Any]
+type JsonLine = dict[str, Any]
 
 
-class Lines:
+class JsonLines:
     """Our end of the socket; `theirs` is for the process, and is released once that has its copy."""
 
     def __init__(self, limit: int = MAX_LINE) -> None:
@@ -49,13 +49,13 @@ class Lines:
         self.release()
         (self._writer or self._ours).close()
 
-    async def send(self, line: Line) -> None:
+    async def send(self, line: JsonLine) -> None:
         """Send one object; raises ConnectionError once the process has hung up."""
         assert self._writer
         self._writer.write(json.dumps(line).encode() + b"\n")
         await self._writer.drain()
 
-    async def receive(self) -> Line | None:
+    async def receive(self) -> JsonLine | None:
         """Wait for one object; None once the process has hung up, or sent what is none."""
         assert self._reader
         with suppress(ValueError, ConnectionError, RecursionError):  # too long, no JSON, no Unicode, too deep

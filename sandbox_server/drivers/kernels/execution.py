@@ -7,11 +7,11 @@ import signal as signals
 from typing import Literal
 
 from sandbox_server.core.errors import Failure
-from sandbox_server.drivers.ipc.json_lines import Line
-from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
-from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, Output, merge, nested, read
+from sandbox_server.drivers.ipc.json_lines import JsonLine
+from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputBounds
+from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, KernelOutput, merge, nested, read
+from sandbox_server.drivers.kernels.relay_client import RelayEnded
 from sandbox_server.drivers.kernels.relay_execution import PIECE, weight
-from sandbox_server.drivers.kernels.relayed import RelayEnded
 from sandbox_server.drivers.spawn.process import Exit
 
 MAY_RUN_ON = "what this put out from then on is lost; it may run on, and what it knows is there for the next execution"
@@ -36,7 +36,7 @@ class Execution:
         self.id = secrets.token_hex(8)
         self.code = code
         self.status: Status = "running"
-        self.outputs: list[Output] = []
+        self.outputs: list[KernelOutput] = []
         self.execution_count: int | None = None
         self.exit_code: int | None = None
         """0 when all went well, 1 for an exception, the code of a SystemExit; None where nothing ended of its own accord."""
@@ -55,7 +55,7 @@ class Execution:
         return self.status != "running"
 
     @property
-    def shown(self) -> list[Output]:
+    def shown(self) -> list[KernelOutput]:
         """The outputs as a notebook would show them."""
         return merge(self.outputs)
 
@@ -73,7 +73,7 @@ class Execution:
         while not self.ended:
             await asyncio.wait([self._change])
 
-    async def run(self, kernel: Kernel, bounds: Bounds, timeout: float) -> None:
+    async def run(self, kernel: Kernel, bounds: OutputBounds, timeout: float) -> None:
         """Run in a kernel; after `timeout` seconds it is interrupted, and its kernel ended if that does not help."""
         self._room, self._count = bounds.room, bounds.count + bounds.room // PIECE
         running = asyncio.ensure_future(kernel.execute(self.code, bounds, self._take, self.begun.set))
@@ -95,16 +95,16 @@ class Execution:
 
     def fail(self, name: str, text: str) -> None:
         """End with an error that is not of the code's own."""
-        self._add(Output("error", ename=name, evalue=text, traceback=[f"{name}: {text}"]))
+        self._add(KernelOutput("error", ename=name, evalue=text, traceback=[f"{name}: {text}"]))
         self._become("error")
 
-    async def _hurry(self, kernel: Kernel, running: asyncio.Future[Line]) -> None:
+    async def _hurry(self, kernel: Kernel, running: asyncio.Future[JsonLine]) -> None:
         await kernel.interrupt()
         if not (await asyncio.wait([running], timeout=INTERRUPT_GRACE))[0] or not await kernel.sweep():
             self.notes.append("the code did not react to an interrupt, so its kernel was ended, and its variables with it")
             await kernel.close()
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: JsonLine) -> None:
         """Take an output; the bounds are kept here, too: whoever passes it on is in the agent's box."""
         if nested(line):
             self._note(f"an output with objects more than {MAX_DEPTH} deep in one another was not kept")
@@ -124,11 +124,11 @@ class Execution:
         if note not in self.notes:
             self.notes.append(note)
 
-    def _add(self, output: Output) -> None:
+    def _add(self, output: KernelOutput) -> None:
         self.outputs.append(output)
         self._notify()
 
-    def _end(self, reply: Line, *, late: bool) -> None:
+    def _end(self, reply: JsonLine, *, late: bool) -> None:
         count, dropped = reply.get("execution_count"), reply.get("dropped")
         self.execution_count = count if isinstance(count, int) else None
         self.dropped += dropped if isinstance(dropped, int) and 0 < dropped <= MAX_DROPPED else 0
@@ -167,7 +167,7 @@ class Execution:
         changed.set_result(None)
 
 
-def _exit_code(reply: Line) -> int:
+def _exit_code(reply: JsonLine) -> int:
     """What a process that ran this as a script would have ended with."""
     name, text = reply.get("ename"), str(reply.get("evalue"))
     if name != "SystemExit":

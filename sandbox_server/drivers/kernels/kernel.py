@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgument
-from sandbox_server.drivers.ipc.json_lines import Line
-from sandbox_server.drivers.kernels.relayed import OnBegin, OnOutput, Relayed
+from sandbox_server.drivers.ipc.json_lines import JsonLine
+from sandbox_server.drivers.kernels.relay_client import OnBegin, OnOutput, RelayClient
 from sandbox_server.drivers.spawn.pipes import PipeReader
 from sandbox_server.drivers.spawn.process import Exit, Process, put_down
 
@@ -18,7 +18,7 @@ QUIET_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class OutputBounds:
     """How much one execution may put out: bytes of all outputs as JSON, and pieces."""
 
     room: int
@@ -33,7 +33,7 @@ class KernelEnded(Exception):
         self.exit = observed
 
 
-class Tail:
+class OutputTail:
     """A sink that keeps the last of what it takes."""
 
     def __init__(self) -> None:
@@ -51,12 +51,14 @@ class Tail:
 class Kernel:
     """A kernel that was started; `connect` it before anything else."""
 
-    def __init__(self, key: str, file: str, process: Process, said: PipeReader, relay: Relayed) -> None:
+    def __init__(self, key: str, file: str, process: Process, said: PipeReader, relay: RelayClient) -> None:
         self._key = key
         self._file = file
         self._process = process
         self._said = said
         self._relay = relay
+        self._connected_through: int | None = None
+        """Number of the relay that it was connected through last."""
 
     @property
     def exit(self) -> Exit | None:
@@ -65,9 +67,12 @@ class Kernel:
 
     async def connect(self) -> None:
         """Wait until it answers, through a relay that does. Raises KernelEnded, and Unavailable where the relay fails."""
-        await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
+        relay = await self._relay.current()
+        if relay != self._connected_through:
+            await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
+            self._connected_through = relay
 
-    async def execute(self, code: str, bounds: Bounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> Line:
+    async def execute(self, code: str, bounds: OutputBounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> JsonLine:
         """Run code and give the kernel's reply: `status`, `execution_count`, `ename`, `dropped` bytes.
 
         Raises KernelEnded, and Unavailable where the relay fails.
@@ -87,7 +92,7 @@ class Kernel:
         if reply.get("status") != "ok":
             raise InvalidArgument(f"cannot enter {directory!r}: {str(reply.get('evalue'))[:500]}", cwd=directory)
 
-    async def _quietly(self, code: str) -> Line:
+    async def _quietly(self, code: str) -> JsonLine:
         try:
             async with asyncio.timeout(QUIET_SECONDS):
                 await self.connect()
@@ -113,7 +118,7 @@ class Kernel:
         with suppress(Failure):
             await self._relay.ask("close", kernel=self._key)
 
-    async def _unless_it_ends(self, asked: "asyncio._CoroutineLike[Line]") -> Line:
+    async def _unless_it_ends(self, asked: "asyncio._CoroutineLike[JsonLine]") -> JsonLine:
         answer, end = asyncio.ensure_future(asked), asyncio.ensure_future(self._process.wait())
         try:
             await asyncio.wait([answer, end], return_when=asyncio.FIRST_COMPLETED)

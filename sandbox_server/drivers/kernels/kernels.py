@@ -1,8 +1,7 @@
-"""Which Pythons there are, and kernels of them: one of the default is kept ready, so that nobody waits for it."""
+"""Which Pythons there are, and kernels of them: those of the default come from a pool of warm ones."""
 
 import asyncio
 import json
-import logging
 import secrets
 import sys
 from collections.abc import Mapping
@@ -16,9 +15,10 @@ from sandbox_server.core.errors import DeadlineExceeded, Failure, InvalidArgumen
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.fence.__main__ import REFUSED
 from sandbox_server.drivers.fence.policy import IsolationPolicy
-from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, Tail
-from sandbox_server.drivers.kernels.nursery import NAME_ROOM, Nursery
-from sandbox_server.drivers.kernels.relayed import Relayed
+from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputTail
+from sandbox_server.drivers.kernels.kernel_zygote import NAME_ROOM, KernelZygote
+from sandbox_server.drivers.kernels.relay_client import RelayClient
+from sandbox_server.drivers.kernels.warm_kernels import WarmKernels
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.pipes import PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, not_isolated
@@ -27,7 +27,7 @@ PACKAGES = "/opt/kernel"
 """Below it, by version, is what runs a notebook's code."""
 DEFAULT = "python3"
 SCRIPT = str(Path(__file__).with_name("launch.py"))
-FENCED = "sandbox_server.drivers.kernels.fenced"
+FENCED = "sandbox_server.drivers.kernels.isolated_kernel"
 START_SECONDS = 60.0
 PROBE_SECONDS = 20.0
 _FIND = """
@@ -39,8 +39,6 @@ for packages in "$1"/*/; do
 done
 printf '\\t%s\\n' "$(readlink -f "$(command -v python3)")"
 """
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +109,23 @@ class Kernels:
         self._folder = folder
         self._limits = {"data": memory, "core": 0, **(limits or {})}
         self._private = private or folder
-        self._warm = warm and enabled
         self._enabled = enabled
-        self._ready: asyncio.Task[Kernel] | None = None
-        self._nursery: Nursery | None = None
-        self._relay: Relayed | None = None
+        self._zygote: KernelZygote | None = None
+        self._relay: RelayClient | None = None
         self._opening = asyncio.Lock()
         self._opened = AsyncExitStack()
         self._tasks = Tasks()
+        self.warm = WarmKernels(self._start_default, self._tasks) if warm and enabled else None
 
     async def __aenter__(self) -> Self:
-        if self._warm:
-            self._tasks.start(self._warm_up(), name="keeping a kernel ready")
+        if self.warm:
+            self.warm.begin()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
-        if self._ready and not self._ready.cancelled() and not self._ready.exception():
-            await self._ready.result().close()
+        if self.warm:
+            await self.warm.close()
         await self._opened.aclose()
 
     async def take(self, name: str, isolation: IsolationPolicy | None = None, directory: str | None = None) -> Kernel:
@@ -142,43 +139,25 @@ class Kernels:
         if isolation:
             return await self._start(python, isolation, directory)
         default = await self.pythons.get(self.default)
-        if self._warm and python == default and (kernel := await self._take_ready(python)):
+        if self.warm and python == default and (kernel := await self.warm.take()):
             return kernel
         return await self._start(python)
-
-    async def _take_ready(self, python: Python) -> Kernel | None:
-        """Give the kernel that is kept ready; None where that has ended."""
-        ready, self._ready = self._ready, None
-        try:
-            kernel = await asyncio.shield(ready) if ready else None
-            return kernel if kernel and kernel.exit is None else None
-        except asyncio.CancelledError:
-            self._ready = ready
-            raise
-        except (Failure, KernelEnded):
-            _log.warning("the kernel that was kept ready is gone", exc_info=True)
-            return None
-        finally:
-            self._ready = self._ready or self._keep_ready(python)
 
     async def _known(self, name: str) -> Python:
         if not self._enabled:
             raise Unavailable("there are no kernels here: the component jupyter is disabled")
         return await self.pythons.get(name)
 
-    async def _warm_up(self) -> None:
-        python = await self.pythons.get(self.default)
-        self._ready = self._ready or self._keep_ready(python)
-
-    def _keep_ready(self, python: Python) -> asyncio.Task[Kernel]:
-        return self._tasks.start(self._start(python), name="starting a kernel")
+    async def _start_default(self) -> Kernel:
+        return await self._start(await self.pythons.get(self.default))
 
     async def _start(self, python: Python, isolation: IsolationPolicy | None = None, directory: str | None = None) -> Kernel:
-        relay, tail, key = await self.relayed(), Tail(), secrets.token_hex(6)
+        relay, tail, key = await self.relayed(), OutputTail(), secrets.token_hex(6)
         file = str((await relay.prepare("open", kernel=key))["file"])
         said = PipeReader(tail.take)
         try:
-            process = await self._begin(python, isolation, file, cwd=directory, stdout=said.theirs, stderr=said.theirs)
+            env = {SESSION: f"jupyter:{key}".ljust(NAME_ROOM)}
+            process = await self._begin(python, isolation, file, env=env, cwd=directory, stdout=said.theirs, stderr=said.theirs)
         except (NotFound, PermissionDenied) as error:
             said.close()
             if directory:
@@ -206,12 +185,12 @@ class Kernels:
         if isolation:
             private = [self._private, json.dumps(asdict(isolation)), file]
             role, instead = ["kernels/isolated", *private], [sys.executable, "-I", "-m", FENCED, *private, *instead[:-1]]
-        options |= {"env": {SESSION: "jupyter:".ljust(NAME_ROOM, " ")}, "on_exit": "kill", "limits": self._limits}
-        if self._nursery and python.program == self._nursery.program and _may_be_forked(isolation):
-            return await self._nursery.start(role, instead, **options)
+        options |= {"on_exit": "kill", "limits": self._limits}
+        if self._zygote and python.program == self._zygote.program and _may_be_forked(isolation):
+            return await self._zygote.start(role, instead, **options)
         return await self._processes.start(instead, **options)
 
-    async def relayed(self) -> Relayed:
+    async def relayed(self) -> RelayClient:
         """The relay through which every kernel is spoken to. Raises Unavailable where there is no `python3` with a kernel."""
         async with self._opening:
             if self._relay is None:
@@ -219,14 +198,14 @@ class Kernels:
                 if usual is None:
                     raise Unavailable("there is no kernel for the agent's python3")
                 memory = self._limits["data"]
-                nursery = Nursery(self._processes, program=usual.program, packages=usual.packages, memory=memory)
-                self._nursery = await self._opened.enter_async_context(nursery)
-                self._relay = await self._opened.enter_async_context(Relayed(nursery, self._folder))
+                zygote = KernelZygote(self._processes, program=usual.program, packages=usual.packages, memory=memory)
+                self._zygote = await self._opened.enter_async_context(zygote)
+                self._relay = await self._opened.enter_async_context(RelayClient(zygote, self._folder))
             return self._relay
 
 
 def _may_be_forked(isolation: IsolationPolicy | None) -> bool:
-    """Whether what the template has already, its environment and what it has imported, is nothing that the policy keeps away."""
+    """Whether what the zygote has already, its environment and what it has imported, is nothing that the policy keeps away."""
     return isolation is None or (isolation.env is None and (isolation.read is None or "/" not in isolation.read.deny))
 
 

@@ -1,6 +1,6 @@
 """Starts an IPython kernel, inside the agent's box, with whichever Python runs this file: `launch.py PACKAGES CONNECTION`.
 
-CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `fenced` makes it. A `template` has
+CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `isolated_kernel` makes it. The zygote has
 imported this file, and becomes a kernel without starting Python.
 
 It needs nothing but the standard library of Python 3.10 and the packages it is pointed to. Those come last on the path: what the agent
@@ -50,6 +50,8 @@ def main(packages: str, connection: str) -> None:
 
 def become(connection: str) -> None:
     """Serve on the sockets that the connection names."""
+    if SESSION in os.environ:
+        name(os.environ[SESSION].rstrip())  # it came with room for a longer one
     with open(int(connection) if connection.isdecimal() else connection, encoding="utf-8") as file:
         described = json.load(file)
     run(described)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
-from sandbox_server.drivers.ipc.json_lines import Line
+from sandbox_server.drivers.ipc.json_lines import JsonLine
 
 type OutputType = Literal["stream", "execute_result", "display_data", "error", "update_display_data", "clear_output"]
 
@@ -15,7 +15,7 @@ _TYPES = frozenset({"stream", "execute_result", "display_data", "error", "update
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class KernelOutput:
     """One output, by the names of Jupyter's messages."""
 
     output_type: OutputType
@@ -33,16 +33,16 @@ class Output:
     """Whether `clear_output` clears only when the next output comes."""
 
 
-def read(message: Line) -> Output | None:
+def read(message: JsonLine) -> KernelOutput | None:
     """Read an output as the relay passes it on; None where it is none."""
     kind = message.get("output_type")
     if not isinstance(kind, str) or kind not in _TYPES:
         return None
     if kind == "stream":
         name, text = _text(message.get("name")), _text(message.get("text"))
-        return Output("stream", name=name, text=text) if name in _STREAMS and text is not None else None
+        return KernelOutput("stream", name=name, text=text) if name in _STREAMS and text is not None else None
     lines, count = message.get("traceback"), message.get("execution_count")
-    return Output(
+    return KernelOutput(
         cast("OutputType", kind),
         name=_text(message.get("name")),
         text=_text(message.get("text")),
@@ -67,38 +67,38 @@ def nested(value: object, most: int = MAX_DEPTH) -> bool:
     return any(isinstance(one, dict | list) for one in level)
 
 
-def merge(outputs: Iterable[Output]) -> list[Output]:
+def merge(outputs: Iterable[KernelOutput]) -> list[KernelOutput]:
     """What a notebook would show in the end: pieces of a stream joined, displays brought up to date, and what was cleared gone."""
-    page = _Page()
+    page = _NotebookOutputs()
     cleared = False
     for output in outputs:
         if output.output_type == "clear_output":
             cleared = output.wait
             if not output.wait:
-                page = _Page()
+                page = _NotebookOutputs()
             continue
         if cleared:
-            page = _Page()
+            page = _NotebookOutputs()
             cleared = False
         page.add(output)
     return page.shown()
 
 
-def stream_text(outputs: Iterable[Output], name: str) -> str:
+def stream_text(outputs: Iterable[KernelOutput], name: str) -> str:
     """All that went to one stream."""
     return "".join(output.text or "" for output in outputs if output.output_type == "stream" and output.name == name)
 
 
-class _Page:
+class _NotebookOutputs:
     """What is shown, put together once at the end: in time that grows with what was put out, whatever that was."""
 
     def __init__(self) -> None:
-        self._outputs: list[Output] = []
+        self._outputs: list[KernelOutput] = []
         self._pieces: list[list[str]] = []
-        self._updates: dict[str, tuple[int, Output]] = {}
+        self._updates: dict[str, tuple[int, KernelOutput]] = {}
         """The latest update of each display, and how many outputs there were before it: those it is for."""
 
-    def add(self, output: Output) -> None:
+    def add(self, output: KernelOutput) -> None:
         last = self._outputs[-1] if self._outputs else None
         if output.output_type == "update_display_data":
             if output.display_id is not None:
@@ -109,10 +109,10 @@ class _Page:
             self._outputs.append(output)
             self._pieces.append([])
 
-    def shown(self) -> list[Output]:
+    def shown(self) -> list[KernelOutput]:
         return [self._current(place, output) for place, output in enumerate(self._outputs)]
 
-    def _current(self, place: int, output: Output) -> Output:
+    def _current(self, place: int, output: KernelOutput) -> KernelOutput:
         if self._pieces[place]:
             return replace(output, text="".join([output.text or "", *self._pieces[place]]))
         before, update = self._updates.get(output.display_id or "", (0, output))

@@ -27,7 +27,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sandbox_server.drivers.kernels.relay_execution import Run
+    from sandbox_server.drivers.kernels.relay_execution import RelayedExecution
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]
@@ -37,6 +37,10 @@ KNOWN = "known"
 """Folder of the connection files of those kernels that JupyterLab lists."""
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
 """Where this package is."""
+RECONNECT_MS = 2
+"""Milliseconds after which a socket that a kernel does not listen on yet is tried again (zmq_setsockopt(3), ZMQ_RECONNECT_IVL); ZeroMQ's
+own 100 are longer than a kernel takes to start. Twice as long each time, and at most `MAX_RECONNECT_MS`."""
+MAX_RECONNECT_MS = 100
 KNOCK_SECONDS = 0.05
 """After how long a kernel that starts is asked again whether it is there; twice as long each time, and at most `MOST_KNOCK_SECONDS`."""
 MOST_KNOCK_SECONDS = 1.0
@@ -68,21 +72,31 @@ class NoReplyError(Exception):
     """The kernel has run the code and is there, but what became of it was not said, or got lost."""
 
 
-class Link:
+def _context() -> Any:
+    """The ZeroMQ context of this process, for all kernels: each has two threads of its own."""
+    import zmq.asyncio
+
+    context = zmq.asyncio.Context.instance()
+    context.setsockopt(zmq.RECONNECT_IVL, RECONNECT_MS)
+    context.setsockopt(zmq.RECONNECT_IVL_MAX, MAX_RECONNECT_MS)
+    return context
+
+
+class KernelLink:
     """The conversation with one kernel."""
 
     def __init__(self, connection_file: str, pid: int) -> None:
         from jupyter_client.asynchronous.client import AsyncKernelClient
 
-        from sandbox_server.drivers.kernels.copies import Copies
+        from sandbox_server.drivers.kernels.forked_copies import ForkedCopies
 
-        self._client = AsyncKernelClient(connection_file=connection_file)
+        self._client = AsyncKernelClient(connection_file=connection_file, context=_context())
         self._client.load_connection_file()
         self._client.start_channels(stdin=False, hb=False, control=False)
-        self.copies = Copies(pid)
+        self.copies = ForkedCopies(pid)
         self._answered = self._closed = False
         self._badness = f"/proc/{pid}/oom_score_adj"
-        self._current: Run | None = None
+        self._current: RelayedExecution | None = None
         self._replies: dict[str, asyncio.Future[Message]] = {}
         self._heard = asyncio.Event()
         self._tasks = [asyncio.create_task(self._follow_output()), asyncio.create_task(self._follow_replies())]
@@ -94,7 +108,7 @@ class Link:
         await knock(self._greet, self._heard)
         self._answered = True
 
-    async def execute(self, code: str, run: "Run", *, silent: bool) -> Message:
+    async def execute(self, code: str, run: "RelayedExecution", *, silent: bool) -> Message:
         """Run code and give the kernel's reply; raises NoReplyError."""
         self._current, before = run, self._offer(RUNNING_SCORE)
         self.copies.begin()
@@ -132,7 +146,7 @@ class Link:
             file.write(str(score))
         return before
 
-    async def _run(self, content: Message, run: "Run") -> Message:
+    async def _run(self, content: Message, run: "RelayedExecution") -> Message:
         """Ask for an execution and wait for the reply.
 
         A kernel that is idle again has sent it, and replies in the order in which it was asked. So where the reply to a later request
@@ -199,7 +213,7 @@ class Link:
                 with suppress(Exception):  # as with replies
                     self._publish(self._read(frames), run)
 
-    def _publish(self, message: Message, run: "Run") -> None:
+    def _publish(self, message: Message, run: "RelayedExecution") -> None:
         if message["msg_type"] not in OF_EVERY_CODE or message["parent_header"].get("msg_id") == run.number:
             run.take(message["msg_type"], message["content"])
 
@@ -210,7 +224,7 @@ class Relay:
     def __init__(self, folder: str, send: Send) -> None:
         self._folder = folder
         self._send = send
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, KernelLink] = {}
 
     async def handle(self, request: Message) -> None:
         """Carry out one request and answer it."""
@@ -244,14 +258,14 @@ class Relay:
 
     async def _connect(self, request: Message, _: Send) -> Message:
         if request["kernel"] not in self._links:
-            self._links[request["kernel"]] = Link(request["file"], request["pid"])
+            self._links[request["kernel"]] = KernelLink(request["file"], request["pid"])
         await self._links[request["kernel"]].ready()
         return {}
 
     async def _execute(self, request: Message, answer: Send) -> Message:
-        from sandbox_server.drivers.kernels.relay_execution import Run
+        from sandbox_server.drivers.kernels.relay_execution import RelayedExecution
 
-        run = Run(answer, request["room"], request["count"])
+        run = RelayedExecution(answer, request["room"], request["count"])
         reply = await self._links[request["kernel"]].execute(request["code"], run, silent=request.get("silent", False))
         told = {name: reply.get(name) for name in ("status", "execution_count")}
         words = {name: None if reply.get(name) is None else str(reply[name])[:MAX_WORDS] for name in ("ename", "evalue")}
@@ -317,7 +331,7 @@ def become(folder: str) -> None:
 def load() -> None:
     """Import what is imported otherwise when the first kernel is there."""
 
-    import sandbox_server.drivers.kernels.copies
+    import sandbox_server.drivers.kernels.forked_copies
     import sandbox_server.drivers.kernels.relay_execution  # noqa: F401
 
 

@@ -28,7 +28,7 @@ def fitting(text: str, room: int) -> str:
     return encoded[:end].decode("utf-8", "surrogatepass")
 
 
-class Run:
+class RelayedExecution:
     """One execution: passes its outputs on, and is over once the kernel has replied and is idle again."""
 
     number = ""

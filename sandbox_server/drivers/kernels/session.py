@@ -9,7 +9,7 @@ from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, Unav
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds, Kernel, KernelEnded
+from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 
 RETRY_AFTER = 1.0
@@ -17,9 +17,12 @@ KEPT_EXECUTIONS = 2
 """Executions whose output can still be followed."""
 
 
-class Session:
-    """One session; its code runs one piece after the other. `implicit` was made for a caller that named none, `isolation` holds for all
-    of its kernels."""
+class JupyterSession:
+    """One session; its code runs one piece after the other.
+
+    `implicit` was made for a caller that named none. `once` is for one execution and nobody looks for it, so its kernel keeps the name that
+    it started with. `isolation` holds for all of its kernels.
+    """
 
     def __init__(
         self,
@@ -29,6 +32,7 @@ class Session:
         tasks: Tasks,
         *,
         implicit: bool = False,
+        once: bool = False,
         isolation: IsolationPolicy | None = None,
     ) -> None:
         self.id = session_id
@@ -37,6 +41,7 @@ class Session:
         self.isolation = isolation
         self.last_used = time.time()
         self.closed = False
+        self._once = once
         self._kernels = kernels
         self._tasks = tasks
         self._kernel: Kernel | None = None
@@ -67,7 +72,7 @@ class Session:
         async with self._free:
             await self._ready(directory)
 
-    async def begin(self, code: str, *, timeout: float, bounds: Bounds, directory: str | None = None) -> Execution:
+    async def begin(self, code: str, *, timeout: float, bounds: OutputBounds, directory: str | None = None) -> Execution:
         """Start to run code, once what ran before is over; give the execution, which goes on by itself.
 
         Raises Conflict where that is not over within `timeout` seconds, InvalidArgument and Unavailable as `open`.
@@ -131,14 +136,15 @@ class Session:
 
     async def _renew(self, directory: str | None) -> None:
         ended, self._kernel = self._kernel, await self._kernels.take(self.kernel_name, self.isolation, directory)
-        await self._kernel.name(f"jupyter:{self.id}", self.kernel_name)
+        if not self._once:
+            await self._kernel.name(f"jupyter:{self.id}", self.kernel_name)
         if ended:
             await ended.close()
         if self.closed:  # meanwhile
             await self._kernel.close()
             raise NotFound("Session not found", session_id=self.id)
 
-    async def _run(self, execution: Execution, kernel: Kernel, bounds: Bounds, timeout: float) -> None:
+    async def _run(self, execution: Execution, kernel: Kernel, bounds: OutputBounds, timeout: float) -> None:
         try:
             await execution.run(kernel, bounds, timeout)
         finally:

@@ -1,35 +1,35 @@
 """All kernel sessions: at most so many, found by id, closed when nobody uses them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
+from sandbox_server.core.errors import Conflict
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds
+from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.kernels.session import Session
+from sandbox_server.drivers.kernels.session import JupyterSession
+from sandbox_server.drivers.session_table import SessionLimit, SessionTable, require_valid_id
 
-MAX_ID = 128
-RETRY_AFTER = 5.0
 CHECKS = 20
 """How often in the idle time it is looked for sessions to close."""
 
 
-class Sessions:
+class KernelSessions:
     """The sessions; an asynchronous context manager, which ends them all. `idle_timeout` is in seconds."""
 
     def __init__(self, kernels: Kernels, *, limit: int, idle_timeout: float) -> None:
         self.kernels = kernels
         self.limit = limit
         self.idle_timeout = idle_timeout
-        self._sessions: dict[str, Session] = {}
-        self._unnamed: set[Session] = set()
+        message, hint = f"all {limit} kernels are in use", "delete a session, or reuse one by its session_id"
+        self._table = SessionTable(SessionLimit[JupyterSession](limit, message, hint, _idle_longest))
+        self._unnamed: set[JupyterSession] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._tasks = Tasks()
 
@@ -42,22 +42,20 @@ class Sessions:
         await asyncio.gather(*self._closing, *(session.close() for session in self._unnamed))
         await self._tasks.close()
 
-    def __iter__(self) -> Iterator[Session]:
-        return iter(list(self._sessions.values()))
+    def __iter__(self) -> Iterator[JupyterSession]:
+        return iter(self._table)
 
     def __len__(self) -> int:
-        return len(self._sessions)
+        return len(self._table)
 
     @property
     def busy(self) -> bool:
         """Whether code runs in any of them."""
-        return any(session.busy for session in [*self._sessions.values(), *self._unnamed])
+        return any(session.busy for session in [*self._table, *self._unnamed])
 
-    def get(self, session_id: str) -> Session:
+    def get(self, session_id: str) -> JupyterSession:
         """The session of that id; raises NotFound with the contract's message."""
-        if session_id not in self._sessions:
-            raise NotFound("Session not found", session_id=session_id)
-        return self._sessions[session_id]
+        return self._table.get(session_id)
 
     async def begin(
         self,
@@ -66,15 +64,15 @@ class Sessions:
         code: str,
         *,
         timeout: float,
-        bounds: Bounds,
+        bounds: OutputBounds,
         directory: str | None = None,
         isolation: IsolationPolicy | None = None,
-    ) -> tuple[Session, Execution]:
+    ) -> tuple[JupyterSession, Execution]:
         """Start to run code in the session of that id, or in one that no caller has named.
 
-        Raises as `named` and `Session.begin`; a session that was made for it is gone then.
+        Raises as `named` and `JupyterSession.begin`; a session that was made for it is gone then.
         """
-        known = set(self._sessions)
+        known = set(self._table.by_id)
         session = await (self.named(session_id, kernel_name, isolation) if session_id else self.implicit(kernel_name, isolation))
         try:
             return session, await session.begin(code, timeout=timeout, bounds=bounds, directory=directory)
@@ -83,14 +81,13 @@ class Sessions:
                 await self.remove(session)
             raise
 
-    async def named(self, session_id: str, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> Session:
+    async def named(self, session_id: str, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> JupyterSession:
         """The session of that id, or a new one; raises Conflict where it has another kernel or isolation than those that are asked for."""
-        if len(session_id) > MAX_ID or not session_id.isprintable() or "/" in session_id:
-            raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", session_id=session_id[:MAX_ID])
-        if session_id not in self._sessions:
+        require_valid_id(session_id)
+        if session_id not in self._table:
             name = await self._kernel_name(kernel_name)
-            await self._add(Session(session_id, name, self.kernels, self._tasks, isolation=isolation))
-        session = self._sessions[session_id]
+            await self._add(JupyterSession(session_id, name, self.kernels, self._tasks, isolation=isolation))
+        session = self._table.get(session_id)
         pythons = self.kernels.pythons
         if kernel_name and await pythons.get(kernel_name) != await pythons.get(session.kernel_name):
             raise Conflict(f"session {session_id!r} has the kernel {session.kernel_name!r}", hint="use another session")
@@ -98,22 +95,22 @@ class Sessions:
             raise Conflict(f"session {session_id!r} was made with another isolation", hint="use another session")
         return session
 
-    async def implicit(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> Session:
+    async def implicit(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> JupyterSession:
         """The session for callers that name none: an idle one of that kernel and isolation, or a new one."""
         name = await self._kernel_name(kernel_name)
         asked = (name, isolation)
         idle = [one for one in self if one.implicit and not one.busy and (one.kernel_name, one.isolation) == asked]
         if idle:
             return max(idle, key=lambda session: session.last_used)
-        session = Session(str(uuid4()), name, self.kernels, self._tasks, implicit=True, isolation=isolation)
+        session = JupyterSession(str(uuid4()), name, self.kernels, self._tasks, implicit=True, isolation=isolation)
         await self._add(session)
         return session
 
     async def create(
         self, session_id: str | None, kernel_name: str | None, directory: str | None, isolation: IsolationPolicy | None = None
-    ) -> Session:
+    ) -> JupyterSession:
         """Make a session with a kernel, or give the one of that id."""
-        known = set(self._sessions)
+        known = set(self._table.by_id)
         session = await self.named(session_id or str(uuid4()), kernel_name, isolation)
         try:
             await session.open(directory)
@@ -124,11 +121,12 @@ class Sessions:
         return session
 
     @asynccontextmanager
-    async def once(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> AsyncIterator[Session]:
+    async def once(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> AsyncIterator[JupyterSession]:
         """A session for one execution, which nobody else sees and which ends with the context. Raises ResourceExhausted."""
         if len(self._unnamed) >= self.limit:
-            raise self._full()
-        session = Session(str(uuid4()), await self._kernel_name(kernel_name), self.kernels, self._tasks, isolation=isolation)
+            raise self._table.limits[0].exhausted()
+        name = await self._kernel_name(kernel_name)
+        session = JupyterSession(str(uuid4()), name, self.kernels, self._tasks, once=True, isolation=isolation)
         self._unnamed.add(session)
         try:
             yield session
@@ -138,9 +136,9 @@ class Sessions:
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
-    async def remove(self, session: Session) -> None:
+    async def remove(self, session: JupyterSession) -> None:
         """Close a session."""
-        self._sessions.pop(session.id, None)
+        self._table.remove(session)
         await session.close()
 
     async def clear(self) -> None:
@@ -152,18 +150,10 @@ class Sessions:
         await self.kernels.pythons.get(name)
         return name
 
-    async def _add(self, session: Session) -> None:
-        if len(self._sessions) >= self.limit:
-            idle = [other for other in self if other.implicit and not other.busy]
-            if not idle:
-                raise self._full()
-            await self.remove(min(idle, key=lambda other: other.last_used))
-        self._sessions[session.id] = session
-
-    def _full(self) -> ResourceExhausted:
-        return ResourceExhausted(
-            f"all {self.limit} kernels are in use", retry_after=RETRY_AFTER, hint="delete a session, or reuse one by its session_id"
-        )
+    async def _add(self, session: JupyterSession) -> None:
+        while evicted := self._table.evicted_for(session):
+            await self.remove(evicted)
+        self._table.add(session)
 
     async def _expire(self) -> None:
         while True:
@@ -171,3 +161,8 @@ class Sessions:
             for session in self:
                 if session.idle_seconds >= self.idle_timeout:
                     await self.remove(session)
+
+
+def _idle_longest(sessions: Sequence[JupyterSession]) -> JupyterSession | None:
+    idle = [session for session in sessions if session.implicit and not session.busy]
+    return min(idle, key=lambda session: session.last_used, default=None)

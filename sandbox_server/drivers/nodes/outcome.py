@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sandbox_server.drivers.ipc.json_lines import Line
+from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.spawn.pipes import Capture
 from sandbox_server.drivers.spawn.process import Exit
 
@@ -32,7 +32,7 @@ class Thrown:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class NodeOutcome:
     """What became of it. `notes` are sentences for the caller."""
 
     status: Status
@@ -79,7 +79,7 @@ def exit_code(observed: Exit) -> int:
     return SIGNALLED + observed.signal if observed.signal else UNSEEN_CODE
 
 
-def count_of(line: Line) -> int | None:
+def count_of(line: JsonLine) -> int | None:
     """How many pieces a session has run."""
     count = line.get("count")
     return count if isinstance(count, int) else None

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from sandbox_server.core.errors import Failure, FileError, InvalidArgument, NotFound
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.ipc.json_lines import Lines
+from sandbox_server.drivers.ipc.json_lines import JsonLines
 from sandbox_server.drivers.nodes import outcome
 from sandbox_server.drivers.nodes.nodes import SETUP, Node
-from sandbox_server.drivers.nodes.outcome import LATE_CODE, Outcome, Thrown
+from sandbox_server.drivers.nodes.outcome import LATE_CODE, NodeOutcome, Thrown
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.spawn.process import Process, Processes, put_down
@@ -29,7 +29,7 @@ MAX_TOLD = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class NodeProgram:
     """What to run: `directory` None is a new one in the workspace, which is removed afterwards with all that is in it."""
 
     code: str
@@ -41,7 +41,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class NodeLimits:
     """What one program may do: bytes kept of each stream, bytes of memory, seconds."""
 
     output: int
@@ -49,7 +49,7 @@ class Limits:
     timeout: float
 
 
-class Scripts:
+class NodeScripts:
     """Runs programs; `workspace` is where their directories are made, `limits` are rlimits beside the memory's."""
 
     def __init__(self, processes: Processes, files: Files, *, workspace: str, limits: Mapping[str, int] | None = None) -> None:
@@ -58,7 +58,7 @@ class Scripts:
         self._workspace = workspace
         self._limits = limits or {}
 
-    async def run(self, node: Node, program: Program, limits: Limits) -> Outcome:
+    async def run(self, node: Node, program: NodeProgram, limits: NodeLimits) -> NodeOutcome:
         """Run a program to its end, or until its time is over, when it is told to end and then made to.
 
         Raises InvalidArgument for a directory or a file name that cannot be used, and as `Processes.start` does.
@@ -67,7 +67,7 @@ class Scripts:
             argv = node.argv("--import", PRELUDE, main, typescript=program.typescript)
             out, err = Capture(limits.output), Capture(limits.output)
             stdin = program.stdin.encode("utf-8", "surrogateescape")
-            async with Lines(MAX_TOLD) as told:
+            async with JsonLines(MAX_TOLD) as told:
                 with PipeReader(out.take) as stdout, PipeReader(err.take) as stderr, PipeWriter(len(stdin)) as given:
                     process = await self._processes.start(
                         argv,
@@ -90,7 +90,7 @@ class Scripts:
                 return _outcome(process, out, err, await _error(told), late=late)
 
     @asynccontextmanager
-    async def _prepared(self, program: Program) -> AsyncIterator[tuple[str, str]]:
+    async def _prepared(self, program: NodeProgram) -> AsyncIterator[tuple[str, str]]:
         """Write the program and its files; gives the directory and the program's own file."""
         name = secrets.token_hex(6)
         directory = program.directory or f"{self._workspace}/.node-{name}"
@@ -150,7 +150,7 @@ async def _over(process: Process, timeout: float) -> bool:
         await put_down(process)
 
 
-async def _error(told: Lines) -> Thrown | None:
+async def _error(told: JsonLines) -> Thrown | None:
     """What the program said of the exception that ended it."""
     with suppress(TimeoutError):
         async with asyncio.timeout(TOLD_SECONDS):
@@ -159,13 +159,13 @@ async def _error(told: Lines) -> Thrown | None:
     return None
 
 
-def _outcome(process: Process, out: Capture, err: Capture, error: Thrown | None, *, late: bool) -> Outcome:
+def _outcome(process: Process, out: Capture, err: Capture, error: Thrown | None, *, late: bool) -> NodeOutcome:
     dropped = out.dropped + err.dropped
     notes = outcome.left_out(dropped)
     if late:
-        return Outcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), error, notes=notes, dropped=dropped)
+        return NodeOutcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), error, notes=notes, dropped=dropped)
     assert process.exit
     code = outcome.exit_code(process.exit)
     if process.exit.lost:
         notes += ("how the program ended was not observed",)
-    return Outcome("error" if code else "ok", code, outcome.text(out), outcome.text(err), error, notes=notes, dropped=dropped)
+    return NodeOutcome("error" if code else "ok", code, outcome.text(out), outcome.text(err), error, notes=notes, dropped=dropped)

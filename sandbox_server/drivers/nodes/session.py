@@ -11,11 +11,11 @@ from typing import Self
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
 from sandbox_server.drivers.fence.policy import IsolationPolicy
-from sandbox_server.drivers.ipc.json_lines import Line, Lines
+from sandbox_server.drivers.ipc.json_lines import JsonLine, JsonLines
 from sandbox_server.drivers.nodes import outcome
 from sandbox_server.drivers.nodes.nodes import SETUP, Node
-from sandbox_server.drivers.nodes.outcome import LATE_CODE, UNSEEN_CODE, Outcome, Status
-from sandbox_server.drivers.nodes.script import Limits
+from sandbox_server.drivers.nodes.outcome import LATE_CODE, UNSEEN_CODE, NodeOutcome, Status
+from sandbox_server.drivers.nodes.script import NodeLimits
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.spawn.process import Process, Processes, put_down
@@ -33,7 +33,7 @@ GRACE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeDirectory:
     """Where a session's process runs: its directory, the session by name, rlimits beside the memory's, and what it is kept from."""
 
     directory: str
@@ -42,11 +42,11 @@ class Place:
     isolation: IsolationPolicy | None
 
 
-class Running:
+class NodeProcess:
     """The process of a session; an asynchronous context manager, which ends it."""
 
     def __init__(self) -> None:
-        self.lines = Lines(MAX_ANSWER)
+        self.lines = JsonLines(MAX_ANSWER)
         self.late = False
         """Whether it was ended because it did not answer in time."""
         self._numbers = count(1)
@@ -66,7 +66,7 @@ class Running:
         assert self._process
         return self._process
 
-    async def start(self, processes: Processes, node: Node, place: Place, memory: int) -> None:
+    async def start(self, processes: Processes, node: Node, place: NodeDirectory, memory: int) -> None:
         """Start it. Raises as `Processes.start` does."""
         await self._opened.enter_async_context(self.lines)
         self._stdout = self._opened.enter_context(PipeReader(lambda chunk: self._out.take(chunk)))
@@ -89,7 +89,7 @@ class Running:
         for end in (*ends, self.lines):
             end.release()
 
-    async def ask(self, request: Line, stdin: str, limits: Limits) -> tuple[Line | None, Capture, Capture]:
+    async def ask(self, request: JsonLine, stdin: str, limits: NodeLimits) -> tuple[JsonLine | None, Capture, Capture]:
         """Have code evaluated; gives the answer, None where there was none in time, and what was written meanwhile."""
         self._out, self._err = Capture(limits.output), Capture(limits.output)
         if stdin:
@@ -100,7 +100,7 @@ class Running:
         await asyncio.gather(self._stdout.settle(), self._stderr.settle())
         return answer, self._out, self._err
 
-    async def _answer(self, request: Line, seconds: float) -> Line | None:
+    async def _answer(self, request: JsonLine, seconds: float) -> JsonLine | None:
         try:
             async with asyncio.timeout(seconds):
                 number = next(self._numbers)
@@ -112,7 +112,7 @@ class Running:
             self.late = True
             return None
 
-    async def _answer_to(self, number: int) -> Line | None:
+    async def _answer_to(self, number: int) -> JsonLine | None:
         """The answer to a request; code can put lines of its own beside it."""
         for _ in range(MAX_STRAYS):
             line = await self.lines.receive()
@@ -121,7 +121,7 @@ class Running:
         return None
 
 
-class Session:
+class NodeSession:
     """One session. `max_idle` is in seconds, the times in seconds since the epoch; `isolation` and `limits` hold for all its processes."""
 
     def __init__(
@@ -144,7 +144,7 @@ class Session:
         self.created_at = self.last_used = time.time()
         self.closed = False
         self._processes = processes
-        self._running: Running | None = None
+        self._running: NodeProcess | None = None
         self._free = asyncio.Lock()
         self._moved = False
 
@@ -168,7 +168,7 @@ class Session:
         self._moved = directory != self.directory
         self.directory = directory
 
-    async def execute(self, code: str, limits: Limits, *, typescript: bool = False, stdin: str = "") -> Outcome:
+    async def execute(self, code: str, limits: NodeLimits, *, typescript: bool = False, stdin: str = "") -> NodeOutcome:
         """Evaluate code, once what ran before is over.
 
         Raises Conflict where that takes longer than the time it has, NotFound where the session was closed.
@@ -191,11 +191,11 @@ class Session:
         self.closed = True
         await self._end()
 
-    async def _execute(self, code: str, limits: Limits, *, typescript: bool, stdin: str) -> Outcome:
+    async def _execute(self, code: str, limits: NodeLimits, *, typescript: bool, stdin: str) -> NodeOutcome:
         notes = await self._ready(limits.memory)
         assert self._running
         running = self._running
-        request: Line = {"code": code, "timeout": int(limits.timeout * 1000), "typescript": typescript, "room": limits.output}
+        request: JsonLine = {"code": code, "timeout": int(limits.timeout * 1000), "typescript": typescript, "room": limits.output}
         request["cwd"], self._moved = self.directory if self._moved else None, False
         answer, out, err = await running.ask(request, stdin, limits)
         if answer:
@@ -204,8 +204,8 @@ class Session:
         code_seen = outcome.exit_code(running.process.exit) if running.process.exit else UNSEEN_CODE
         notes += (*outcome.left_out(dropped), "the session's process ended; the next code gets a new one, without its variables")
         if running.late:
-            return Outcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), notes=notes, dropped=dropped)
-        return Outcome("error" if code_seen else "ok", code_seen, outcome.text(out), outcome.text(err), notes=notes, dropped=dropped)
+            return NodeOutcome("timeout", LATE_CODE, outcome.text(out), outcome.text(err), notes=notes, dropped=dropped)
+        return NodeOutcome("error" if code_seen else "ok", code_seen, outcome.text(out), outcome.text(err), notes=notes, dropped=dropped)
 
     async def _ready(self, memory: int) -> tuple[str, ...]:
         if self.closed:
@@ -214,9 +214,9 @@ class Session:
             return ()
         renewed = self._running is not None
         await self._end()
-        running = Running()
+        running = NodeProcess()
         try:
-            place = Place(self.directory, f"nodejs:{self.id}", self._limits, self.isolation)
+            place = NodeDirectory(self.directory, f"nodejs:{self.id}", self._limits, self.isolation)
             await running.start(self._processes, self.node, place, memory)
         except BaseException as error:
             await running.__aexit__(None, None, None)
@@ -238,11 +238,11 @@ class Session:
 _ENDS: dict[str, tuple[Status, int]] = {"ok": ("ok", 0), "error": ("error", 1), "timeout": ("timeout", LATE_CODE)}
 
 
-def _answered(answer: Line, out: Capture, err: Capture, notes: tuple[str, ...], room: int) -> Outcome:
+def _answered(answer: JsonLine, out: Capture, err: Capture, notes: tuple[str, ...], room: int) -> NodeOutcome:
     status, exit_code = _ENDS.get(str(answer.get("status")), _ENDS["error"])
     result, cut = _result(answer, room)
     dropped = out.dropped + err.dropped + cut
-    return Outcome(
+    return NodeOutcome(
         status,
         exit_code,
         outcome.text(out),
@@ -255,7 +255,7 @@ def _answered(answer: Line, out: Capture, err: Capture, notes: tuple[str, ...], 
     )
 
 
-def _result(answer: Line, room: int) -> tuple[str | None, int]:
+def _result(answer: JsonLine, room: int) -> tuple[str | None, int]:
     """The result, and how many bytes of it were left out, here or there."""
     text, dropped = answer.get("text"), answer.get("dropped")
     cut = dropped if isinstance(dropped, int) and 0 < dropped < MAX_DROPPED else 0

@@ -6,20 +6,19 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
+from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.nodes.nodes import Nodes
-from sandbox_server.drivers.nodes.session import Session
+from sandbox_server.drivers.nodes.session import NodeSession
+from sandbox_server.drivers.session_table import SessionLimit, SessionTable, require_valid_id
 from sandbox_server.drivers.spawn.process import Processes
 
-MAX_ID = 128
 MAX_IDLE = 86400
 """Seconds without use after which a session is closed, unless it is said."""
-RETRY_AFTER = 5.0
 
 
-class Sessions:
+class NodeSessions:
     """The sessions; an asynchronous context manager, which ends them all. `check` is how often idle ones are looked for, in seconds."""
 
     def __init__(
@@ -36,11 +35,10 @@ class Sessions:
         self.nodes = nodes
         self._processes = processes
         self._workspace = workspace
-        self._limit = limit
         self._memory = memory
         self._limits = limits
         self._check = check
-        self._sessions: dict[str, Session] = {}
+        self._table = SessionTable(SessionLimit[NodeSession](limit, f"all {limit} Node.js sessions are in use", "delete one"))
         self._tasks = Tasks()
 
     async def __aenter__(self) -> Self:
@@ -51,20 +49,20 @@ class Sessions:
         await self._tasks.close()
         await asyncio.gather(*(self.remove(session) for session in self))
 
-    def __iter__(self) -> Iterator[Session]:
-        return iter(list(self._sessions.values()))
+    def __iter__(self) -> Iterator[NodeSession]:
+        return iter(self._table)
 
     def __contains__(self, session_id: str) -> bool:
-        return session_id in self._sessions
+        return session_id in self._table
 
     @property
     def busy(self) -> bool:
         """Whether code runs in any of them."""
         return any(session.busy for session in self)
 
-    async def get(self, session_id: str, version: str | None = None) -> Session:
+    async def get(self, session_id: str, version: str | None = None) -> NodeSession:
         """The session of that id and, where one is named, of that version. Raises NotFound."""
-        session = self._sessions.get(session_id)
+        session = self._table.find(session_id)
         if session is None or (version and await self.nodes.get(version) != session.node):
             raise NotFound("Session not found", session_id=session_id)
         return session
@@ -76,36 +74,33 @@ class Sessions:
         directory: str | None,
         max_idle: int = MAX_IDLE,
         isolation: IsolationPolicy | None = None,
-    ) -> tuple[Session, bool]:
+    ) -> tuple[NodeSession, bool]:
         """Open a session; gives it, and whether it is new.
 
         Raises Conflict for one of another version or isolation, or one that cannot be enforced, and ResourceExhausted.
         """
         session_id = session_id or str(uuid4())
-        if len(session_id) > MAX_ID or not session_id.isprintable() or "/" in session_id:
-            raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", session_id=session_id[:MAX_ID])
+        require_valid_id(session_id)
         node = await self.nodes.get(version)
-        if existing := self._sessions.get(session_id):
+        if existing := self._table.find(session_id):
             if version and existing.node != node:
                 raise Conflict(f"session {session_id!r} runs {existing.node.name}", hint="use another session")
             if isolation not in (None, existing.isolation):
                 raise Conflict(f"session {session_id!r} was made with another isolation", hint="use another session")
             return existing, False
         place = directory or self._workspace
-        made = Session(session_id, node, self._processes, directory=place, max_idle=max_idle, isolation=isolation, limits=self._limits)
+        made = NodeSession(session_id, node, self._processes, directory=place, max_idle=max_idle, isolation=isolation, limits=self._limits)
         return await self._open(made), True
 
-    async def remove(self, session: Session) -> None:
+    async def remove(self, session: NodeSession) -> None:
         """Close a session."""
-        self._sessions.pop(session.id, None)
+        self._table.remove(session)
         await session.close()
 
-    async def _open(self, session: Session) -> Session:
+    async def _open(self, session: NodeSession) -> NodeSession:
         if not session.directory.startswith("/"):
             raise InvalidArgument(f"cwd {session.directory!r} is not an absolute path", field="cwd")
-        if len(self._sessions) >= self._limit:
-            raise ResourceExhausted(f"all {self._limit} Node.js sessions are in use", retry_after=RETRY_AFTER, hint="delete one")
-        self._sessions[session.id] = session
+        self._table.add(session)
         try:
             await session.open(self._memory)
         except BaseException:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox_server.core.patterns import glob
+from sandbox_server.patterns import glob
 from sandbox_server.settings.kinds import Secret
 from sandbox_server.settings.proxy import Proxy, Route, Upstream, route, upstream
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlsplit
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 
 MAX_TEXT = 1000
 """Characters of a text that are kept."""

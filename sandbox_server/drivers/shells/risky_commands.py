@@ -3,7 +3,7 @@
 A guess, for checkpoints that are made before such a command: it sees the command as it is written, not what it runs.
 """
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 
 _WORD = r"(?:^|[\s;&|({`])(?:sudo\s+(?:-\S+\s+)*)?"
 _RISKY = patterns.compile(

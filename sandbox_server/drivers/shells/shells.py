@@ -14,9 +14,9 @@ from typing import Literal, Protocol
 from sandbox_server.core.errors import Failure, PermissionDenied, Unavailable
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells.commands import CommandFile, Recall, ShellCommand
-from sandbox_server.drivers.shells.marks import Mark, MarkParser
-from sandbox_server.drivers.shells.terminal_screen import Screen
-from sandbox_server.drivers.shells.tmux import Pane, Spawn, Tmux
+from sandbox_server.drivers.shells.shell_integration import Mark, MarkParser
+from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
+from sandbox_server.drivers.shells.tmux import Pane, PaneStart, Tmux
 from sandbox_server.drivers.spawn.process import Exit, Processes
 
 BASHRC = str(Path(__file__).parent / "setup" / "bashrc")
@@ -57,7 +57,7 @@ class ShellListener(Protocol):
         """The shell is over; lost when nobody saw how."""
 
     def missed(self) -> None:
-        """Output and marks may be missing here: `Shell.recall` says what became of a command."""
+        """Output and marks may be missing here: `LiveShell.recall` says what became of a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class ShellKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ShellStart:
     """Where a shell starts, how a link in that path is taken, and what is added to its environment.
 
-    `variables` are what another shell exported, as `Shell.variables` gave them.
+    `variables` are what another shell exported, as `LiveShell.variables` gave them.
     """
 
     directory: str
@@ -85,7 +85,7 @@ class Start:
     """Whether the account's start-up files are left out."""
 
 
-class Shell:
+class LiveShell:
     """One bash in one terminal."""
 
     def __init__(self, name: str, nonce: str, file: CommandFile, listener: ShellListener, processes: Processes) -> None:
@@ -100,7 +100,7 @@ class Shell:
 
     @property
     def key(self) -> ShellKey:
-        """What `Shells.adopt` needs."""
+        """What `TmuxShells.adopt` needs."""
         return ShellKey(self._name, self._nonce, self._opened.id, self._opened.pid)
 
     @property
@@ -136,11 +136,11 @@ class Shell:
         """Make the terminal this large."""
         await self._opened.resize(columns, rows)
 
-    async def capture(self, taken: Callable[[Screen], None] = lambda _: None) -> Screen:
+    async def capture(self, taken: Callable[[TerminalScreen], None] = lambda _: None) -> TerminalScreen:
         """See `Pane.capture`; what may become a mark is not in the picture, but comes after it where it is none."""
-        screens: list[Screen] = []
+        screens: list[TerminalScreen] = []
 
-        def unmarked(screen: Screen) -> None:
+        def unmarked(screen: TerminalScreen) -> None:
             screens.append(replace(screen, pending=b"") if self._marks.holds else screen)
             taken(screens[0])
 
@@ -220,7 +220,7 @@ class Shell:
         self._listener.missed()
 
 
-class Shells:
+class TmuxShells:
     """Opens shells of the agent. Their files are in `directory`, which only the agent may enter."""
 
     def __init__(self, processes: Processes, files: Files, tmux: Tmux, directory: str) -> None:
@@ -229,13 +229,13 @@ class Shells:
         self._tmux = tmux
         self._directory = directory
 
-    async def open(self, listener: ShellListener, start: Start) -> Shell:
+    async def open(self, listener: ShellListener, start: ShellStart) -> LiveShell:
         """Open a shell; its first `ready` mark says that it takes commands. Raises Unavailable."""
         shell = await self._prepare(listener, start.variables)
         shell.pane = await self._tmux.open(self._spawn(shell, start), shell)
         return shell
 
-    async def reopen(self, ended: Shell, listener: ShellListener, start: Start) -> Shell:
+    async def reopen(self, ended: LiveShell, listener: ShellListener, start: ShellStart) -> LiveShell:
         """Open a shell in place of one that ended, in a terminal of the same size."""
         shell = await self.open(listener, start)
         if ended.pane and shell.pane:
@@ -247,23 +247,23 @@ class Shells:
         """Take the end of every shell: they ended with their box."""
         self._tmux.ended()
 
-    async def adopt(self, key: ShellKey, listener: ShellListener) -> Shell | None:
+    async def adopt(self, key: ShellKey, listener: ShellListener) -> LiveShell | None:
         """Take over a shell that an earlier process opened; None when its terminal is gone."""
         shell = self._make(key.name, key.nonce, listener)
         shell.pane = await self._tmux.adopt(key.pane, key.pid, shell)
         return shell if shell.pane else None
 
-    async def _prepare(self, listener: ShellListener, variables: bytes) -> Shell:
+    async def _prepare(self, listener: ShellListener, variables: bytes) -> LiveShell:
         shell = self._make(secrets.token_hex(8), secrets.token_hex(16), listener)
         if variables:
             await shell._file.leave_variables(variables)
         await shell._file.create(shell._nonce.encode() + b"\n")
         return shell
 
-    def _make(self, name: str, nonce: str, listener: ShellListener) -> Shell:
-        return Shell(name, nonce, CommandFile(self._files, f"{self._directory}/{name}"), listener, self._processes)
+    def _make(self, name: str, nonce: str, listener: ShellListener) -> LiveShell:
+        return LiveShell(name, nonce, CommandFile(self._files, f"{self._directory}/{name}"), listener, self._processes)
 
-    def _spawn(self, shell: Shell, start: Start) -> Spawn:
+    def _spawn(self, shell: LiveShell, start: ShellStart) -> PaneStart:
         environment = {
             **self._processes.environment,
             "TANDEM_SHELL": shell._file.path,
@@ -272,4 +272,4 @@ class Shells:
             **({"TANDEM_BARE": "1"} if start.bare else {}),
             **(start.environment or {}),
         }
-        return Spawn(["bash", "--rcfile", BASHRC], "/", environment)
+        return PaneStart(["bash", "--rcfile", BASHRC], "/", environment)

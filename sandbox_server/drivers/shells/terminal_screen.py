@@ -107,7 +107,7 @@ class ScreenState:
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class TerminalScreen:
     """A picture of a terminal: rows from the oldest in the history to the last visible one, with colours as escape sequences."""
 
     state: ScreenState

@@ -16,9 +16,9 @@ from typing import Protocol, Self
 
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, Screen, ScreenState, trimmed
-from sandbox_server.drivers.shells.tmux_connection import RETRY_AFTER, Connection, TmuxGone, Told, in_time, together
-from sandbox_server.drivers.shells.tmux_control import ControlReply, Notice, Output, keys, quote
+from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, ScreenState, TerminalScreen, trimmed
+from sandbox_server.drivers.shells.tmux_connection import RETRY_AFTER, TmuxConnection, TmuxGone, TmuxReply, in_time, together
+from sandbox_server.drivers.shells.tmux_control import ControlReply, PaneOutput, TmuxNotification, keys, quote
 from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
 
 CONFIGURATION = str(Path(__file__).parent / "setup" / "tmux.conf")
@@ -51,7 +51,7 @@ class PaneListener(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Spawn:
+class PaneStart:
     """What runs in a pane, and where; a `cwd` that does not exist becomes the home directory."""
 
     argv: Sequence[str]
@@ -87,7 +87,7 @@ class Pane:
         """Make the terminal this large, whoever looks at it."""
         await self._tmux.ask(f"resize-window -t {self.window} -x {columns} -y {rows}")
 
-    async def capture(self, taken: Callable[[Screen], None] = lambda _: None) -> Screen:
+    async def capture(self, taken: Callable[[TerminalScreen], None] = lambda _: None) -> TerminalScreen:
         """Read the screen with everything above it.
 
         `taken` is called between the bytes that the picture shows and those that come after it.
@@ -120,7 +120,7 @@ class Tmux:
     def __init__(self, processes: Processes, directory: str) -> None:
         self._processes = processes
         self._socket = f"{directory}/tmux.sock"
-        self._connection: Connection | None = None
+        self._connection: TmuxConnection | None = None
         self._connecting = asyncio.Lock()
         self._panes: dict[str, tuple[Pane, PaneListener]] = {}
         self._tasks = Tasks()
@@ -134,7 +134,7 @@ class Tmux:
         if self._connection:
             await self._connection.finish()
 
-    async def open(self, spawn: Spawn, listener: PaneListener) -> Pane:
+    async def open(self, spawn: PaneStart, listener: PaneListener) -> Pane:
         """Open a terminal and start a process in it; `listener` hears everything from its first byte on.
 
         Raises Unavailable when tmux cannot be started or does not answer.
@@ -213,19 +213,19 @@ class Tmux:
         connection = self._connection
         if connection is None or connection.closed:
             raise Unavailable("the terminals are being connected again", retry_after=RETRY_AFTER)
-        return Told(connection, together([connection.ask(command, lambda _: None) for command in commands]))
+        return TmuxReply(connection, together([connection.ask(command, lambda _: None) for command in commands]))
 
-    async def picture(self, pane: str, taken: Callable[[Screen], None]) -> Screen:
+    async def picture(self, pane: str, taken: Callable[[TerminalScreen], None]) -> TerminalScreen:
         """See `Pane.capture`; the questions go out in one piece so that nothing changes between them."""
         connection = await self._connected()
-        screens: list[Screen] = []
+        screens: list[TerminalScreen] = []
         parts: list[ControlReply] = []
 
         def last(reply: ControlReply) -> None:
             parts.append(reply)
             if not any(part.failed for part in parts):
                 state, (lines, main) = ScreenState.parse(parts[0].lines[0]), (trimmed(part.lines) for part in parts[1:3])
-                screens.append(Screen(state, lines, main, b"\n".join(parts[3].lines)))
+                screens.append(TerminalScreen(state, lines, main, b"\n".join(parts[3].lines)))
                 taken(screens[0])
 
         questions = [
@@ -239,7 +239,7 @@ class Tmux:
             raise Unavailable("the terminal is gone")
         return screens[0]
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> TmuxConnection:
         async with self._connecting:
             if self._connection is None or self._connection.closed:
                 if self._connection:
@@ -247,7 +247,7 @@ class Tmux:
                 self._connection = await self._connect()
             return self._connection
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> TmuxConnection:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         argv = ["tmux", "-u", "-S", self._socket, "-f", CONFIGURATION, "-C", "new-session", "-A", "-s", SESSION, "-n", "keeper", "true"]
@@ -258,11 +258,11 @@ class Tmux:
             except BaseException:
                 ours.close()
                 raise
-        made = await asyncio.get_running_loop().create_connection(lambda: Connection(process, self._hear, self._lost), sock=ours)
+        made = await asyncio.get_running_loop().create_connection(lambda: TmuxConnection(process, self._hear, self._lost), sock=ours)
         return made[1]
 
-    def _hear(self, event: Output | Notice) -> None:
-        if isinstance(event, Output):
+    def _hear(self, event: PaneOutput | TmuxNotification) -> None:
+        if isinstance(event, PaneOutput):
             known = self._panes.get(event.pane)
             if known:
                 known[1].output(event.data)

@@ -10,7 +10,7 @@ from signal import SIGKILL
 from typing import Any, cast
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.shells.tmux_control import ControlError, ControlParser, ControlReply, Notice, Output
+from sandbox_server.drivers.shells.tmux_control import ControlError, ControlParser, ControlReply, PaneOutput, TmuxNotification
 from sandbox_server.drivers.spawn.process import Process
 
 ANSWER_SECONDS = 10.0
@@ -31,10 +31,10 @@ def _perhaps_unheard[F: asyncio.Future[Any]](answer: F) -> F:
     return answer
 
 
-class Connection(asyncio.Protocol):
+class TmuxConnection(asyncio.Protocol):
     """One control client. `hear` is told of output and notices, `lost` of the end."""
 
-    def __init__(self, process: Process, hear: Callable[[Output | Notice], None], lost: Callable[[], None]) -> None:
+    def __init__(self, process: Process, hear: Callable[[PaneOutput | TmuxNotification], None], lost: Callable[[], None]) -> None:
         self.closed = False
         self.answered = False
         """Whether anything that was asked was answered."""
@@ -127,7 +127,7 @@ def together(answers: Sequence[Awaitable[ControlReply]]) -> Awaitable[list[Contr
     return _perhaps_unheard(asyncio.gather(*answers))
 
 
-async def in_time[T](connection: Connection, answer: Awaitable[T]) -> T:
+async def in_time[T](connection: TmuxConnection, answer: Awaitable[T]) -> T:
     """Wait for an answer on a connection, which is given up where that takes too long. Raises Unavailable."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
@@ -138,10 +138,10 @@ async def in_time[T](connection: Connection, answer: Awaitable[T]) -> T:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TmuxReply:
     """Commands that were sent; who awaits it knows that they were answered, or is told with Unavailable that they were not in time."""
 
-    connection: Connection
+    connection: TmuxConnection
     answers: Awaitable[object]
 
     def __await__(self) -> Generator[Any, None, object]:

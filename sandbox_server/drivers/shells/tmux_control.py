@@ -19,7 +19,7 @@ class ControlError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class PaneOutput:
     """Bytes that a program wrote to its pane."""
 
     pane: str
@@ -35,14 +35,14 @@ class ControlReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class TmuxNotification:
     """Something that happened in the server, such as `window-renamed` with its arguments."""
 
     name: str
     arguments: str
 
 
-type ControlEvent = Output | ControlReply | Notice
+type ControlEvent = PaneOutput | ControlReply | TmuxNotification
 
 
 class ControlParser:
@@ -80,7 +80,7 @@ class ControlParser:
             return self._framed(line, self._frame)
         if line.startswith(b"%output "):
             pane, _, data = line[8:].partition(b" ")
-            return Output(pane.decode(), unescape(data))
+            return PaneOutput(pane.decode(), unescape(data))
         if line.startswith(b"%begin "):
             self._frame = line[7:]
             return None
@@ -88,7 +88,7 @@ class ControlParser:
             raise ControlError(f"a reply ends that never began: {line[:80]!r}")
         if line.startswith(b"%"):
             name, _, arguments = line[1:].decode("utf-8", "replace").partition(" ")
-            return Notice(name, arguments)
+            return TmuxNotification(name, arguments)
         return None  # an error of a hook comes as a bare line
 
     def _framed(self, line: bytes, frame: bytes) -> ControlReply | None:

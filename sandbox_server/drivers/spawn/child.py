@@ -27,7 +27,7 @@ OOM_SCORE = 500
 UMASK = 0o022
 SESSION = "TANDEM_SESSION"
 """The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
-SPARE = "spare"
+WARM = "warm process"
 """What the command line of a process says that waits for its program."""
 OF_THE_AGENT = frozenset({"SHELL", "USER", "WORKSPACE"})
 """Variables that say who the agent is, and where its files are. `USER` names it to our own programs, which need not know it."""
@@ -113,14 +113,14 @@ class Program:
     oom_score: int = OOM_SCORE
 
 
-class Place(Protocol):
+class ProcessNamespace(Protocol):
     """Where a process lives, such as a box."""
 
     def enter(self) -> None:
         """Move this process there, for good."""
 
 
-def become(account: Account, place: Place | None = None, fence: Fence | None = None) -> None:
+def become(account: Account, place: ProcessNamespace | None = None, fence: Fence | None = None) -> None:
     """Turn this process into `account`, for good, in `place` where one is given; a `fence` gets its namespaces on the way.
 
     Without root there is nobody else to become, and the process stays who it is.
@@ -142,9 +142,9 @@ def allow_many_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def run_program(program: Program, account: Account, place: Place | None, report: int) -> NoReturn:
+def run_program(program: Program, account: Account, place: ProcessNamespace | None, report: int) -> NoReturn:
     """Become the program; why it could not goes as JSON into `report`, which exec closes."""
-    stage = _Stage()
+    stage = _StartStage()
     try:
         _leave_the_spawner(program.limits, program.oom_score)
         let_open(program.fds[:STANDARD], account)
@@ -157,15 +157,17 @@ def run_program(program: Program, account: Account, place: Place | None, report:
         os._exit(127)
 
 
-def run_spare(channel: socket.socket, account: Account, place: Place | None, limits: Mapping[str, int], report: int) -> NoReturn:
+def run_warm_process(
+    channel: socket.socket, account: Account, place: ProcessNamespace | None, limits: Mapping[str, int], report: int
+) -> NoReturn:
     """Become a process of `account` and wait on `channel` for the program to become, as `run_program` does; nothing comes: end.
 
     It keeps no other descriptor of the spawner. The program's own must be open to the account already.
     """
-    stage = _Stage()
+    stage = _StartStage()
     try:
         _leave_the_spawner(limits)
-        namespaces.replace_arguments(SPARE)
+        namespaces.replace_arguments(WARM)
         become(account, place)
         os.chdir("/")
         report = _keep_only(channel, report)
@@ -181,7 +183,9 @@ def run_spare(channel: socket.socket, account: Account, place: Place | None, lim
         os._exit(127)
 
 
-def run_worker(serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, place: Place | None, report: int) -> NoReturn:
+def run_worker(
+    serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, place: ProcessNamespace | None, report: int
+) -> NoReturn:
     """Become a process of `account` that serves files on `sock`, keeping no other descriptor of the spawner."""
     status = 1
     try:
@@ -230,7 +234,7 @@ def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE) ->
         resource.setrlimit(LIMITS[name], (value, value))
 
 
-class _Stage:
+class _StartStage:
     """What is being done, for whoever is told that it failed."""
 
     subject = "process"
@@ -253,7 +257,7 @@ def put_in_place(fds: Sequence[int], report: int) -> int:
     return report
 
 
-def _execute(program: Program, stage: _Stage) -> NoReturn:
+def _execute(program: Program, stage: _StartStage) -> NoReturn:
     stage.subject = "cwd"
     enter_directory(program.cwd, program.environment)
     if program.fence:

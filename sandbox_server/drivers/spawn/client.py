@@ -23,7 +23,7 @@ SUBJECTS = ("process", "cwd", "program", "isolation")
 
 
 @dataclass(eq=False)
-class Spawned:
+class SpawnConnection:
     """One connection."""
 
     sock: socket.socket
@@ -32,7 +32,7 @@ class Spawned:
     report: int = -1
     """Read end of the pipe on which the child says why it did not start; -1 once that is known."""
     told: bytes = b""
-    """What the child has said there so far; where a template forked it, that is the agent's own program."""
+    """What the child has said there so far; where a zygote forked it, that is the agent's own program."""
     worker: tuple[socket.socket, socket.socket] | None = None
     """A file worker's two ends: the client's until it is sent, and its own, kept to see the client hang up."""
     tries: int = 0

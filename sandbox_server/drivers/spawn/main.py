@@ -44,7 +44,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         link=link,
         limits={"data": options.max_memory} if options.max_memory else {},
         private=options.private,
-        spare=options.spare,
+        warm_process=options.warm_process,
     ).run()
 
 
@@ -64,5 +64,5 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
     parser.add_argument("--box", default=None, help="socket of the box daemon that everything starts in")
     parser.add_argument("--private", default=Paths().agent_run, help="directory that no isolated process may see")
-    parser.add_argument("--spare", action="store_true", help="keep a process ready for the next program")
+    parser.add_argument("--warm-process", action="store_true", help="keep a process ready for the next program")
     return parser.parse_args(arguments)

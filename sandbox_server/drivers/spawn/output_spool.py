@@ -26,7 +26,7 @@ class _Segment:
         return self.start + self.length
 
 
-class Spool:
+class OutputSpool:
     """Bytes in order; an offset counts every byte ever written, kept or not.
 
     The first `HEAD` bytes are always kept, and of what follows the latest `limit` bytes or more. Files have no name, so nobody else can

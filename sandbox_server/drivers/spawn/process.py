@@ -58,8 +58,8 @@ _KINDS: dict[int, type[Failure]] = {
 }
 
 
-class NoTemplate(NotFound):
-    """There is no program to fork, or not any more."""
+class NoZygote(NotFound):
+    """There is no zygote of that name, or not any more."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Processes:
         oom_score: int = OOM_SCORE,
         limits: Mapping[str, int] | None = None,
         isolation: IsolationPolicy | None = None,
-        template: str | None = None,
-        like: str | None = None,
+        zygote: str | None = None,
+        forked_from: str | None = None,
     ) -> Process:
         """Start a program in a session and process group of its own.
 
@@ -162,9 +162,10 @@ class Processes:
         what becomes of the process when this server dies, `on_exit` what becomes of the rest of its group when it ends. Of processes of
         one size the kernel ends the one with the greatest `oom_score`, up to 1000, when memory runs out. `limits` are rlimits: nproc,
         nofile, as, data, core, fsize, cpu. `isolation` is what the program is kept from, before it is executed. A program with a name as
-        `template` serves `forking` on descriptor 3: what is to be `like` it is forked of it, and `argv` is told to it.
+        `zygote` serves fork requests on descriptor 3 (module `zygote`). With `forked_from` no program is executed: the zygote of that name
+        forks, and gets `argv`.
 
-        Raises NoTemplate (there is nobody to be like), NotFound (no such program or directory), PermissionDenied, InvalidArgument,
+        Raises NoZygote (there is none of that name), NotFound (no such program or directory), PermissionDenied, InvalidArgument,
         TooLarge (argv and environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down), Conflict (this
         host cannot enforce what `isolation` asks for).
         """
@@ -182,8 +183,8 @@ class Processes:
             "oom_score": oom_score,
             "limits": dict(limits or {}),
             "isolation": asdict(isolation) if isolation else None,
-            **({"template": template} if template else {}),
-            **({"like": like} if like else {}),
+            **({"zygote": zygote} if zygote else {}),
+            **({"forked_from": forked_from} if forked_from else {}),
         }
         sock, reply, _ = await self._ask(body, list(given.values()))
         return Process(reply["pid"], sock)
@@ -309,8 +310,8 @@ def _accepted(reply: Message | None, body: Message) -> Message:
     if "error" not in reply:
         return reply
     number, subject = int(reply["error"]), reply["subject"]
-    if subject == "template":
-        raise NoTemplate(str(reply["message"]))
+    if subject == "zygote":
+        raise NoZygote(str(reply["message"]))
     if subject == "isolation":
         raise not_isolated(number, str(reply["field"]), str(reply["message"]))
     named = {"cwd": body.get("cwd"), "program": (body.get("argv") or [None])[0]}.get(subject)

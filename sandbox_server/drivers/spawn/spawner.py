@@ -1,12 +1,12 @@
 """The spawner: the one place where processes of the agent start.
 
 A small root daemon of the standard library. A client asks for one process per connection on a Unix socket, and reads
-from it how the process started and how it ended; closing the connection ends the process. See `wire_fds` for the
+from it how the process started and how it ended; closing the connection ends the process. See `descriptor_passing` for the
 messages and `process` for the client.
 
-Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score", "template", "like"}`,
-or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `template` gives a program a name, by which it is
-asked to fork what is to be `like` it (`templates`).
+Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score", "zygote", "forked_from"}`,
+or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `zygote` gives a program a name, and
+`forked_from` has the zygote of that name fork the process (`zygote_pool`).
 Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
 A client may send `{"kill": signal, "group": bool}` at any time between, and `{"ping": true}`, which is answered with `{"pong": true}`.
 """
@@ -28,10 +28,10 @@ from sandbox_server.drivers.ipc.poller import HANG_UP, Poller
 from sandbox_server.drivers.ipc.unix_listener import peer_uid
 from sandbox_server.drivers.spawn import child
 from sandbox_server.drivers.spawn.child import Account
-from sandbox_server.drivers.spawn.client import Spawned, ending, failure
+from sandbox_server.drivers.spawn.client import SpawnConnection, ending, failure
 from sandbox_server.drivers.spawn.request import SpawnRequests
-from sandbox_server.drivers.spawn.warm_process import Spares
-from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoTemplateError, Templates
+from sandbox_server.drivers.spawn.warm_process import WarmProcesses
+from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
 from sandbox_server.paths import Paths
 
 PATIENCE_SECONDS = 30
@@ -60,7 +60,7 @@ class Spawner:
         link: SpawnerLink | None = None,
         limits: Mapping[str, int] | None = None,
         private: str = Paths().agent_run,
-        spare: bool = False,
+        warm_process: bool = False,
     ) -> None:
         self._listener = listener
         self._asked = SpawnRequests(accounts, environment, limits or {}, private)
@@ -68,12 +68,12 @@ class Spawner:
         self._serve_files = serve_files
         self._link = link
         self._limits = limits or {}
-        self._spares = Spares(accounts["agent"], link, self._limits) if spare else None
-        self._templates = Templates(accounts["agent"])
-        self._unborn: list[Spawned] = []
-        self._waiting: list[tuple[Spawned, list[int]]] = []
+        self._warm = WarmProcesses(accounts["agent"], link, self._limits) if warm_process else None
+        self._zygotes = ZygotePool(accounts["agent"])
+        self._unborn: list[SpawnConnection] = []
+        self._waiting: list[tuple[SpawnConnection, list[int]]] = []
         self._poller = Poller(PATIENCE_SECONDS)
-        self._children: dict[int, Spawned] = {}
+        self._children: dict[int, SpawnConnection] = {}
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then kill every process that is not to be kept."""
@@ -83,21 +83,21 @@ class Spawner:
         self._poller.run(self._keep)
         for connection in list(self._children.values()):
             self._hang_up(connection)
-        if self._spares:
-            self._spares.drop()
+        if self._warm:
+            self._warm.drop()
         self._poller.close()
 
     def _keep(self) -> float | None:
-        """Keep the link, and a spare process in it; gives the seconds after which to look again."""
-        waits = [self._keep_seat(), self._spares.keep() if self._spares else None]
+        """Keep the link, and a warm process in it; gives the seconds after which to look again."""
+        waits = [self._keep_link(), self._warm.keep() if self._warm else None]
         return min((wait for wait in waits if wait is not None), default=None)
 
-    def _keep_seat(self) -> float | None:
+    def _keep_link(self) -> float | None:
         """Connect to the box daemon where there is none, or not any more; gives the seconds after which to try again."""
         if not self._link:
             return None
         if self._link.connect():
-            self._poller.watch(self._link.fileno(), self._on_seat)
+            self._poller.watch(self._link.fileno(), self._on_link)
         if self._waiting and self._link.taken:
             self._begin_waiting()
         return RETRY_SECONDS if self._waiting else self._link.patience
@@ -107,8 +107,8 @@ class Spawner:
         for connection, fds in waiting:
             self._begin(connection, fds)
 
-    def _on_seat(self) -> None:
-        """Take the box that the daemon made, and start in it what waited for it."""
+    def _on_link(self) -> None:
+        """Take the box that the box daemon made, and start in it what waited for it."""
         if not (link := self._link):
             return
         self._poller.unwatch(link.ended)
@@ -123,8 +123,8 @@ class Spawner:
         if self._link:
             self._poller.unwatch(self._link.ended)
             self._link.leave()
-        if self._spares:
-            self._spares.drop()
+        if self._warm:
+            self._warm.drop()
 
     def _on_signals(self, numbers: bytes) -> None:
         if signal.SIGTERM in numbers or signal.SIGINT in numbers:
@@ -145,9 +145,9 @@ class Spawner:
             _log(f"refused a client of uid {peer_uid(sock)}")
             sock.close()
             return
-        self._poller.watch(sock.fileno(), partial(self._on_packet, Spawned(sock)))
+        self._poller.watch(sock.fileno(), partial(self._on_packet, SpawnConnection(sock)))
 
-    def _on_packet(self, connection: Spawned) -> None:
+    def _on_packet(self, connection: SpawnConnection) -> None:
         try:
             message, fds = descriptor_passing.receive(connection.sock)
         except BlockingIOError:
@@ -168,7 +168,7 @@ class Spawner:
         finally:
             descriptor_passing.close_all(fds)
 
-    def _begin(self, connection: Spawned, fds: list[int]) -> None:
+    def _begin(self, connection: SpawnConnection, fds: list[int]) -> None:
         """Start what is asked for, or let it wait for a box."""
         if self._link and not self._link.taken:
             self._waiting.append((connection, fds))
@@ -179,15 +179,15 @@ class Spawner:
         else:
             descriptor_passing.close_all(fds)
 
-    def _start(self, connection: Spawned, fds: list[int]) -> bool:
+    def _start(self, connection: SpawnConnection, fds: list[int]) -> bool:
         """Start what is asked for, or refuse it; False where the box that it was to start in is just ending."""
         try:
             if connection.pid or connection.failed:
                 raise MalformedMessageError("one connection starts one process")
             request = descriptor_passing.read_body(fds[0])
             self._fork(connection, request, fds[1:])
-        except NoTemplateError as error:
-            self._refuse(connection, error.errno or errno.ENOENT, str(error.strerror), "template")
+        except NoZygoteError as error:
+            self._refuse(connection, error.errno or errno.ENOENT, str(error.strerror), "zygote")
         except OSError as error:
             if self._link and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # so says fork in a namespace that ends
                 return False
@@ -196,11 +196,11 @@ class Spawner:
             self._refuse(connection, errno.EINVAL, f"malformed request: {error}")
         return True
 
-    def _refuse(self, connection: Spawned, number: int, message: str, subject: str = "request") -> None:
+    def _refuse(self, connection: SpawnConnection, number: int, message: str, subject: str = "request") -> None:
         connection.failed = True
         self._reply(connection, {"error": number, "message": message, "subject": subject})
 
-    def _fork(self, connection: Spawned, request: Message, fds: list[int]) -> None:
+    def _fork(self, connection: SpawnConnection, request: Message, fds: list[int]) -> None:
         user = request.get("user", "agent")
         account, place = self._asked.account(user), self._link and (self._link.desktop if user == "desktop" else self._link)
         if request.get("worker"):
@@ -216,18 +216,18 @@ class Spawner:
         program = self._asked.program(request, account, fds)
         if place:
             connection.describe(account, program)
-        if "like" in request:
-            self._await_birth(connection, self._templates.fork(request["like"], program))
-        elif "template" in request:
-            with self._templates.open(request["template"]) as channel:
+        if "forked_from" in request:
+            self._await_birth(connection, self._zygotes.fork(request["forked_from"], program))
+        elif "zygote" in request:
+            with self._zygotes.open(request["zygote"]) as channel:
                 program = replace(program, fds=(*program.fds[: child.STANDARD], channel.fileno()))
                 self._fork_to(connection, partial(child.run_program, program, account, place))
-        elif self._spares and user == "agent" and (spare := self._spares.take(program)):
-            self._watch_start(connection, spare.pid, spare.report)
+        elif self._warm and user == "agent" and (warm := self._warm.take(program)):
+            self._watch_start(connection, warm.pid, warm.report)
         else:
             self._fork_to(connection, partial(child.run_program, program, account, place))
 
-    def _fork_to(self, connection: Spawned, enter: Callable[[int], object]) -> None:
+    def _fork_to(self, connection: SpawnConnection, enter: Callable[[int], object]) -> None:
         readable, writable = os.pipe()
         try:
             pid = os.fork()
@@ -241,15 +241,15 @@ class Spawner:
             os.close(writable)
         self._watch_start(connection, pid, readable)
 
-    def _await_birth(self, connection: Spawned, report: int) -> None:
+    def _await_birth(self, connection: SpawnConnection, report: int) -> None:
         connection.report = report
         self._unborn.append(connection)
         self._poller.watch(report, partial(self._on_birth, connection))
 
-    def _on_birth(self, connection: Spawned) -> None:
-        """Take for our own what a template has forked, or learn that it has not."""
+    def _on_birth(self, connection: SpawnConnection) -> None:
+        """Take for our own what a zygote has forked, or learn that it has not."""
         try:
-            pid = self._templates.born(connection.report, self._children)
+            pid = self._zygotes.born(connection.report, self._children)
         except BlockingIOError:
             return
         self._unborn.remove(connection)
@@ -257,23 +257,23 @@ class Spawner:
         if pid == NOBODY:
             os.close(connection.report)
             connection.report = -1
-            self._refuse(connection, errno.ENOENT, "it did not fork", "template")
+            self._refuse(connection, errno.ENOENT, "it did not fork", "zygote")
             return
         self._watch_start(connection, pid, connection.report)
 
-    def _claim(self, pid: int) -> Spawned | None:
-        """Whose the child is that has ended; one that a template forked may not have been noticed before."""
+    def _claim(self, pid: int) -> SpawnConnection | None:
+        """Whose the child is that has ended; one that a zygote forked may not have been noticed before."""
         for connection in [] if pid in self._children else list(self._unborn):
             self._on_birth(connection)
         return self._children.pop(pid, None)
 
-    def _watch_start(self, connection: Spawned, pid: int, readable: int) -> None:
+    def _watch_start(self, connection: SpawnConnection, pid: int, readable: int) -> None:
         connection.pid, connection.report = pid, readable
         os.set_blocking(readable, False)
         self._children[pid] = connection
         self._poller.watch(readable, partial(self._on_report, connection))
 
-    def _on_report(self, connection: Spawned) -> None:
+    def _on_report(self, connection: SpawnConnection) -> None:
         """Learn whether the child became what it was to become: nothing is said on the pipe if it did.
 
         It is never waited for. Who says nothing more, and keeps the pipe open, has until the client gives up.
@@ -285,7 +285,7 @@ class Spawner:
                 self._signal(connection, signal.SIGKILL)
         self._end_report(connection)
 
-    def _end_report(self, connection: Spawned) -> None:
+    def _end_report(self, connection: SpawnConnection) -> None:
         self._poller.unwatch(connection.report)
         os.close(connection.report)
         connection.report = -1
@@ -297,17 +297,17 @@ class Spawner:
         else:
             self._reply(connection, {"pid": connection.own_pid()})
 
-    def _hand_over(self, connection: Spawned, theirs: socket.socket, own: socket.socket) -> None:
+    def _hand_over(self, connection: SpawnConnection, theirs: socket.socket, own: socket.socket) -> None:
         self._reply(connection, {"pid": connection.own_pid()}, [theirs.fileno()])
         theirs.close()
         self._poller.watch(own.fileno(), partial(self._end_worker, connection), HANG_UP)
 
-    def _end_worker(self, connection: Spawned) -> None:
+    def _end_worker(self, connection: SpawnConnection) -> None:
         if connection.worker:
             self._poller.unwatch(connection.worker[1].fileno())
         self._signal(connection, signal.SIGKILL)
 
-    def _kill(self, connection: Spawned, message: Message) -> None:
+    def _kill(self, connection: SpawnConnection, message: Message) -> None:
         if "ping" in message:
             self._reply(connection, {"pong": True})
             return
@@ -316,7 +316,7 @@ class Spawner:
         except (KeyError, TypeError, ValueError, OSError) as error:
             _log(f"cannot send a signal: {error}")
 
-    def _signal(self, connection: Spawned, number: int, *, group: bool = True) -> None:
+    def _signal(self, connection: SpawnConnection, number: int, *, group: bool = True) -> None:
         if not connection.pid:
             return
         connection.signalled = True
@@ -325,7 +325,7 @@ class Spawner:
         except ProcessLookupError:  # it has no group yet
             os.kill(connection.pid, number)
 
-    def _hang_up(self, connection: Spawned) -> None:
+    def _hang_up(self, connection: SpawnConnection) -> None:
         self._poller.unwatch(connection.sock.fileno())
         connection.sock.close()
         self._forget_unborn(connection)
@@ -334,8 +334,8 @@ class Spawner:
                 self._signal(connection, signal.SIGKILL)
         self._resume_accepting()
 
-    def _forget_unborn(self, connection: Spawned) -> None:
-        """Wait no more for what a template was to fork; a process that it forks after all is not started, and reaped as anybody's."""
+    def _forget_unborn(self, connection: SpawnConnection) -> None:
+        """Wait no more for what a zygote was to fork; a process that it forks after all is not started, and reaped as anybody's."""
         if connection in self._unborn:
             self._unborn.remove(connection)
             self._poller.unwatch(connection.report)
@@ -356,10 +356,10 @@ class Spawner:
                     self._finish(connection, connection.reap(self._link))
                 else:
                     os.waitpid(ended.si_pid, 0)
-                if self._spares:
-                    self._spares.note_end(ended.si_pid)
+                if self._warm:
+                    self._warm.note_end(ended.si_pid)
 
-    def _finish(self, connection: Spawned, status: int) -> None:
+    def _finish(self, connection: SpawnConnection, status: int) -> None:
         if connection.report >= 0:
             connection.listen()
             self._end_report(connection)
@@ -371,7 +371,7 @@ class Spawner:
         if not connection.failed:
             self._reply(connection, ending(status))
 
-    def _reply(self, connection: Spawned, message: Message, fds: Sequence[int] = ()) -> None:
+    def _reply(self, connection: SpawnConnection, message: Message, fds: Sequence[int] = ()) -> None:
         """Tell the client, if it is still there; it closes the connection, so that no reply is lost by ours closing."""
         with suppress(OSError):
             descriptor_passing.send(connection.sock, message, fds)

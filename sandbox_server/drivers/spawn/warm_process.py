@@ -21,8 +21,8 @@ RETRY_SECONDS = 1.0
 """After one ended before its time, or could not be forked."""
 
 
-class Spare:
-    """One such process; `report` is where it says why it could not become its program, and is closed where it did."""
+class WarmProcess:
+    """A warm process; `report` is where it says why it could not become its program, and is closed where it did."""
 
     def __init__(self, account: Account, place: SpawnerLink | None, limits: Mapping[str, int]) -> None:
         """Fork it; raises OSError."""
@@ -36,7 +36,7 @@ class Spare:
             raise
         else:
             if self.pid == 0:
-                child.run_spare(theirs, account, place, limits, writable)
+                child.run_warm_process(theirs, account, place, limits, writable)
         finally:
             theirs.close()
             os.close(writable)
@@ -53,49 +53,49 @@ class Spare:
         os.close(self.report)
 
 
-class Spares:
-    """Keeps one spare for programs of `account`, which start in the box of `link` where there is one, within `limits`."""
+class WarmProcesses:
+    """Keeps one warm process for programs of `account`, which start in the box of `link` where there is one, within `limits`."""
 
     def __init__(self, account: Account, link: SpawnerLink | None, limits: Mapping[str, int]) -> None:
-        self._fork = partial(Spare, account, link, limits)
+        self._fork = partial(WarmProcess, account, link, limits)
         self._account = account
         self._link = link
         self._limits = limits
-        self._spare: Spare | None = None
+        self._waiting: WarmProcess | None = None
         self._due = 0.0
 
     def keep(self) -> float | None:
         """Fork one where there is none and it is time; gives the seconds until it is, None where there is nothing to wait for."""
-        if self._spare or (self._link and not self._link.taken):
+        if self._waiting or (self._link and not self._link.taken):
             return None
         wait = self._due - time.monotonic()
         if wait > 0:
             return wait
         try:
-            self._spare = self._fork()
+            self._waiting = self._fork()
         except OSError:  # no process or no memory is left
             return self._rest(RETRY_SECONDS)
         return None
 
-    def take(self, program: Program) -> Spare | None:
+    def take(self, program: Program) -> WarmProcess | None:
         """A process that becomes the program; None where none waits, or the program is to have less or more than usual."""
         usual = program.fence is None and program.limits == self._limits and program.oom_score == OOM_SCORE
-        spare = self._spare if usual else None
-        if spare is None:
+        warm = self._waiting if usual else None
+        if warm is None:
             return None
-        self._spare = None
+        self._waiting = None
         self._rest(PAUSE_SECONDS)
         child.let_open(program.fds[: child.STANDARD], self._account)
         try:
-            spare.become(program)
+            warm.become(program)
         except OSError:
-            spare.close()
+            warm.close()
             return None
-        return spare
+        return warm
 
     def note_end(self, pid: int) -> None:
         """A process has ended: the one that waits, or a program, so that the machine has time for the next."""
-        if self._spare and self._spare.pid == pid:
+        if self._waiting and self._waiting.pid == pid:
             self.drop()
             self._rest(RETRY_SECONDS)
         elif self._due < time.monotonic() + PAUSE_SECONDS:
@@ -103,9 +103,9 @@ class Spares:
 
     def drop(self) -> None:
         """Let the one that waits end, as its box does."""
-        if self._spare:
-            self._spare.close()
-            self._spare = None
+        if self._waiting:
+            self._waiting.close()
+            self._waiting = None
 
     def _rest(self, seconds: float) -> float:
         self._due = time.monotonic() + seconds

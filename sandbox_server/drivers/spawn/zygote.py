@@ -1,4 +1,4 @@
-"""A program that forks itself instead of being started again: it has imported once what all of its kind need.
+"""A zygote: a process that has imported what its programs need, and forks for each instead of starting anew.
 
 It takes requests from descriptor 3, a socket that the spawner gave it. For each it forks a process that is the spawner's child, as
 everything is that the spawner starts, so that the spawner sees how it ends and can end it. The program is the agent's: whatever it says is
@@ -101,7 +101,7 @@ def _begin(fds: Sequence[int]) -> Sequence[str]:
 
 
 def _limit(kind: int, value: int) -> None:
-    """Set a limit; nobody but root may have more than the template."""
+    """Set a limit; nobody but root may have more than the zygote."""
     most = resource.getrlimit(kind)[1]
     value = value if most == resource.RLIM_INFINITY else min(value, most)
     resource.setrlimit(kind, (value, value))

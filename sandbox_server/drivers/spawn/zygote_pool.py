@@ -1,6 +1,6 @@
-"""Templates: programs that have imported what all of their kind need, and fork instead of being started again.
+"""The zygotes that the spawner knows by name, and the processes that they fork.
 
-See `forking` for what happens there. Whoever is forked is a child of this process. It is the agent's, as the template is, so nothing that
+See `zygote` for what happens there. Whoever is forked is a child of this process. It is the agent's, as the zygote is, so nothing that
 either says is believed: Linux says who sent the first packet (SCM_CREDENTIALS, unix(7)), and that it is our child and nobody else's.
 """
 
@@ -20,11 +20,11 @@ _CREDENTIALS = struct.Struct("iII")
 """Process, user and group (unix(7))."""
 
 
-class NoTemplateError(OSError):
+class NoZygoteError(OSError):
     """There is no program of that name to fork, or not any more."""
 
 
-class Templates:
+class ZygotePool:
     """Those that were started, by name; `account` is whose they are, and whose everything is that they fork."""
 
     def __init__(self, account: Account) -> None:
@@ -32,7 +32,7 @@ class Templates:
         self._channels: dict[str, socket.socket] = {}
 
     def open(self, name: str) -> socket.socket:
-        """Make a channel to a template that is about to start; gives the end that it gets. Whoever had the name gets no more requests."""
+        """Make a channel to a zygote that is about to start; gives the end that it gets. Whoever had the name gets no more requests."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         self.close(name)
@@ -40,15 +40,15 @@ class Templates:
         return theirs
 
     def close(self, name: str) -> None:
-        """Let a template end; what it forked lives on."""
+        """Let a zygote end; what it forked lives on."""
         if channel := self._channels.pop(name, None):
             channel.close()
 
     def fork(self, name: str, program: Program) -> int:
-        """Ask a template for a process that becomes `program`; gives where that reports. Raises NoTemplateError."""
+        """Ask a zygote for a process that becomes `program`; gives where that reports. Raises NoTemplateError."""
         channel = self._channels.get(name)
         if channel is None:
-            raise NoTemplateError(errno.ENOENT, f"there is no template {name!r}")
+            raise NoZygoteError(errno.ENOENT, f"there is no zygote {name!r}")
         told = {
             "argv": list(program.argv),
             "cwd": program.cwd,
@@ -64,7 +64,7 @@ class Templates:
         except OSError as error:  # it has ended, or takes nothing
             report.close()
             self.close(name)
-            raise NoTemplateError(errno.ENOENT, f"the template {name!r} takes no requests: {error.strerror}") from None
+            raise NoZygoteError(errno.ENOENT, f"the zygote {name!r} takes no requests: {error.strerror}") from None
         finally:
             theirs.close()
         return report.detach()

@@ -7,7 +7,7 @@ from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import ShutdownHook
 
 
-class HookStore:
+class ShutdownHookStore:
     """The registered hooks, in a file."""
 
     def __init__(self, path: str) -> None:

@@ -8,11 +8,25 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from sandbox_server.core import Model
 from sandbox_server.drivers.fence.policy import IsolationPolicy
-from sandbox_server.drivers.spawn.output_spool import Spool
+from sandbox_server.drivers.spawn.output_spool import OutputSpool
 from sandbox_server.drivers.spawn.pipes import PipeReader, PipeWriter
 from sandbox_server.drivers.spawn.process import Exit, Process, Processes
-from sandbox_server.features.bash.wire import BashCommandState, CommandStatus
+
+type CommandStatus = Literal["pending", "running", "completed", "timed_out", "killed"]
+
+
+class BashCommandState(Model):
+    """A command and its status."""
+
+    command_id: str
+    command: str
+    status: CommandStatus
+    exit_code: int | None = None
+    signal: str | None = None
+    """Name of the signal that ended it, as in `SIGKILL`."""
+
 
 INPUT_LIMIT = 1 << 20
 """Bytes of input that may wait for a command to read them."""
@@ -23,19 +37,19 @@ type StreamName = Literal["stdout", "stderr"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class OutputLimit:
     """How much of one stream is kept, in bytes, and in which directory."""
 
     limit: int
     directory: str
 
 
-class Stream:
+class BashStream:
     """One output stream of a command. `base` is where it begins in the output of its whole session."""
 
-    def __init__(self, base: int, kept: Kept, notify: Callable[[], None]) -> None:
+    def __init__(self, base: int, kept: OutputLimit, notify: Callable[[], None]) -> None:
         self.base = base
-        self.spool = Spool(kept.limit, kept.directory)
+        self.spool = OutputSpool(kept.limit, kept.directory)
         self.reader = PipeReader(self._take)
         self._notify = notify
 
@@ -53,18 +67,18 @@ class Stream:
         return stored
 
 
-class Command:
+class BashCommand:
     """A command of a session. It is `pending` until `start`, and over once `watch` returns."""
 
-    def __init__(self, text: str, bases: tuple[int, int], kept: Kept) -> None:
+    def __init__(self, text: str, bases: tuple[int, int], kept: OutputLimit) -> None:
         self.id = secrets.token_hex(8)
         self.text = text
         self.status: CommandStatus = "pending"
         self.exit: Exit | None = None
         with ExitStack() as opened:
-            self.stdout = Stream(bases[0], kept, self.notify)
+            self.stdout = BashStream(bases[0], kept, self.notify)
             opened.callback(self.stdout.reader.close)
-            self.stderr = Stream(bases[1], kept, self.notify)
+            self.stderr = BashStream(bases[1], kept, self.notify)
             opened.callback(self.stderr.reader.close)
             self.stdin = PipeWriter(INPUT_LIMIT)
             opened.pop_all()
@@ -95,7 +109,7 @@ class Command:
         number = self.exit.signal if self.exit else None
         return _SIGNALS.get(number, f"signal {number}") if number else None
 
-    def stream(self, name: StreamName) -> Stream:
+    def stream(self, name: StreamName) -> BashStream:
         """One of its two output streams."""
         return self.stdout if name == "stdout" else self.stderr
 

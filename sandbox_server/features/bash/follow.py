@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 from sandbox_server.core import Event, InvalidArgument
-from sandbox_server.features.bash.command import Command, StreamName
+from sandbox_server.features.bash.command import BashCommand, StreamName
 from sandbox_server.features.bash.output import read_text
 
 STREAMS: tuple[StreamName, ...] = ("stdout", "stderr")
@@ -14,7 +14,7 @@ CHUNK = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class BashPosition:
     """Where a reader of a command is; an event's `id` holds it, so that `Last-Event-ID` resumes there."""
 
     session_id: str
@@ -31,7 +31,7 @@ class Position:
         return f"{self.session_id}/{self.command_id}/{self.stdout}/{self.stderr}"
 
     @classmethod
-    def parse(cls, event_id: str) -> "Position":
+    def parse(cls, event_id: str) -> "BashPosition":
         """Read an event's `id`; raises InvalidArgument for anything else."""
         try:
             session_id, command_id, stdout, stderr = event_id.split("/")
@@ -40,7 +40,7 @@ class Position:
             raise InvalidArgument(f"Last-Event-ID {event_id[:100]!r} is not an id of such a stream") from None
 
 
-async def follow(command: Command, position: Position, timeout: float | None = None) -> AsyncIterator[Event]:
+async def follow(command: BashCommand, position: BashPosition, timeout: float | None = None) -> AsyncIterator[Event]:
     """Give a command's output from `position` until it has ended, or for `timeout` seconds.
 
     The last event is `exit`, or `status` with `running` when the time is over first.
@@ -66,7 +66,7 @@ async def follow(command: Command, position: Position, timeout: float | None = N
             await asyncio.wait([change], timeout=remaining)
 
 
-async def _read(command: Command, name: StreamName, position: Position, *, ended: bool) -> tuple[Position, str]:
+async def _read(command: BashCommand, name: StreamName, position: BashPosition, *, ended: bool) -> tuple[BashPosition, str]:
     stream = command.stream(name)
     at = position.stdout if name == "stdout" else position.stderr
     new = await read_text(stream.spool, max(0, at - stream.base), ended=ended, limit=CHUNK)
@@ -74,12 +74,12 @@ async def _read(command: Command, name: StreamName, position: Position, *, ended
     return (replace(position, stdout=end) if name == "stdout" else replace(position, stderr=end)), new.text
 
 
-def _output(name: StreamName, text: str, position: Position) -> Event:
+def _output(name: StreamName, text: str, position: BashPosition) -> Event:
     offset = position.stdout if name == "stdout" else position.stderr
     return Event("output", {"stream": name, "data": text, "offset": offset, "seq": position.seq}, str(position))
 
 
-def _described(event: str, command: Command, position: Position) -> Event:
+def _described(event: str, command: BashCommand, position: BashPosition) -> Event:
     info = command.state().model_dump()
     offsets = {"offset": position.stdout, "stderr_offset": position.stderr, "seq": position.seq}
     return Event(event, {"session_id": position.session_id, **info, **offsets}, str(position))

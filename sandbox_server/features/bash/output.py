@@ -3,8 +3,46 @@
 import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from sandbox_server.drivers.spawn.output_spool import Spool
+from pydantic import Field
+
+from sandbox_server.core import Model
+from sandbox_server.drivers.spawn.output_spool import OutputSpool
+from sandbox_server.features.bash.command import BashCommandState
+
+MAX_SECONDS = 366 * 86400.0
+Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
+Offset = Annotated[int, Field(ge=0)]
+
+
+class BashOutputRequest(Model):
+    """Which output to read, and from where."""
+
+    session_id: str
+    command_id: str | None = None
+    """Command to read. Absent: the output of all commands of the session, one after the other."""
+    offset: Offset = 0
+    """Byte of stdout to start at: the `offset` of the answer before."""
+    stderr_offset: Offset = 0
+    """Byte of stderr to start at: the `stderr_offset` of the answer before."""
+    wait: bool = False
+    """Wait until there is output or the command has ended."""
+    wait_timeout: Seconds = 30
+    """Seconds to wait at most."""
+
+
+class BashOutputResult(Model):
+    """New output, and where the next call goes on."""
+
+    session_id: str
+    stdout: str = ""
+    stderr: str = ""
+    offset: int = 0
+    stderr_offset: int = 0
+    command: BashCommandState | None = None
+    """The command that was asked for, else the current or latest one."""
+
 
 READ_LIMIT = 8 << 20
 """Bytes of one stream in one answer; the rest is read with the next call."""
@@ -14,18 +52,18 @@ MAX_CHARACTER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DecodedText:
     """Characters, and the offset of the byte after them."""
 
     text: str
     end: int
 
-    def moved(self, base: int) -> "Text":
+    def moved(self, base: int) -> "DecodedText":
         """The same text in a stream that begins `base` bytes further on."""
-        return Text(self.text, self.end + base)
+        return DecodedText(self.text, self.end + base)
 
 
-async def read_text(spool: Spool, offset: int, *, ended: bool, limit: int = READ_LIMIT, stop: int | None = None) -> Text:
+async def read_text(spool: OutputSpool, offset: int, *, ended: bool, limit: int = READ_LIMIT, stop: int | None = None) -> DecodedText:
     """Read from byte `offset`, about `limit` bytes at most, up to `stop` or what is there.
 
     While the stream has not `ended`, a character whose last bytes are missing waits for them. Bytes that are no UTF-8 are replaced, and
@@ -43,21 +81,21 @@ async def read_text(spool: Spool, offset: int, *, ended: bool, limit: int = READ
         parts.append(decoder.decode(piece))
         position = min(start, stop) + len(piece)
     if ended and position == stop:
-        return Text("".join([*parts, decoder.decode(b"", final=True)]), position)
-    return Text("".join(parts), position - len(decoder.getstate()[0]))
+        return DecodedText("".join([*parts, decoder.decode(b"", final=True)]), position)
+    return DecodedText("".join(parts), position - len(decoder.getstate()[0]))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpoolPart:
     """One command's share of its session's output: from `base` up to `stop`, or without an end so far."""
 
-    spool: Spool
+    spool: OutputSpool
     base: int
     stop: int | None
     ended: bool
 
 
-async def read_parts(parts: Sequence[Part], offset: int) -> Text:
+async def read_parts(parts: Sequence[SpoolPart], offset: int) -> DecodedText:
     """Read from byte `offset` of a session's output on, across commands."""
     texts, position, room = list[str](), offset, READ_LIMIT
     for part in parts:
@@ -73,10 +111,10 @@ async def read_parts(parts: Sequence[Part], offset: int) -> Text:
         position = part.base + new.end
         if part.stop is None or position < part.stop:
             break
-    return Text("".join(texts), position)
+    return DecodedText("".join(texts), position)
 
 
-async def excerpt(spool: Spool, most: int, *, ended: bool) -> Text:
+async def excerpt(spool: OutputSpool, most: int, *, ended: bool) -> DecodedText:
     """Read a whole stream in at most about `most` characters, its middle left out with a marker; 0 is without a limit.
 
     Without a limit the text still ends at `READ_LIMIT` bytes, and its `end` says so.
@@ -86,7 +124,7 @@ async def excerpt(spool: Spool, most: int, *, ended: bool) -> Text:
     if not most or (size <= room and len(first.text) <= most):
         return first
     last = first if size <= room else await read_text(spool, size - room, ended=ended, limit=room)
-    return Text(_shorten(first.text, last.text, most, size), last.end)
+    return DecodedText(_shorten(first.text, last.text, most, size), last.end)
 
 
 def _shorten(first: str, last: str, most: int, size: int) -> str:

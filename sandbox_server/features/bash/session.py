@@ -1,19 +1,77 @@
 """Sessions: a working directory, a snapshot to source, and the commands that ran there one after the other."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Annotated, Literal
 
-from sandbox_server.core import Conflict, NotFound, ResourceExhausted
-from sandbox_server.features.bash.command import Command, Kept, StreamName
-from sandbox_server.features.bash.output import Part, Text, read_parts, read_text
-from sandbox_server.features.bash.wire import BashCommandState, BashExecResult, BashSessionState, SessionStatus
+from pydantic import Field
+
+from sandbox_server.core import Conflict, Model, NotFound
+from sandbox_server.drivers.session_table import SessionLimit, SessionTable
+from sandbox_server.features.bash.command import BashCommand, BashCommandState, CommandStatus, OutputLimit, StreamName
+from sandbox_server.features.bash.output import DecodedText, SpoolPart, read_parts, read_text
+
+type SessionStatus = Literal["ready", "closed"]
+
+
+SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:@-]{0,128}$")]
+
+
+class BashExecResult(Model):
+    """How far a command has come."""
+
+    session_id: str
+    command_id: str
+    command: str
+    status: CommandStatus
+    """`running`, `completed` (it exited, whatever its code), `timed_out` (killed after `hard_timeout`), `killed` (ended by a signal, or
+    its end was not observed)."""
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+    """The observed exit code; null while it runs and where a signal ended it."""
+    signal: str | None = None
+    """Name of the signal that ended it, as in `SIGKILL`."""
+    offset: int = 0
+    """Where `output` goes on reading stdout, in bytes."""
+    stderr_offset: int = 0
+    """Where `output` goes on reading stderr, in bytes."""
+
+
+class BashSessionCreateRequest(Model):
+    """A session to create."""
+
+    session_id: SessionId | None = None
+    """Its id. Empty or absent: a new one. An id that exists gives that session as it is."""
+    exec_dir: str | None = None
+    """Working directory, absolute. Absent: the workspace."""
+    snapshot_path: str | None = None
+    """Script that every command of the session sources first."""
+
+
+class BashSessionState(Model):
+    """One session."""
+
+    session_id: str
+    status: SessionStatus
+    working_dir: str
+    created_at: datetime
+    last_used_at: datetime
+    current_command: str | None = None
+    command_count: int = 0
+
+
+class BashSessionRef(Model):
+    """A session by its id."""
+
+    session_id: str
+
 
 MAX_COMMANDS = 16
 """Commands of a session whose output can still be read."""
 MAX_WORD = 120_000
 """Bytes of one argument; the kernel takes 128 KiB."""
-RETRY_AFTER = 5.0
 
 _JOIN = """
 unset _sandbox_script _sandbox_word
@@ -24,7 +82,7 @@ $_sandbox_script"
 """
 
 
-class Session:
+class BashSession:
     """One session. `temporary` was made by a command that named none, and makes room when sessions run out."""
 
     def __init__(self, session_id: str, working_dir: str, *, snapshot_path: str | None = None, temporary: bool = False) -> None:
@@ -34,17 +92,17 @@ class Session:
         self.temporary = temporary
         self.status: SessionStatus = "ready"
         self.created_at = self.last_used_at = datetime.now(UTC)
-        self.commands: dict[str, Command] = {}
+        self.commands: dict[str, BashCommand] = {}
         self.command_count = 0
         self._ends = (0, 0)
 
     @property
-    def latest(self) -> Command | None:
+    def latest(self) -> BashCommand | None:
         """The command that runs, or the last that ran."""
         return next(reversed(self.commands.values()), None)
 
     @property
-    def running(self) -> Command | None:
+    def running(self) -> BashCommand | None:
         """The command that is starting or running."""
         return self.latest if self.latest and not self.latest.ended else None
 
@@ -60,7 +118,7 @@ class Session:
             command_count=self.command_count,
         )
 
-    def result(self, command: Command, state: BashCommandState, stdout: Text, stderr: Text) -> BashExecResult:
+    def result(self, command: BashCommand, state: BashCommandState, stdout: DecodedText, stderr: DecodedText) -> BashExecResult:
         """Describe a command as it was before its output was read, with that output: of one that had ended it is all."""
         return BashExecResult(
             session_id=self.id,
@@ -75,7 +133,7 @@ class Session:
         """Note that the session is in use."""
         self.last_used_at = datetime.now(UTC)
 
-    def command(self, command_id: str | None) -> Command | None:
+    def command(self, command_id: str | None) -> BashCommand | None:
         """The command of that id, or the latest; raises NotFound for one that is not kept."""
         if not command_id:
             return self.latest
@@ -83,7 +141,7 @@ class Session:
             raise NotFound("Command not found", command_id=command_id, hint=f"a session keeps its last {MAX_COMMANDS} commands")
         return self.commands[command_id]
 
-    def add(self, text: str, kept: Kept) -> Command:
+    def add(self, text: str, kept: OutputLimit) -> BashCommand:
         """Make the next command, whose output begins where that of the one before ends. Raises Conflict while one runs."""
         if self.status == "closed":
             raise NotFound("Session not found", session_id=self.id)
@@ -96,7 +154,7 @@ class Session:
             )
         if self.latest:
             self._ends = self.latest.stdout.end, self.latest.stderr.end
-        command = Command(text, self._ends, kept)
+        command = BashCommand(text, self._ends, kept)
         self.commands[command.id] = command
         self.command_count += 1
         self.touch()
@@ -104,7 +162,7 @@ class Session:
             self.forget(next(iter(self.commands)))
         return command
 
-    def withdraw(self, command: Command) -> None:
+    def withdraw(self, command: BashCommand) -> None:
         """Take back a command that could not start."""
         del self.commands[command.id]
         self.command_count -= 1
@@ -120,7 +178,7 @@ class Session:
         self._ends = max(self._ends[0], command.stdout.end), max(self._ends[1], command.stderr.end)
         command.drop()
 
-    async def read(self, name: StreamName, offset: int, command_id: str | None) -> Text:
+    async def read(self, name: StreamName, offset: int, command_id: str | None) -> DecodedText:
         """Read one stream of a command, or of all commands one after the other, from byte `offset` of the session's output on."""
         command = self.command(command_id)
         if not command_id or command is None:
@@ -129,11 +187,11 @@ class Session:
         new = await read_text(stream.spool, max(0, offset - stream.base), ended=command.ended)
         return new.moved(stream.base)
 
-    def _parts(self, name: StreamName) -> list[Part]:
+    def _parts(self, name: StreamName) -> list[SpoolPart]:
         streams = [command.stream(name) for command in self.commands.values()]
         stops = [*(stream.base for stream in streams[1:]), None]
         ended = not self.running
-        return [Part(stream.spool, stream.base, stop, ended or stop is not None) for stream, stop in zip(streams, stops, strict=True)]
+        return [SpoolPart(stream.spool, stream.base, stop, ended or stop is not None) for stream, stop in zip(streams, stops, strict=True)]
 
     def argv(self, text: str) -> list[str]:
         """The process of a command: a bash that reads no start-up file but the session's snapshot."""
@@ -146,45 +204,39 @@ class Session:
         return ["bash", "-c", _JOIN, "bash", *words]
 
 
-class Sessions:
-    """All sessions, at most `limit` at once."""
+class BashSessions:
+    """The bash sessions, at most `limit` at once. A temporary one that is idle is evicted for another."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._sessions: dict[str, Session] = {}
+        message, hint = f"all {limit} bash sessions are in use", "close one, or reuse one by its session_id"
+        self._table = SessionTable(SessionLimit[BashSession](limit, message, hint, _idle_longest))
 
-    def __iter__(self) -> Iterator[Session]:
-        return iter(list(self._sessions.values()))
+    def __iter__(self) -> Iterator[BashSession]:
+        return iter(self._table)
 
     def __contains__(self, session_id: str) -> bool:
-        return session_id in self._sessions
+        return session_id in self._table
 
-    def get(self, session_id: str) -> Session:
+    def get(self, session_id: str) -> BashSession:
         """The session of that id; raises NotFound with the contract's message."""
-        if session_id not in self._sessions:
-            raise NotFound("Session not found", session_id=session_id)
-        return self._sessions[session_id]
+        return self._table.get(session_id)
 
-    def add(self, session: Session) -> None:
+    def add(self, session: BashSession) -> None:
         """Add a session, in place of the temporary one that has been idle longest where there is no room.
 
         Raises ResourceExhausted where every session is busy or was created by name.
         """
-        if len(self._sessions) >= self._limit:
-            oldest = self._idle_longest()
-            self.remove(oldest)
-            oldest.drop()
-        self._sessions[session.id] = session
+        while evicted := self._table.evicted_for(session):
+            self.remove(evicted)
+            evicted.drop()
+        self._table.add(session)
 
-    def remove(self, session: Session) -> None:
+    def remove(self, session: BashSession) -> None:
         """Forget a session; what still runs in it is the caller's to end, and to drop."""
         session.status = "closed"
-        self._sessions.pop(session.id, None)
+        self._table.remove(session)
 
-    def _idle_longest(self) -> Session:
-        idle = [session for session in self if session.temporary and not session.running]
-        if not idle:
-            raise ResourceExhausted(
-                f"all {self._limit} bash sessions are in use", retry_after=RETRY_AFTER, hint="close one, or reuse one by its session_id"
-            )
-        return min(idle, key=lambda session: session.last_used_at)
+
+def _idle_longest(sessions: Sequence[BashSession]) -> BashSession | None:
+    idle = [session for session in sessions if session.temporary and not session.running]
+    return min(idle, key=lambda session: session.last_used_at, default=None)

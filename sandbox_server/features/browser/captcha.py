@@ -10,7 +10,7 @@ from sandbox_server.core import Conflict, Model, Reply, operation
 from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.features.browser.page.driving import Seconds, Targeted, driving, shown_frames, told
+from sandbox_server.features.browser.page.page_operation import Seconds, Targeted, driving, shown_frames, with_hint
 
 WAIT_SECONDS = 60.0
 
@@ -63,7 +63,7 @@ class Captchas:
     @operation("GET /v1/browser/captcha/detect", operation_id="detect", scope="browser")
     async def detect_captcha(self, request: Targeted) -> Reply[CaptchaReport]:
         """Say whether the page shows a CAPTCHA, and which."""
-        return await told(self._session, await self._look(request))
+        return await with_hint(self._session, await self._look(request))
 
     @operation("POST /v1/browser/captcha/wait", operation_id="wait", scope="browser", read_only=True)
     async def wait_for_captcha(self, request: CaptchaWaitRequest) -> Reply[CaptchaWaitResult]:
@@ -73,7 +73,7 @@ class Captchas:
             resolved = await self._resolved(request)
             left = deadline - time.monotonic()
             if resolved or left <= 0:
-                return await told(self._session, CaptchaWaitResult(resolved=resolved))
+                return await with_hint(self._session, CaptchaWaitResult(resolved=resolved))
             await asyncio.sleep(min(request.poll_interval, left))
 
     async def _resolved(self, request: CaptchaWaitRequest) -> bool:

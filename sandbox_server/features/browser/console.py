@@ -3,7 +3,7 @@
 from typing import Literal
 
 from sandbox_server.core import Model, operation
-from sandbox_server.drivers.devtools.console import Message
+from sandbox_server.drivers.devtools.console import ConsoleEntry
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.har import moment
 from sandbox_server.drivers.files.files import Files
@@ -77,7 +77,7 @@ class ConsoleLog:
         return [_shown(message) for message in self._devtools.console]
 
 
-def _shown(message: Message) -> ConsoleMessage:
+def _shown(message: ConsoleEntry) -> ConsoleMessage:
     return ConsoleMessage(
         type=message.level,
         text=message.text,

@@ -8,7 +8,7 @@ from sandbox_server.core import Model, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.drivers.devtools import cookies as jar
-from sandbox_server.drivers.devtools.connection import Refused
+from sandbox_server.drivers.devtools.connection import DevtoolsRefused
 from sandbox_server.drivers.devtools.cookies import SESSION, SameSite
 from sandbox_server.drivers.devtools.devtools import Devtools
 
@@ -96,7 +96,7 @@ async def put_cookies(devtools: Devtools, given: list[dict[str, Any]], place: tu
         return
     try:
         await devtools.command("Storage.setCookies", {"cookies": wanted})
-    except Refused as error:
+    except DevtoolsRefused as error:
         raise InvalidArgument(f"the browser does not take these cookies: {error}") from None
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sandbox_server.core import Model
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import BrowserClient
 
 PHONE_AGENT = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version}.0.0.0 Mobile Safari/537.36"
 """What Chrome on every phone sends (https://www.chromium.org/updates/ua-reduction)."""
@@ -59,7 +59,7 @@ class Device(Model):
 class Devices:
     """Shows pages the device that was asked for last."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: BrowserClient) -> None:
         self._owner = owner
 
     async def emulate(self, device: Device | None) -> None:

@@ -12,7 +12,7 @@ from sandbox_server.drivers.devtools import har
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.globs import Glob
 from sandbox_server.drivers.devtools.headers import problem
-from sandbox_server.drivers.devtools.interception import Answer, Route, origin_of
+from sandbox_server.drivers.devtools.interception import RequestRoute, RouteAnswer, origin_of
 from sandbox_server.drivers.devtools.traffic import Exchange
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.browser.saving import save_json
@@ -127,7 +127,7 @@ class Network:
     @operation("POST /v1/browser/network/route", scope="browser", operation_id="add_route", acts="cdp")
     async def add_route(self, request: RouteRequest) -> None:
         """Answer matching requests in place of the network, or let them fail; a route with the same pattern is replaced."""
-        self._devtools.rules.add(Route(_glob(request.url_pattern), _answer(request.response), request.abort))
+        self._devtools.rules.add(RequestRoute(_glob(request.url_pattern), _answer(request.response), request.abort))
         await self._devtools.apply_rules()
 
     @operation("DELETE /v1/browser/network/route", scope="browser", operation_id="remove_route", takes_body=True, acts="cdp")
@@ -192,7 +192,7 @@ def _glob(text: str, name: str = "url_pattern") -> Glob:
         raise InvalidFields([{"loc": (name,), "msg": str(error), "type": "pattern"}]) from None
 
 
-def _answer(response: RouteResponse | None) -> Answer | None:
+def _answer(response: RouteResponse | None) -> RouteAnswer | None:
     if response is None:
         return None
     _require(None if 200 <= response.status <= 599 else "must be from 200 to 599", "response", "status")
@@ -200,7 +200,7 @@ def _answer(response: RouteResponse | None) -> Answer | None:
     _require(problem({"Content-Type": response.content_type}, request=False), "response", "content_type")
     body = response.body.encode("utf-8", "replace")
     _require(None if len(body) <= MAX_BODY else f"may have {MAX_BODY} bytes", "response", "body")
-    return Answer(response.status, dict(response.headers), body, response.content_type)
+    return RouteAnswer(response.status, dict(response.headers), body, response.content_type)
 
 
 def _origin(text: str) -> str:

@@ -9,11 +9,11 @@ from sandbox_server.drivers.x11.keysyms import of_key
 from sandbox_server.features.browser import actions as wire
 from sandbox_server.features.browser.actions import AnyAction
 
-type Place = tuple[str | int, ...]
+type FieldPath = tuple[str | int, ...]
 """Where in the request an action is, for errors."""
 
 
-async def perform(desktop: Desktop, action: AnyAction, place: Place = ()) -> None:
+async def perform(desktop: Desktop, action: AnyAction, place: FieldPath = ()) -> None:
     """Do one action.
 
     Raises InvalidFields, which names the field, before anything is done: for a point outside the screen and an unknown key.
@@ -38,7 +38,7 @@ async def perform(desktop: Desktop, action: AnyAction, place: Place = ()) -> Non
             await _keys(desktop, action, place)
 
 
-async def _keys(desktop: Desktop, action: AnyAction, place: Place) -> None:
+async def _keys(desktop: Desktop, action: AnyAction, place: FieldPath) -> None:
     match action:
         case wire.PressAction(key=key):
             await desktop.keyboard.tap(_keysyms([key], (*place, "key")))
@@ -51,7 +51,7 @@ async def _keys(desktop: Desktop, action: AnyAction, place: Place) -> None:
 
 
 async def _move(
-    desktop: Desktop, action: wire.MoveToAction | wire.MoveRelAction | wire.DragToAction | wire.DragRelAction, place: Place
+    desktop: Desktop, action: wire.MoveToAction | wire.MoveRelAction | wire.DragToAction | wire.DragRelAction, place: FieldPath
 ) -> None:
     if isinstance(action, wire.MoveToAction | wire.DragToAction):
         x, y, names = action.x, action.y, ("x", "y")
@@ -65,7 +65,7 @@ async def _move(
         await desktop.pointer.move(*point)
 
 
-async def _click(desktop: Desktop, action: wire.ClickAction | wire.RightClickAction | wire.DoubleClickAction, place: Place) -> None:
+async def _click(desktop: Desktop, action: wire.ClickAction | wire.RightClickAction | wire.DoubleClickAction, place: FieldPath) -> None:
     if action.x is not None or action.y is not None:
         at = await desktop.pointer.position()
         x, y = at[0] if action.x is None else action.x, at[1] if action.y is None else action.y
@@ -77,7 +77,7 @@ async def _click(desktop: Desktop, action: wire.ClickAction | wire.RightClickAct
         await desktop.pointer.click("right" if right else "left", 1 if right else 2)
 
 
-async def _on_screen(desktop: Desktop, x: float, y: float, places: Sequence[Place]) -> tuple[int, int]:
+async def _on_screen(desktop: Desktop, x: float, y: float, places: Sequence[FieldPath]) -> tuple[int, int]:
     """The pixel of a point; a number that is not on the screen is the caller's mistake, never moved onto its edge."""
     size = await desktop.screen.size()
     problems = [
@@ -90,7 +90,7 @@ async def _on_screen(desktop: Desktop, x: float, y: float, places: Sequence[Plac
     return int(x), int(y)
 
 
-def _keysyms(names: Sequence[str], place: Place) -> list[int]:
+def _keysyms(names: Sequence[str], place: FieldPath) -> list[int]:
     found = [(number, name, of_key(name)) for number, name in enumerate(names)]
     problems = [
         {"loc": (*place, number) if place[-1] == "keys" else place, "msg": f"there is no key {name!r}", "type": "unknown_key"}

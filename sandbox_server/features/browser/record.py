@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sandbox_server.core import Model, Tasks, operation
 from sandbox_server.core.dispatch import InvalidFields
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.devtools.screencast import screencast
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.video.privacy_mask import Hidden, MaskedPictures
@@ -40,7 +40,7 @@ class PageRecordings:
 
     tag = "browser-page"
 
-    def __init__(self, owner: Owner, files: Files, hidden: Hidden = lambda: False) -> None:
+    def __init__(self, owner: BrowserClient, files: Files, hidden: Hidden = lambda: False) -> None:
         self._hidden = hidden
         self._owner = owner
         self._recordings = Recordings(files, "page")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from sandbox_server.core import Call, Failure, Model, NullCounts, operation
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.x11.desktop import Desktop
 
 MAX_PATTERNS = 1000
@@ -66,7 +66,7 @@ class BrowserRunning:
 
     tag = "browser"
 
-    def __init__(self, owner: Owner, desktop: Desktop, reattach: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, owner: BrowserClient, desktop: Desktop, reattach: Callable[[], Awaitable[None]] | None = None) -> None:
         self._owner = owner
         self._desktop = desktop
         self._reattach = reattach

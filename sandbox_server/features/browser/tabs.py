@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from sandbox_server.core import Conflict, Model, Reply, operation
-from sandbox_server.drivers.browser.dialogs import Answer
-from sandbox_server.drivers.browser.owner import Tab
+from sandbox_server.drivers.browser.dialogs import DialogAnswer
+from sandbox_server.drivers.browser.owner import BrowserTab
 from sandbox_server.drivers.browser.session import BrowserSession
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class TabState(Model):
     """Whether it is in front, which is what operations on a page mean unless they name a tab."""
 
 
-class Tabs:
+class BrowserTabs:
     """Opens, closes and shows tabs; also those whose page crashed or hangs."""
 
     tag = "browser-tabs"
@@ -67,7 +67,7 @@ class Tabs:
     async def close_tab(self, request: TabRef) -> Reply[None]:
         """Close a tab; the browser opens a blank one when that was the last."""
         closing = await self._session.tab(request.index)
-        await self._session.close(closing, Answer("accept"))
+        await self._session.close(closing, DialogAnswer("accept"))
         await self._until(lambda tabs: tabs and not _find(tabs, closing.page), "the tab did not close")
         return Reply(None, hint=await self._session.hint())
 
@@ -87,7 +87,7 @@ class Tabs:
         index, tab = await self._until(lambda tabs: _find(tabs, chosen.page, active=True), "the tab did not come to the front")
         return Reply(_state(index, tab), hint=await self._session.hint())
 
-    async def _until[T](self, found: "Callable[[list[Tab]], T | None]", complaint: str) -> T:
+    async def _until[T](self, found: "Callable[[list[BrowserTab]], T | None]", complaint: str) -> T:
         try:
             result = await self._session.until(found, CHANGE_SECONDS)
         except TimeoutError:
@@ -97,9 +97,9 @@ class Tabs:
         return result
 
 
-def _find(tabs: list[Tab], page: str, *, active: bool = False) -> tuple[int, Tab] | None:
+def _find(tabs: list[BrowserTab], page: str, *, active: bool = False) -> tuple[int, BrowserTab] | None:
     return next(((index, tab) for index, tab in enumerate(tabs) if tab.page == page and (tab.active or not active)), None)
 
 
-def _state(index: int, tab: Tab) -> TabState:
+def _state(index: int, tab: BrowserTab) -> TabState:
     return TabState(index=index, url=tab.url, title=tab.title, active=tab.active)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from sandbox_server.core import Event, InvalidArgument
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.features.jupyter.answer import output_model
+from sandbox_server.features.jupyter.execution import output_model
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ExecutionPosition:
     """Where a reader of an execution is; an event's `id` holds it, so that `Last-Event-ID` resumes there."""
 
     session_id: str
@@ -22,7 +22,7 @@ class Position:
         return f"{self.session_id}/{self.execution_id}/{self.seen}"
 
     @classmethod
-    def parse(cls, event_id: str) -> "Position":
+    def parse(cls, event_id: str) -> "ExecutionPosition":
         """Read an event's `id`; raises InvalidArgument for anything else."""
         try:
             session_id, execution_id, seen = event_id.split("/")
@@ -31,7 +31,7 @@ class Position:
             raise InvalidArgument(f"Last-Event-ID {event_id[:200]!r} is not an id of such a stream") from None
 
 
-async def follow(execution: Execution, position: Position) -> AsyncIterator[Event]:
+async def follow(execution: Execution, position: ExecutionPosition) -> AsyncIterator[Event]:
     """Give an execution's outputs from `position` on as they come, and how it ended."""
     yield _described("status", execution, position)
     while True:
@@ -45,7 +45,7 @@ async def follow(execution: Execution, position: Position) -> AsyncIterator[Even
         await asyncio.wait([change])
 
 
-def _described(event: str, execution: Execution, position: Position) -> Event:
+def _described(event: str, execution: Execution, position: ExecutionPosition) -> Event:
     told = {
         "session_id": position.session_id,
         "msg_id": execution.id,

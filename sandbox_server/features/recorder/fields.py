@@ -6,7 +6,7 @@ What is in a field never leaves its page, and a field for a password, a code or 
 from collections.abc import Callable
 from typing import Any
 
-from sandbox_server.drivers.devtools.connection import Connection, connected
+from sandbox_server.drivers.devtools.connection import DevtoolsConnection, connected
 
 MAX_NAME = 80
 WORLD = "receipt"
@@ -56,7 +56,7 @@ _NEW_DOCUMENT = ("Page.frameNavigated", "Page.domContentEventFired")
 
 class _Pages:
     def __init__(self, changed: Callable[[str], None]) -> None:
-        self.connection: Connection | None = None
+        self.connection: DevtoolsConnection | None = None
         self._changed = changed
 
     def take(self, session: str | None, method: str, params: dict[str, Any]) -> None:
@@ -68,14 +68,14 @@ class _Pages:
         elif method == "Runtime.bindingCalled" and params.get("name") == BINDING:
             self._changed(str(params.get("payload", ""))[:MAX_NAME])
 
-    def _set_up(self, connection: Connection, session: str) -> None:
+    def _set_up(self, connection: DevtoolsConnection, session: str) -> None:
         connection.post("Page.enable", {}, session)
         script = {"source": SCRIPT, "worldName": WORLD, "runImmediately": True}
         connection.post("Page.addScriptToEvaluateOnNewDocument", script, session)
         self._bind(connection, session)
         connection.post("Target.setAutoAttach", _ATTACH, session)
 
-    def _bind(self, connection: Connection, session: str) -> None:
+    def _bind(self, connection: DevtoolsConnection, session: str) -> None:
         """Give the worlds that are there the way to tell us; later ones have none but by `Runtime.enable`, which pages notice."""
         connection.post("Runtime.removeBinding", {"name": BINDING}, session)
         connection.post("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}, session)

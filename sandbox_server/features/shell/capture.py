@@ -7,7 +7,7 @@ TAIL = 512 << 10
 FOLDED = 32 << 10
 
 
-class Ring:
+class OutputRing:
     """The latest bytes of a stream, about `limit` of them; an offset counts every byte ever added."""
 
     def __init__(self, limit: int, start: int = 0) -> None:
@@ -38,13 +38,13 @@ class Ring:
         return offset, b"".join(parts)[:most]
 
 
-class Capture:
+class OutputCapture:
     """What one command wrote: the first `HEAD` bytes and about the last `TAIL`."""
 
     def __init__(self) -> None:
         self._limit = HEAD
         self._head = bytearray()
-        self._tail = Ring(TAIL, HEAD)
+        self._tail = OutputRing(TAIL, HEAD)
 
     @property
     def size(self) -> int:
@@ -77,7 +77,7 @@ class Capture:
         end = self.size
         rest = (head[FOLDED:] + tail)[-FOLDED:]
         self._head, self._limit = bytearray(head[:FOLDED]), FOLDED
-        self._tail = Ring(FOLDED, end - len(rest) if end > FOLDED else FOLDED)
+        self._tail = OutputRing(FOLDED, end - len(rest) if end > FOLDED else FOLDED)
         if rest:
             self._tail.add(rest)
 

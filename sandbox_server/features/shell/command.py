@@ -5,7 +5,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import Literal
 
-from sandbox_server.features.shell.capture import Capture
+from sandbox_server.features.shell.capture import OutputCapture
 from sandbox_server.features.shell.text import plain, shorten
 
 _IN_A_THREAD = 128 << 10
@@ -14,7 +14,7 @@ _IN_A_THREAD = 128 << 10
 type BashCommandStatus = Literal["running", "completed", "no_change_timeout", "hard_timeout", "terminated"]
 
 
-class Command:
+class RunningCommand:
     """A command that is given to a shell. It is `running` from then on, until `finish`."""
 
     def __init__(self, text: str, token: str) -> None:
@@ -33,7 +33,7 @@ class Command:
         self.ps1 = ""
         self.hints: list[str] = []
         self.created_at = datetime.now(UTC)
-        self.capture = Capture()
+        self.capture = OutputCapture()
         self._loop = asyncio.get_running_loop()
         self._quiet_since = self._loop.time()
         self._change: asyncio.Future[None] = self._loop.create_future()

@@ -24,16 +24,16 @@ from sandbox_server.core import (
 )
 from sandbox_server.core.control import Control
 from sandbox_server.drivers.shells.commands import ShellCommand
-from sandbox_server.drivers.shells.fenced import FencedShells
+from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
 from sandbox_server.drivers.shells.risky_commands import is_risky
-from sandbox_server.drivers.shells.shells import Start
-from sandbox_server.features.shell.command import BashCommandStatus, Command
-from sandbox_server.features.shell.follow import Position, follow
-from sandbox_server.features.shell.session import Profile, Session
+from sandbox_server.drivers.shells.shells import ShellStart
+from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
+from sandbox_server.features.shell.follow import ShellPosition, follow
+from sandbox_server.features.shell.session import ShellProfile, ShellSession
 from sandbox_server.features.shell.session_limits import FOR_PEOPLE
-from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.shell.sessions import ShellSessions
+from sandbox_server.features.shell.shell_input import ShellInput
 from sandbox_server.features.shell.terminal import HELD, NO_ROOM, Terminal
-from sandbox_server.features.shell.typist import Typist
 from sandbox_server.features.shell.view import follow_terminal, screen_text
 from sandbox_server.features.shell.wire import (
     ActiveShellSessionsResult,
@@ -73,7 +73,7 @@ class Shell:
 
     tag = "shell"
 
-    def __init__(self, sessions: Sessions, fenced: FencedShells, control: Control, *, workspace: str) -> None:
+    def __init__(self, sessions: ShellSessions, fenced: IsolatedShells, control: Control, *, workspace: str) -> None:
         self._sessions = sessions
         self._fenced = fenced
         self._control = control
@@ -93,7 +93,9 @@ class Shell:
         """
         return await self._finish(*await self._start(request))
 
-    async def _finish(self, request: ShellExecRequest, session: Session, command: Command, hint: str | None) -> Reply[ShellCommandResult]:
+    async def _finish(
+        self, request: ShellExecRequest, session: ShellSession, command: RunningCommand, hint: str | None
+    ) -> Reply[ShellCommandResult]:
         if request.async_mode:
             return Reply(_result(session, command, "running"), hint=_join(hint, command.hint))
         status = await command.settle(request.timeout, _silence(session, request.no_change_timeout))
@@ -105,7 +107,7 @@ class Shell:
     async def stream_exec(self, request: ShellExecRequest, call: Call) -> AsyncIterator[Event]:
         """Run a command and give its output as events, or go on with one after `Last-Event-ID`."""
         if call.last_event_id:
-            position = Position.parse(call.last_event_id)
+            position = ShellPosition.parse(call.last_event_id)
             session = await self._sessions.get(position.session_id)
             command = session.commands.get(position.token)
             if command is None:
@@ -113,7 +115,7 @@ class Shell:
         else:
             request, session, command, hint = await self._start(request)
             command.add_hint(hint)
-            position = Position(session.id, command.token, 0)
+            position = ShellPosition(session.id, command.token, 0)
         timeout = 0 if request.async_mode else request.timeout
         return follow(command, position, timeout, _silence(session, request.no_change_timeout))
 
@@ -165,7 +167,7 @@ class Shell:
     @stream_of(view)
     async def stream_view(self, request: ShellViewRequest, call: Call) -> AsyncIterator[Event]:
         """Give what a session's terminal shows, and what comes to it."""
-        position = Position.parse(call.last_event_id) if call.last_event_id else None
+        position = ShellPosition.parse(call.last_event_id) if call.last_event_id else None
         session = await self._sessions.get(position.session_id if position else request.id)
         return follow_terminal(session, position)
 
@@ -201,7 +203,7 @@ class Shell:
     @operation("POST /v1/shell/sessions/create", scope="shell", acts="shell")
     async def create_session(self, request: ShellCreateSessionRequest) -> Reply[ShellCreateSessionResponse]:
         """Create a session, or give the one of that id."""
-        profile = Profile(request.id or str(uuid4()))
+        profile = ShellProfile(request.id or str(uuid4()))
         if request.no_change_timeout is not None:
             profile.no_change_timeout = request.no_change_timeout
         start = self._start_in(request.exec_dir, preserve_symlinks=request.preserve_symlinks)
@@ -267,7 +269,7 @@ class Shell:
         opened this way and never used ends half a minute after its last terminal. The socket closes with 4404 where there is no
         session, 4429 where there is no room for a new one, and 4423 where a person keeps programs from opening one.
         """
-        typist = Typist(call.caller, self._control)
+        typist = ShellInput(call.caller, self._control)
         terminal = Terminal(socket, typist.may_type, typist.typed)
         try:
             session = await self._existing(request.session_id) or await self._opened_for(call.caller, request.session_id)
@@ -286,14 +288,16 @@ class Shell:
             session.people -= call.caller.person
             self._sessions.left(session)
 
-    async def _opened_for(self, caller: Caller, session_id: str | None) -> Session:
+    async def _opened_for(self, caller: Caller, session_id: str | None) -> ShellSession:
         """Open a session for a terminal: a person finds room beside all programs, a program opens none while a person has the shells."""
         if not caller.person and not self._control.drives(caller, "shell"):
             raise HeldByHuman("somebody else has control: no new session is opened", hint="open one that there is, to look at it")
-        profile = Profile(session_id or str(uuid4()), personal=True, by_person=caller.person)
+        profile = ShellProfile(session_id or str(uuid4()), personal=True, by_person=caller.person)
         return await self._sessions.create(profile, self._start_in(None))
 
-    async def _start(self, request: ShellExecRequest, *, fresh: bool = False) -> tuple[ShellExecRequest, Session, Command, str | None]:
+    async def _start(
+        self, request: ShellExecRequest, *, fresh: bool = False
+    ) -> tuple[ShellExecRequest, ShellSession, RunningCommand, str | None]:
         """Begin a command in the session that it names, in one that is idle, or in a `fresh` one.
 
         Gives the request with the time that it still has, and the sentence says what was made or closed for it.
@@ -303,37 +307,39 @@ class Shell:
         session, hint = await (self._named(request.id, start) if request.id else self._free(request, start, fresh=fresh))
         try:
             line = await self._line(request, session)
-            given = ShellCommand(Command.new_token(), request.command, request.exec_dir or "", start.links, bool(request.strict), line)
+            given = ShellCommand(
+                RunningCommand.new_token(), request.command, request.exec_dir or "", start.links, bool(request.strict), line
+            )
             command = await session.run(given, request.hard_timeout or None)
         finally:
             session.release()
         return _less(request, 0 if request.id else time.monotonic() - began), session, command, hint
 
-    async def _line(self, request: ShellExecRequest, session: Session) -> str:
+    async def _line(self, request: ShellExecRequest, session: ShellSession) -> str:
         if request.isolation is None:
             return ""
         return await self._fenced.line(request.command, request.isolation, request.exec_dir or session.state.directory)
 
-    async def _free(self, request: ShellExecRequest, start: Start, *, fresh: bool) -> tuple[Session, str | None]:
+    async def _free(self, request: ShellExecRequest, start: ShellStart, *, fresh: bool) -> tuple[ShellSession, str | None]:
         wait = WAIT_SECONDS if request.timeout is None else request.timeout
         if fresh:
             session = await self._sessions.fresh(start, wait)
             return session, session.made_room
         return await self._sessions.implicit(start, wait), None
 
-    async def _named(self, session_id: str, start: Start) -> tuple[Session, str | None]:
+    async def _named(self, session_id: str, start: ShellStart) -> tuple[ShellSession, str | None]:
         if existing := await self._existing(session_id):
             return existing, None
-        session = await self._sessions.create(Profile(session_id), start)
+        session = await self._sessions.create(ShellProfile(session_id), start)
         return session, _join(f"there was no session {session_id!r}: it was created, in {session.state.directory}", session.made_room)
 
-    async def _existing(self, session_id: str | None) -> Session | None:
+    async def _existing(self, session_id: str | None) -> ShellSession | None:
         return await self._sessions.find(session_id) if session_id else None
 
-    def _start_in(self, directory: str | None, *, preserve_symlinks: bool | None = False) -> Start:
+    def _start_in(self, directory: str | None, *, preserve_symlinks: bool | None = False) -> ShellStart:
         if directory and not directory.startswith("/"):
             raise InvalidArgument(f"exec_dir {directory!r} is not an absolute path", exec_dir=directory)
-        return Start(directory or self._workspace, "keep" if preserve_symlinks else "follow")
+        return ShellStart(directory or self._workspace, "keep" if preserve_symlinks else "follow")
 
 
 def _less(request: ShellExecRequest, waited: float) -> ShellExecRequest:
@@ -343,22 +349,22 @@ def _less(request: ShellExecRequest, waited: float) -> ShellExecRequest:
     return request.model_copy(update={"timeout": max(0.0, request.timeout - waited)})
 
 
-def _silence(session: Session, given: int | None) -> float:
+def _silence(session: ShellSession, given: int | None) -> float:
     return session.profile.no_change_timeout if given is None else given
 
 
-def _result(session: Session, command: Command, status: BashCommandStatus, output: str | None = None) -> ShellCommandResult:
+def _result(session: ShellSession, command: RunningCommand, status: BashCommandStatus, output: str | None = None) -> ShellCommandResult:
     console = [ConsoleRecord(ps1=command.ps1, command=command.text, output=output)] if output is not None else None
     return ShellCommandResult(
         session_id=session.id, command=command.text, status=status, output=output, console=console, exit_code=command.exit_code
     )
 
 
-async def _record(command: Command) -> ConsoleRecord:
+async def _record(command: RunningCommand) -> ConsoleRecord:
     return ConsoleRecord(ps1=command.ps1, command=command.text, output=await command.output())
 
 
-def _state(session: Session) -> ShellSessionState:
+def _state(session: ShellSession) -> ShellSessionState:
     running = session.state.running
     return ShellSessionState(
         working_dir=session.state.directory,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox_server.core import Event, InvalidArgument
-from sandbox_server.features.shell.command import Command
+from sandbox_server.features.shell.command import RunningCommand
 from sandbox_server.features.shell.text import increment
 
 CHUNK = 64 << 10
@@ -14,7 +14,7 @@ CHUNK = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ShellPosition:
     """Where a reader is; an event's `id` holds it, so that `Last-Event-ID` resumes there."""
 
     session_id: str
@@ -27,7 +27,7 @@ class Position:
         return f"{self.session_id}/{self.token}/{self.offset}"
 
     @classmethod
-    def parse(cls, event_id: str) -> "Position":
+    def parse(cls, event_id: str) -> "ShellPosition":
         """Read an event's `id`; raises InvalidArgument for anything else."""
         try:
             session_id, token, offset = event_id.split("/")
@@ -36,18 +36,18 @@ class Position:
             raise InvalidArgument(f"Last-Event-ID {event_id[:200]!r} is not an id of such a stream") from None
 
 
-def gap_event(position: Position, start: int) -> Event:
+def gap_event(position: ShellPosition, start: int) -> Event:
     """Say that bytes between a position and `start` are not kept any more."""
     return Event("gap", {"from": position.offset, "to": start, "bytes": start - position.offset}, str(replace(position, offset=start)))
 
 
-def output_event(position: Position, text: str) -> Event:
+def output_event(position: ShellPosition, text: str) -> Event:
     """Say what came up to `position`."""
     return Event("output", {"output": text, "offset": position.offset, "seq": position.offset}, str(position))
 
 
-async def follow(command: Command, position: Position, timeout: float | None, no_change_timeout: float) -> AsyncIterator[Event]:
-    """Give a command's output from `position` until it has ended, or as long as `Command.settle` waits.
+async def follow(command: RunningCommand, position: ShellPosition, timeout: float | None, no_change_timeout: float) -> AsyncIterator[Event]:
+    """Give a command's output from `position` until it has ended, or as long as `RunningCommand.settle` waits.
 
     The last event is `exit`, or `status` with `running` or `no_change_timeout`.
     """
@@ -73,7 +73,7 @@ async def follow(command: Command, position: Position, timeout: float | None, no
         settled.cancel()
 
 
-def _described(event: str, command: Command, position: Position, status: str) -> Event:
+def _described(event: str, command: RunningCommand, position: ShellPosition, status: str) -> Event:
     result = {
         "session_id": position.session_id,
         "command": command.text,

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
 from sandbox_server.drivers.shells.commands import ShellCommand
-from sandbox_server.drivers.shells.marks import Mark
-from sandbox_server.drivers.shells.shells import Foreground, Shell, Shells, Start
+from sandbox_server.drivers.shells.shell_integration import Mark
+from sandbox_server.drivers.shells.shells import Foreground, LiveShell, ShellStart, TmuxShells
 from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.process import LOST, Exit
-from sandbox_server.features.shell.command import BashCommandStatus, Command
-from sandbox_server.features.shell.state import ShellState, told
+from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
+from sandbox_server.features.shell.state import ShellState, describe_exit
 
 OPEN_SECONDS = 10.0
 """How long a new shell may take to show its prompt: the account's start-up files run first."""
@@ -39,7 +39,7 @@ _STEPS = (signals.SIGINT, signals.SIGTERM, signals.SIGKILL)
 
 
 @dataclass(slots=True)
-class Profile:
+class ShellProfile:
     """What a session was created with."""
 
     id: str
@@ -56,19 +56,19 @@ class Profile:
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-class Session:
+class ShellSession:
     """One session; it hears its shell (`ShellListener`).
 
     `changed` is called when there is something new to remember of it, `freed` when it may have become idle.
     """
 
     def __init__(
-        self, profile: Profile, shells: Shells, tasks: Tasks, changed: Callable[[], None], freed: Callable[[], None] = lambda: None
+        self, profile: ShellProfile, shells: TmuxShells, tasks: Tasks, changed: Callable[[], None], freed: Callable[[], None] = lambda: None
     ) -> None:
         self.profile = profile
         self.state = ShellState(freed)
-        self.shell: Shell | None = None
-        self.commands: dict[str, Command] = {}
+        self.shell: LiveShell | None = None
+        self.commands: dict[str, RunningCommand] = {}
         self.last_used_at = profile.created_at
         self.reserved = False
         """Whether a command is on its way to this session."""
@@ -102,7 +102,7 @@ class Session:
         return not (self.closed or self.reserved or self.opening or self.state.busy)
 
     @property
-    def latest(self) -> Command | None:
+    def latest(self) -> RunningCommand | None:
         """The command that runs, or the last that ran."""
         return next(reversed(self.commands.values()), None)
 
@@ -112,7 +112,7 @@ class Session:
         return self.state.status(self.latest)
 
     @property
-    def started(self) -> Shell:
+    def started(self) -> LiveShell:
         """The shell, running or ended; raises Unavailable before there is one."""
         if self.shell is None:
             raise Unavailable(f"the shell of session {self.id!r} is not open", session_id=self.id)
@@ -127,7 +127,7 @@ class Session:
         self.reserved = False
         self._freed()
 
-    async def open(self, start: Start) -> None:
+    async def open(self, start: ShellStart) -> None:
         """Open the first shell; nothing happens when there is one. Raises Unavailable when it does not come to a prompt."""
         async with self._opening:
             if self.shell is None and self.state.over is None:
@@ -139,7 +139,7 @@ class Session:
                         raise
                     await self._open_bare(self.shell, start)
 
-    async def _open_bare(self, failed: Shell, start: Start) -> None:
+    async def _open_bare(self, failed: LiveShell, start: ShellStart) -> None:
         """Open the shell without the account's start-up files: whoever wrote those, a person gets in."""
         await failed.close()
         self.state.over, self.state.ready = None, False
@@ -162,7 +162,7 @@ class Session:
                 return None
             self.state.over = None
             variables, self.inherited = self.inherited, b""
-            start = self._adapted(Start(self.state.directory or "/", "keep", variables=variables))
+            start = self._adapted(ShellStart(self.state.directory or "/", "keep", variables=variables))
             try:
                 self.shell = await (self._shells.reopen(self.shell, self, start) if self.shell else self._shells.open(self, start))
                 await self._until_prompt()
@@ -172,7 +172,7 @@ class Session:
                     await self.shell.close()
                 raise
         return (
-            f"the session's shell had ended ({told(over)}): a new one was opened in {self.state.directory}, "
+            f"the session's shell had ended ({describe_exit(over)}): a new one was opened in {self.state.directory}, "
             f"{'with the exported variables and without the jobs' if variables else 'without the variables and jobs'} of the old one"
         )
 
@@ -185,7 +185,7 @@ class Session:
             await self.state.until_ready(PROMPT_SECONDS)  # it writes that down before its prompt
         return await self.shell.variables() if self.shell and not self.state.over else b""
 
-    async def adopt(self, shell: Shell | None, directory: str) -> None:
+    async def adopt(self, shell: LiveShell | None, directory: str) -> None:
         """Go on with a shell that an earlier process opened; None when that is gone."""
         self.state.directory = directory
         self.shell = shell
@@ -194,7 +194,7 @@ class Session:
         elif self.state.over is None:
             await self._recall()
 
-    async def run(self, request: ShellCommand, hard_timeout: float | None = None) -> Command:
+    async def run(self, request: ShellCommand, hard_timeout: float | None = None) -> RunningCommand:
         """Run a command; it has begun when this returns.
 
         Raises Conflict while something else runs or reads the keys, and Unavailable: then the command has not run and will not.
@@ -202,7 +202,7 @@ class Session:
         self._use()
         if running := self.state.running:
             raise self._busy(f"is running a command since {running.created_at:%Y-%m-%dT%H:%M:%SZ}: {running.text[:200]}")
-        command = self.state.running = Command(request.text, request.token)
+        command = self.state.running = RunningCommand(request.text, request.token)
         try:
             await self._give(request, command)
         except BaseException:
@@ -287,7 +287,7 @@ class Session:
             self.profile.used = True
             self._changed()
 
-    async def _give(self, request: ShellCommand, command: Command) -> None:
+    async def _give(self, request: ShellCommand, command: RunningCommand) -> None:
         async with self._stopping:
             command.add_hint(await self.reopen())
         if self.state.foreign and await self._foreground() == "group":
@@ -312,37 +312,37 @@ class Session:
         if not command.begun and not command.ended:
             raise self._busy("did not take the command: something else reads its keys", _LOOK)
 
-    async def _withdraw(self, command: Command) -> None:
+    async def _withdraw(self, command: RunningCommand) -> None:
         """Take back a command of which no start was seen, unless it has started after all."""
         await self.started.withdraw()
         if (await self.started.recall()).begun == command.token:
             command.begin()
 
-    async def _begun(self, command: Command, *, strict: bool) -> None:
+    async def _begun(self, command: RunningCommand, *, strict: bool) -> None:
         await self.state.until(lambda: command.begun or command.ended or command.unread or (command.nowhere and strict), BEGIN_SECONDS)
 
     async def _until_prompt(self) -> None:
         if not await self.state.until_ready(OPEN_SECONDS):
             over = self.state.over
-            how = told(over) if over else f"no prompt within {OPEN_SECONDS:g} s"
+            how = describe_exit(over) if over else f"no prompt within {OPEN_SECONDS:g} s"
             raise Unavailable(f"the shell did not start: {how}", hint="~/.bashrc may end it or hold it up", session_id=self.id)
         self._changed()
 
-    def _adapted(self, start: Start) -> Start:
+    def _adapted(self, start: ShellStart) -> ShellStart:
         usual = {} if self.profile.personal else AGENT_ENVIRONMENT
         return replace(start, environment={**usual, **(start.environment or {}), SESSION: f"shell:{self.id}"})
 
     def _busy(self, what: str, hint: str = _WAIT) -> Conflict:
         return Conflict(f"session {self.id!r} {what}", hint=hint, session_id=self.id)
 
-    def _remember(self, command: Command) -> None:
+    def _remember(self, command: RunningCommand) -> None:
         self.commands[command.token] = command
         while len(self.commands) > MAX_COMMANDS:
             del self.commands[next(iter(self.commands))]
         for old in list(self.commands.values())[:-WHOLE_COMMANDS]:
             old.capture.fold()
 
-    async def _limit(self, command: Command, hard_timeout: float) -> None:
+    async def _limit(self, command: RunningCommand, hard_timeout: float) -> None:
         await command.settle(hard_timeout)
         if not command.ended:
             await self.stop("hard_timeout")
@@ -366,7 +366,7 @@ class Session:
         state = self.state
         recall = await self.started.recall()
         if recall.running and recall.given and state.running is None:
-            state.running = Command(recall.given.text, recall.given.token)
+            state.running = RunningCommand(recall.given.text, recall.given.token)
             self._remember(state.running)
         if (command := state.running) and command.token == recall.begun:
             command.begin()

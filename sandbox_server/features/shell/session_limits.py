@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from sandbox_server.features.shell.session import Session
+from sandbox_server.features.shell.session import ShellSession
 
 FOR_PEOPLE = 8
 """Sessions that people may open at terminals, beside those of programs: neither takes the other's."""
@@ -14,25 +14,16 @@ MAX_WAITING = 256
 
 
 class SessionLimits:
-    """The places for sessions: `limit` for programs, `FOR_PEOPLE` for people.
+    """Which session a command without one gets, and which one is evicted.
 
     `evict_after` is the seconds of idleness after which any session makes way; 0 is never.
     """
 
-    def __init__(self, sessions: Mapping[str, Session], limit: int, evict_after: float) -> None:
+    def __init__(self, sessions: Mapping[str, ShellSession], evict_after: float) -> None:
         self._sessions = sessions
-        self._limit = limit
         self._evict_after = evict_after
 
-    def count(self, *, by_person: bool) -> int:
-        """How many sessions people, or programs, have."""
-        return len(self._of(by_person=by_person))
-
-    def full(self, *, by_person: bool) -> bool:
-        """Whether a newcomer needs somebody else's place."""
-        return self.count(by_person=by_person) >= (FOR_PEOPLE if by_person else self._limit)
-
-    def spare(self) -> Session | None:
+    def idle_implicit(self) -> ShellSession | None:
         """The session for a command that names none: an idle one that such a command made, the latest used, one whose shell lives first."""
         idle = [session for session in self._of(by_person=False) if session.profile.implicit and session.idle]
         return max(idle, key=lambda session: (session.state.over is None, session.last_used_at), default=None)
@@ -42,15 +33,15 @@ class SessionLimits:
         """Whether a command that names none may find a session later: one that such a command made is busy now."""
         return any(session.profile.implicit for session in self._of(by_person=False))
 
-    def leaving(self, *, by_person: bool) -> Session | None:
+    def leaving(self, *, by_person: bool) -> ShellSession | None:
         """The session that makes way for a newcomer: what lost least first, then what was used longest ago; None: nobody does."""
         ranked = [(rank, session) for session in self._of(by_person=by_person) if (rank := self._rank(session)) is not None]
         return min(ranked, key=lambda entry: (entry[0], entry[1].last_used_at), default=(0, None))[1]
 
-    def _of(self, *, by_person: bool) -> list[Session]:
+    def _of(self, *, by_person: bool) -> list[ShellSession]:
         return [session for session in self._sessions.values() if session.profile.by_person == by_person]
 
-    def _rank(self, session: Session) -> int | None:
+    def _rank(self, session: ShellSession) -> int | None:
         """How much is lost with a session, the less the sooner it makes way; None: it stays."""
         profile, attached = session.profile, bool(session.state.viewers)
         if session.reserved or session.opening:
@@ -70,12 +61,12 @@ class SessionLimits:
 class WaitingLine:
     """Calls that wait until they get a session, first come, first served."""
 
-    def __init__(self, give_back: Callable[[Session], None]) -> None:
-        self._waiting: deque[tuple[asyncio.Future[Session], Callable[[], Session | None]]] = deque()
+    def __init__(self, give_back: Callable[[ShellSession], None]) -> None:
+        self._waiting: deque[tuple[asyncio.Future[ShellSession], Callable[[], ShellSession | None]]] = deque()
         self._give_back = give_back
         """What becomes of a session whose caller has left when it got it."""
 
-    async def stand(self, attempt: Callable[[], Session | None], seconds: float) -> Session | None:
+    async def stand(self, attempt: Callable[[], ShellSession | None], seconds: float) -> ShellSession | None:
         """Give what `attempt` gives as soon as it gives something; None after `seconds`, or where too many wait."""
         if not self._waiting and (got := attempt()):
             return got

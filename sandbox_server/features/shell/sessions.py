@@ -10,17 +10,15 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
-from sandbox_server.drivers.shells.shells import Shells, Start
-from sandbox_server.drivers.shells.store import ShellStore, StoredSession
-from sandbox_server.features.shell.session import Profile, Session
+from sandbox_server.core import Failure, NotFound, ResourceExhausted, Tasks, Unavailable
+from sandbox_server.drivers.session_table import RETRY_AFTER, SessionLimit, SessionTable, require_valid_id
+from sandbox_server.drivers.shells.session_store import ShellStore, StoredSession
+from sandbox_server.drivers.shells.shells import ShellStart, TmuxShells
+from sandbox_server.features.shell.session import ShellProfile, ShellSession
 from sandbox_server.features.shell.session_limits import FOR_PEOPLE, SessionLimits, WaitingLine
 
 MAX_GONE = 1000
 """Ids of closed sessions that are remembered."""
-MAX_ID = 128
-RETRY_AFTER = 5.0
-"""Seconds after which a caller who did not wait should try again."""
 MOST_RETRY_AFTER = 60.0
 UNUSED_SECONDS = 30.0
 """How long a session that a page made and nobody used outlives the page: a page that is loaded anew finds it."""
@@ -34,22 +32,22 @@ NOTE_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 
 
-class Sessions:
+class ShellSessions:
     """The sessions; an asynchronous context manager, which leaves the shells running."""
 
-    def __init__(self, shells: Shells, store: ShellStore, *, limit: int, evict_after: float) -> None:
+    def __init__(self, shells: TmuxShells, store: ShellStore, *, limit: int, evict_after: float) -> None:
         self.limit = limit
         self.evict_after = evict_after
         """Seconds of idleness after which a session may be closed to make room; 0 is never."""
         self._shells = shells
         self._store = store
-        self._sessions: dict[str, Session] = {}
+        self._table = self._bounded(limit)
         self._gone: deque[str] = deque(maxlen=MAX_GONE)
         self._promised: deque[str] = deque(maxlen=MAX_GONE)
         self._tasks = Tasks()
         self._reopening: set[asyncio.Task[None]] = set()
         self._closing: set[asyncio.Task[None]] = set()
-        self.limits = SessionLimits(self._sessions, limit, evict_after)
+        self.limits = SessionLimits(self._table.by_id, evict_after)
         self._line = WaitingLine(self._give_back)
         self._restored = asyncio.Event()
 
@@ -64,19 +62,19 @@ class Sessions:
         await self._tasks.close()
         if complete:
             self.save()  # with the directories as they are now
-        for session in self._sessions.values():
+        for session in self._table:
             if session.shell:
                 session.shell.leave()
 
-    async def all(self) -> list[Session]:
+    async def all(self) -> list[ShellSession]:
         """Every session."""
         await self._restored.wait()
-        return list(self._sessions.values())
+        return list(self._table)
 
     @property
     def busy(self) -> bool:
         """Whether a command runs in any of them, or a person looks at one."""
-        return any(session.state.busy or session.state.viewers for session in self._sessions.values())
+        return any(session.state.busy or session.state.viewers for session in self._table)
 
     async def note(self) -> Mapping[str, bytes]:
         """Note what every shell exports, before all of them end with their box; those that are just being opened are waited for."""
@@ -89,7 +87,7 @@ class Sessions:
         noted = dict[str, bytes]()
         with suppress(TimeoutError):
             async with asyncio.timeout(NOTE_SECONDS):
-                await asyncio.gather(*(_note(session, noted) for session in self._sessions.values()))
+                await asyncio.gather(*(_note(session, noted) for session in self._table))
         return noted
 
     def reopen(self, noted: Mapping[str, bytes]) -> list[str]:
@@ -98,55 +96,52 @@ class Sessions:
         Gives their ids at once: who needs one of them meanwhile waits until it is open.
         """
         self._shells.ended()
-        ended = [session for session in self._sessions.values() if session.state.over]
+        ended = [session for session in self._table if session.state.over]
         for session in ended:
             session.inherited = noted.get(session.id, b"")
         self._reopening = {self._tasks.start(self._reopen(session), name=f"opening session {session.id} again") for session in ended}
         return [session.id for session in ended]
 
-    async def get(self, session_id: str) -> Session:
+    async def get(self, session_id: str) -> ShellSession:
         """The session of that id; raises NotFound with the contract's message."""
         await self._restored.wait()
-        if session_id not in self._sessions:
-            raise NotFound("Session not found")
-        session = self._sessions[session_id]
+        session = self._table.get(session_id)
         session.touch()
         return session
 
-    async def find(self, session_id: str) -> Session | None:
+    async def find(self, session_id: str) -> ShellSession | None:
         """The session of that id, opened; None for one that never was. Raises NotFound for one that is gone."""
         await self._restored.wait()
-        if session_id not in self._sessions and session_id not in self._gone:
+        if session_id not in self._table and session_id not in self._gone:
             return None
         session = await self.get(session_id)
         await session.opened()
         return session
 
-    async def implicit(self, start: Start, wait: float = 0) -> Session:
+    async def implicit(self, start: ShellStart, wait: float = 0) -> ShellSession:
         """Reserve an idle session for a command that names none, or a new one; it is released by the caller.
 
         While all of them are busy it is waited for one, at most `wait` seconds. Raises ResourceExhausted, and as `create`.
         """
-        return await self._reserve(lambda: self._spare() or self._place(Profile(str(uuid4()), implicit=True)), start, wait)
+        return await self._reserve(lambda: self._reserve_idle() or self._place(ShellProfile(str(uuid4()), implicit=True)), start, wait)
 
-    async def fresh(self, start: Start, wait: float = 0) -> Session:
+    async def fresh(self, start: ShellStart, wait: float = 0) -> ShellSession:
         """Reserve a new session, which the next command that names none goes on with; otherwise as `implicit`."""
-        return await self._reserve(lambda: self._place(Profile(str(uuid4()), implicit=True)), start, wait)
+        return await self._reserve(lambda: self._place(ShellProfile(str(uuid4()), implicit=True)), start, wait)
 
-    async def create(self, profile: Profile, start: Start) -> Session:
+    async def create(self, profile: ShellProfile, start: ShellStart) -> ShellSession:
         """Open a session, or give the one of that id.
 
         Raises InvalidArgument for an unusable id, ResourceExhausted when there are too many, Unavailable when the shell does not start.
         """
         await self._restored.wait()
-        if len(profile.id) > MAX_ID or not profile.id.isprintable() or "/" in profile.id:
-            raise InvalidArgument(f"a session id has at most {MAX_ID} printable characters and no slash", id=profile.id[:MAX_ID])
-        if existing := self._sessions.get(profile.id):
+        require_valid_id(profile.id, "id")
+        if existing := self._table.find(profile.id):
             await existing.opened()
             return existing
         session = self._place(profile)
         if session is None:
-            raise self._full(profile, RETRY_AFTER)
+            raise self._limit(by_person=profile.by_person).exhausted()
         await self._open(session, start)
         session.release()
         return session
@@ -159,14 +154,14 @@ class Sessions:
     async def withdraw(self, session_id: str) -> None:
         """Close the session of that id, also one that was promised and never made. Raises NotFound."""
         await self._restored.wait()
-        if session_id in self._promised and session_id not in self._sessions:
+        if session_id in self._promised and session_id not in self._table:
             self._promised.remove(session_id)
             self._gone.append(session_id)
             self.save()
         else:
             await self.remove(await self.get(session_id))
 
-    async def remove(self, session: Session) -> None:
+    async def remove(self, session: ShellSession) -> None:
         """Close a session; its id stays known as gone."""
         if self._forget(session):
             self._gone.append(session.id)
@@ -174,48 +169,48 @@ class Sessions:
             await session.close()
             self._line.move()
 
-    def left(self, session: Session) -> None:
+    def left(self, session: ShellSession) -> None:
         """Take it that a terminal does not show a session any more: one that was never used goes with the last of them, after a while."""
         self._line.move()
         if self._abandoned(session):
             self._tasks.start(self._sweep(session), name=f"closing session {session.id} unless somebody comes back")
 
-    async def _reserve(self, attempt: Callable[[], Session | None], start: Start, wait: float) -> Session:
+    async def _reserve(self, attempt: Callable[[], ShellSession | None], start: ShellStart, wait: float) -> ShellSession:
         await self._restored.wait()
         wait = wait if self.limits.hopeful else 0
         session = await self._line.stand(attempt, wait)
         if session is None:
-            raise self._full(Profile(""), min(max(wait, RETRY_AFTER), MOST_RETRY_AFTER))
+            raise self._limit(by_person=False).exhausted(min(max(wait, RETRY_AFTER), MOST_RETRY_AFTER))
         if session.shell is None and session.state.over is None:
             await self._open(session, start)
         return session
 
-    def _spare(self) -> Session | None:
-        session = self.limits.spare()
+    def _reserve_idle(self) -> ShellSession | None:
+        session = self.limits.idle_implicit()
         if session:
             session.reserved = True
         return session
 
-    def _place(self, profile: Profile) -> Session | None:
+    def _place(self, profile: ShellProfile) -> ShellSession | None:
         """Give a session that is to be opened a place, and reserve it; None where nobody makes way."""
-        made_room = None
-        while self.limits.full(by_person=profile.by_person):
-            leaving = self.limits.leaving(by_person=profile.by_person)
-            if leaving is None:
-                return None
-            self._close_for_another(leaving)
-            made_room = "the shell that was idle longest was closed to make room"
-        session = self._sessions[profile.id] = self._made(profile)
+        session, made_room = self._made(profile), None
+        try:
+            while evicted := self._table.evicted_for(session):
+                self._close_for_another(evicted)
+                made_room = "the shell that was idle longest was closed to make room"
+        except ResourceExhausted:
+            return None
+        self._table.add(session)
         session.reserved, session.made_room = True, made_room
         for known in (self._gone, self._promised):
             if profile.id in known:
                 known.remove(profile.id)
         return session
 
-    def _made(self, profile: Profile) -> Session:
-        return Session(profile, self._shells, self._tasks, self.save, lambda: self._line.move())
+    def _made(self, profile: ShellProfile) -> ShellSession:
+        return ShellSession(profile, self._shells, self._tasks, self.save, lambda: self._line.move())
 
-    async def _open(self, session: Session, start: Start) -> None:
+    async def _open(self, session: ShellSession, start: ShellStart) -> None:
         try:
             await session.open(start)
         except BaseException:
@@ -224,7 +219,7 @@ class Sessions:
             self._line.move()
             raise
 
-    def _give_back(self, session: Session) -> None:
+    def _give_back(self, session: ShellSession) -> None:
         """Take back what was reserved for a caller who has left."""
         if session.shell is None and session.state.over is None:
             self._forget(session)  # it was never opened
@@ -232,31 +227,41 @@ class Sessions:
         else:
             session.release()
 
-    def _close_for_another(self, session: Session) -> None:
+    def _close_for_another(self, session: ShellSession) -> None:
         self._forget(session)
         self._gone.append(session.id)
         closing = self._tasks.start(session.close(), name=f"closing session {session.id}")
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
-    def _forget(self, session: Session) -> bool:
-        if self._sessions.get(session.id) is not session:  # somebody has closed it meanwhile
-            return False
-        del self._sessions[session.id]
-        return True
+    def _forget(self, session: ShellSession) -> bool:
+        return self._table.remove(session)  # somebody may have closed it meanwhile
 
-    def _full(self, profile: Profile, retry_after: float) -> ResourceExhausted:
-        if profile.by_person:
-            message, hint = f"all {FOR_PEOPLE} terminals of people are open", "close one, or open a session that there is"
-        else:
-            message = f"all {self.limit} shell sessions are in use"
-            hint = "close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is"
-        return ResourceExhausted(message, retry_after=retry_after, hint=hint)
+    def _bounded(self, limit: int) -> SessionTable[ShellSession]:
+        """A table with places for programs, and others for people."""
+        hint = "close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is"
+        programs = SessionLimit[ShellSession](
+            limit,
+            f"all {limit} shell sessions are in use",
+            hint,
+            lambda _: self.limits.leaving(by_person=False),
+            lambda session: not session.profile.by_person,
+        )
+        people = SessionLimit[ShellSession](
+            FOR_PEOPLE,
+            f"all {FOR_PEOPLE} terminals of people are open",
+            "close one, or open a session that there is",
+            lambda _: self.limits.leaving(by_person=True),
+        )
+        return SessionTable(programs, people)
 
-    def _abandoned(self, session: Session) -> bool:
+    def _limit(self, *, by_person: bool) -> SessionLimit[ShellSession]:
+        return self._table.limits[by_person]
+
+    def _abandoned(self, session: ShellSession) -> bool:
         return session.profile.personal and not session.profile.used and not session.state.viewers and session.idle
 
-    async def _sweep(self, session: Session) -> None:
+    async def _sweep(self, session: ShellSession) -> None:
         await asyncio.sleep(UNUSED_SECONDS)
         if self._abandoned(session) and self._forget(session):  # its id may be used anew: nothing was lost with it
             self.save()
@@ -265,7 +270,7 @@ class Sessions:
 
     def save(self) -> None:
         """Write down which sessions there are."""
-        self._store.write(map(_stored, self._sessions.values()), self._gone)
+        self._store.write(map(_stored, self._table), self._gone)
 
     async def _restore(self) -> None:
         try:
@@ -281,7 +286,7 @@ class Sessions:
     async def _take_over(self, entry: StoredSession) -> None:
         created_at = datetime.fromisoformat(entry.created_at)
         whose = (entry.implicit, entry.personal, entry.by_person, entry.used)
-        session = self._made(Profile(entry.id, *whose, entry.no_change_timeout, created_at))
+        session = self._made(ShellProfile(entry.id, *whose, entry.no_change_timeout, created_at))
         for _ in range(RESTORE_TRIES):
             try:
                 shell = await self._shells.adopt(entry.key, session) if entry.key else None
@@ -292,11 +297,11 @@ class Sessions:
                 _log.exception("session %s cannot be taken over", entry.id)
                 return
             else:
-                self._sessions[entry.id] = session
+                self._table.put_back(session)
                 self.left(session)
                 return
 
-    async def _reopen(self, session: Session) -> None:
+    async def _reopen(self, session: ShellSession) -> None:
         try:
             await session.reopen()
         except NotFound:
@@ -307,12 +312,12 @@ class Sessions:
             self._line.move()
 
 
-async def _note(session: Session, noted: dict[str, bytes]) -> None:
+async def _note(session: ShellSession, noted: dict[str, bytes]) -> None:
     with suppress(Failure):
         noted[session.id] = await session.variables()
 
 
-def _stored(session: Session) -> StoredSession:
+def _stored(session: ShellSession) -> StoredSession:
     profile = session.profile
     return StoredSession(
         id=profile.id,

@@ -5,10 +5,10 @@ import signal as signals
 from collections.abc import Callable
 from typing import Protocol
 
-from sandbox_server.drivers.shells.marks import Mark
+from sandbox_server.drivers.shells.shell_integration import Mark
 from sandbox_server.drivers.spawn.process import LOST, Exit
-from sandbox_server.features.shell.capture import Ring
-from sandbox_server.features.shell.command import BashCommandStatus, Command
+from sandbox_server.features.shell.capture import OutputRing
+from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
 from sandbox_server.features.shell.text import plain
 
 REPLAY = 256 << 10
@@ -18,7 +18,7 @@ _SIGNALS = {number.value: number.name for number in signals.Signals}
 """Names of signals; most of the real-time ones have none."""
 
 
-class Viewer(Protocol):
+class TerminalViewer(Protocol):
     """Who looks at a terminal; the calls come in order."""
 
     def output(self, data: bytes) -> None:
@@ -37,7 +37,7 @@ class ShellState:
     def __init__(self, turned: Callable[[], None] = lambda: None) -> None:
         self._turned = turned
         self.directory = ""
-        self.running: Command | None = None
+        self.running: RunningCommand | None = None
         """The agent's command that was given to the shell and has not ended."""
         self.foreign = False
         """Whether a line runs that was typed at the terminal."""
@@ -50,8 +50,8 @@ class ShellState:
         self.entered: Callable[[str], None] = lambda line: None
         """Is told every line that was typed at the prompt, as it was to be seen."""
         self._took_leave = False
-        self.log = Ring(REPLAY)
-        self.viewers: set[Viewer] = set()
+        self.log = OutputRing(REPLAY)
+        self.viewers: set[TerminalViewer] = set()
         self._prompt = bytearray()
         self._turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -109,11 +109,11 @@ class ShellState:
         took_leave, self._took_leave = self._took_leave, False
         if command := self.running:
             self.running = None
-            command.add_hint(f"the session's shell ended with the command ({told(observed)}); the next exec opens a new one")
+            command.add_hint(f"the session's shell ended with the command ({describe_exit(observed)}); the next exec opens a new one")
             if not took_leave:  # it was replaced or killed, and tmux does not pass on what it still holds then
                 command.add_hint("the end of its output may be missing: /v1/bash/exec gives all, and so does a shell below this one")
             command.finish(command.stopping or "terminated", None if command.stopping else observed.code)
-        notice = f"\r\n[the shell has ended: {told(observed)}; press Enter to open it again]\r\n"
+        notice = f"\r\n[the shell has ended: {describe_exit(observed)}; press Enter to open it again]\r\n"
         for viewer in list(self.viewers):
             viewer.output(notice.encode())
         self.turn_over()
@@ -135,7 +135,7 @@ class ShellState:
             self.running = None
             command.finish(command.stopping or "completed", None if command.stopping else code)
 
-    def status(self, latest: Command | None) -> BashCommandStatus:
+    def status(self, latest: RunningCommand | None) -> BashCommandStatus:
         """Of what runs, or of what ran last."""
         if self.busy:
             return "running"
@@ -163,7 +163,7 @@ class ShellState:
         self._turned()
 
 
-def told(observed: Exit) -> str:
+def describe_exit(observed: Exit) -> str:
     """Say how a shell ended."""
     if observed.code is not None:
         return f"exit code {observed.code}"

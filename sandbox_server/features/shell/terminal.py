@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sandbox_server.core import Failure, Socket, TooLarge
-from sandbox_server.drivers.shells.terminal_screen import Screen
-from sandbox_server.features.shell.session import Session
+from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
+from sandbox_server.features.shell.session import ShellSession
 
 PING_SECONDS = 20.0
 MAX_BACKLOG = 1 << 20
@@ -55,7 +55,7 @@ class Terminal:
         await self._send("error", reason)
         await self._socket.close(code, reason.encode()[:MAX_REASON].decode("utf-8", "ignore"))
 
-    async def show(self, session: Session) -> None:
+    async def show(self, session: ShellSession) -> None:
         """Show a session until one side leaves. Raises ConnectionError."""
         await self._send("session_id", session.id)
         await self._send("ready", "Terminal ready")
@@ -94,7 +94,7 @@ class Terminal:
         receiving.cancel()
         return None
 
-    async def _take(self, session: Session, message: str | bytes) -> None:
+    async def _take(self, session: ShellSession, message: str | bytes) -> None:
         try:
             content = _parsed(message)
             match content.get("type"):
@@ -113,7 +113,7 @@ class Terminal:
         except Failure as failure:
             await self._send("error", failure.message)
 
-    async def _type(self, session: Session, text: str) -> None:
+    async def _type(self, session: ShellSession, text: str) -> None:
         refused, self._refused = self._refused, not await self._may_type()
         if self._refused:
             if not refused:
@@ -126,7 +126,7 @@ class Terminal:
         elif not session.state.over:
             await session.type(text.encode("utf-8", "surrogateescape"))
 
-    async def _output(self, session: Session) -> None:
+    async def _output(self, session: ShellSession) -> None:
         session.state.viewers.add(self)
         due = self._loop.time() + PING_SECONDS
         while not self._closed:
@@ -142,8 +142,8 @@ class Terminal:
                 due = self._loop.time() + PING_SECONDS
         await self._send("error", "Session closed")
 
-    async def _redraw(self, session: Session) -> None:
-        def taken(screen: Screen) -> None:
+    async def _redraw(self, session: ShellSession) -> None:
+        def taken(screen: TerminalScreen) -> None:
             self._waiting[:] = screen.restore()
             self._stale = False
 

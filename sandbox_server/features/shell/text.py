@@ -42,7 +42,7 @@ def plain(raw: bytes, rows: int = SCREEN_ROWS) -> str:
     text = _lines(text)
     if not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
         return text
-    page = _Page(rows)
+    page = _TextPage(rows)
     for token in _TOKEN.finditer(text):
         page.take(token)
         if page.work > MAX_WORK:
@@ -105,7 +105,7 @@ def _after(row: str, column: int) -> str:
     return " " + row[column + 1 :] if row[column : column + 1] == _SECOND_HALF else row[column:]
 
 
-class _Page:
+class _TextPage:
     """Rows of text under a cursor: as much of a terminal as decides which characters are left in the end."""
 
     def __init__(self, rows: int) -> None:
@@ -240,7 +240,7 @@ class _Page:
         del self._rows[bottom:]
 
 
-_MOVES: dict[str, Callable[[_Page, int, int], None]] = {
+_MOVES: dict[str, Callable[[_TextPage, int, int], None]] = {
     "A": lambda page, count, _: page._move(-(count or 1), 0),
     "B": lambda page, count, _: page._move(count or 1, 0),
     "C": lambda page, count, _: page._move(0, count or 1),

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from sandbox_server.core import Event, Unavailable
-from sandbox_server.drivers.shells.terminal_screen import Screen
-from sandbox_server.features.shell.follow import CHUNK, Position, gap_event, output_event
-from sandbox_server.features.shell.session import Session
+from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
+from sandbox_server.features.shell.follow import CHUNK, ShellPosition, gap_event, output_event
+from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.text import increment, plain, shorten
 
 
-async def screen_text(session: Session, *, truncate: bool) -> tuple[str, str | None]:
+async def screen_text(session: ShellSession, *, truncate: bool) -> tuple[str, str | None]:
     """Give what the terminal shows with what is above it, and a sentence where that is not everything.
 
     Of a full-screen program it is the screen alone.
@@ -25,13 +25,13 @@ async def screen_text(session: Session, *, truncate: bool) -> tuple[str, str | N
     return (shorten(text) if truncate else text), hint
 
 
-async def follow_terminal(session: Session, position: Position | None) -> AsyncIterator[Event]:
+async def follow_terminal(session: ShellSession, position: ShellPosition | None) -> AsyncIterator[Event]:
     """Give a `screen` event, then `output` events until the session is closed; from a `position` on, the output since then."""
-    watch = _Watch()
+    watch = _TerminalWatch()
     session.state.viewers.add(watch)
     try:
         if position is None:
-            position = Position(session.id, "", session.state.log.end)
+            position = ShellPosition(session.id, "", session.state.log.end)
             yield await _picture(session, position)
         while True:
             change = watch.change
@@ -56,18 +56,18 @@ async def follow_terminal(session: Session, position: Position | None) -> AsyncI
         session.state.viewers.discard(watch)
 
 
-async def _picture(session: Session, position: Position) -> Event:
+async def _picture(session: ShellSession, position: ShellPosition) -> Event:
     output, hint = await screen_text(session, truncate=True)
     shown = {"session_id": session.id, "output": output, "status": session.status, "hint": hint}
     return Event("screen", {**shown, "offset": position.offset, "seq": position.offset}, str(position))
 
 
-def _text(screen: Screen) -> str:
+def _text(screen: TerminalScreen) -> str:
     lines = screen.visible if screen.state.alternate else screen.lines
     return "\n".join(row.rstrip() for row in plain(b"\n".join(lines)).split("\n")).rstrip("\n")
 
 
-class _Watch:
+class _TerminalWatch:
     """Wakes one reader when there is more (`Viewer`)."""
 
     def __init__(self) -> None:

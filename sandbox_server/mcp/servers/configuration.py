@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, ValidationError, model_validator
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Scope
 from sandbox_server.mcp.tools.catalog import SERVERS

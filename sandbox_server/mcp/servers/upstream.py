@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
@@ -54,6 +54,7 @@ from sandbox_server.mcp.client_requests.correlation import RunningCalls
 from sandbox_server.mcp.message_limits import shortened
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.connection import Admit, Connect, Wake, awake
+from sandbox_server.mcp.servers.delivery import BoundedDelivery
 from sandbox_server.mcp.servers.lifecycle import ServerLifecycle, State
 from sandbox_server.mcp.servers.pagination import every_page, with_valid_names
 
@@ -61,8 +62,6 @@ ANSWER_SECONDS = 30.0
 """For a list."""
 READ_SECONDS = 300.0
 """For one of its resources."""
-MAX_UNDELIVERED = 64
-"""Log messages and progress reports that wait for the calling client; more are dropped."""
 MAX_ROUND_TRIPS = 20
 """How often one call may return requests instead of a result."""
 
@@ -95,7 +94,7 @@ class UpstreamServer:
         self._tools: list[Tool] | None = None
         self._is_incomplete = False
         self._listing = asyncio.Lock()
-        self._undelivered = 0
+        self._delivery = BoundedDelivery()
 
     @property
     def state(self) -> State:
@@ -298,21 +297,10 @@ class UpstreamServer:
 
     async def on_log(self, entry: LoggingMessageNotificationParams) -> None:
         """Forward a log message to the calling client."""
-        await self._deliver(self._calls.log(entry))
+        await self._delivery.deliver(self._calls.log(entry))
 
     async def _report(self, calling_client: CallingClient, progress: float, total: float | None = None, message: str | None = None) -> None:
-        await self._deliver(calling_client.report(progress, total, message))
-
-    async def _deliver(self, message: Coroutine[Any, Any, None]) -> None:
-        """Deliver a message to a client, unless too many wait for it already."""
-        if self._undelivered >= MAX_UNDELIVERED:
-            message.close()
-            return
-        self._undelivered += 1
-        try:
-            await message
-        finally:
-            self._undelivered -= 1
+        await self._delivery.deliver(calling_client.report(progress, total, message))
 
     async def _client_answer(self, calling_client: CallingClient, request: InputRequest) -> InputResponse:
         answer = await calling_client.ask(attributed(self.name, request))

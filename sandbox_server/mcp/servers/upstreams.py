@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_types import Tool
 
-from sandbox_server.core import patterns
+from sandbox_server import patterns
 from sandbox_server.core.errors import Failure, NotFound
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.mcp.notifications.changes import EVERY_LIST, ChangeNotifications

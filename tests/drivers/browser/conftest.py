@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.drivers.browser import session as module
-from sandbox_server.drivers.browser.dialogs import Answer
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.dialogs import DialogAnswer
+from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.spawn.process import Processes
 from tests import site
@@ -52,7 +52,7 @@ async def attached(shared: "Process") -> AsyncIterator[BrowserSession]:
     """A session on the browser that the tests of a module share; a page may be as slow as the machine, unless a test says otherwise."""
     with pytest.MonkeyPatch.context() as patient:
         patient.setattr(module, "ANSWER_SECONDS", 30.0)
-        async with BrowserSession(Owner(shared.socket)) as session:
+        async with BrowserSession(BrowserClient(shared.socket)) as session:
             yield session
 
 
@@ -68,12 +68,12 @@ async def one_blank_tab(session: BrowserSession) -> None:
     old = await session.tabs()
     fresh = await session.open("about:blank")
     for tab in old:
-        await session.close(tab, Answer("accept"))
+        await session.close(tab, DialogAnswer("accept"))
     await session.until(lambda tabs: [tab.page for tab in tabs] == [fresh], 20)
     await session.hint()
 
 
 async def visit(session: BrowserSession, url: str) -> None:
     """Load a page in the tab in front."""
-    async with session.driving("loading", answer=Answer(), timeout=30) as driven:
+    async with session.driving("loading", answer=DialogAnswer(), timeout=30) as driven:
         await driven.page.goto(url)

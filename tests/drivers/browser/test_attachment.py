@@ -1,3 +1,8 @@
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -5,6 +10,8 @@ import pytest
 from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.drivers.browser import attachment
 from sandbox_server.drivers.browser.attachment import attached
+from sandbox_server.drivers.browser.owner import BrowserClient
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -44,3 +51,44 @@ async def test_nothing_is_attached_where_there_is_no_browser() -> None:
     with pytest.raises(Unavailable, match="the browser cannot be reached"):
         async with attached("/nowhere/cdp.sock", [], [], 30):
             pass
+
+
+async def test_the_end_of_the_browser_is_told_without_asking(make_owner: Any, until: Any) -> None:
+    process = make_owner()
+    process.start()
+    await asyncio.to_thread(until, process.answers, 20)
+    async with attached(process.socket, [], [], 30) as link:
+        assert not link.lost
+        await BrowserClient(process.socket).restart({})
+        await eventually(lambda: link.lost)
+        assert not await link.alive()
+
+
+async def test_the_end_of_the_driver_is_told_without_asking(shared: Process) -> None:
+    async with attached(shared.socket, [], [], 30) as link:
+        assert not link.lost
+        for pid in _children():
+            os.kill(pid, signal.SIGKILL)
+        await eventually(lambda: link.lost)
+
+
+async def test_a_page_that_opens_has_arrived_once_it_can_be_had(shared: Process, web: str) -> None:
+    owner = BrowserClient(shared.socket)
+    async with attached(shared.socket, [], [], 30) as link:
+        opened = await owner.open(f"{web}/form")
+        await eventually(lambda: opened in link.targets)
+        await link.arrived(20)
+        assert (await link.page(opened)).url == f"{web}/form"
+    await owner.close(opened)
+
+
+def _children() -> list[int]:
+    """The drivers that this process started."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            place = Path("/proc", name)
+            own = f"PPid:\t{os.getpid()}\n" in (place / "status").read_text()
+            if own and b"playwright/driver" in (place / "cmdline").read_bytes():
+                found.append(int(name))
+    return found

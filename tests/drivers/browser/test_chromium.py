@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from sandbox_server.drivers.browser.chromium import Chromium, Place
+from sandbox_server.drivers.browser.chromium import Chromium, ChromiumPaths
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.settings.browser import Browser
 
@@ -11,7 +11,7 @@ SHUT = ["file://*", "chrome://inspect", "chrome://flags", "chrome://extensions",
 
 
 def chromium(folder: Path, **settings: object) -> Chromium:
-    place = Place("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99", ("/home", "/tmp"))
+    place = ChromiumPaths("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99", ("/home", "/tmp"))
     return Chromium(Processes("/nowhere"), Browser(**settings), place)  # type: ignore[arg-type]
 
 

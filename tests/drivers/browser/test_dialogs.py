@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.browser.dialogs import LOOKING, Answer, Dialogs
-from sandbox_server.drivers.browser.notices import Notices
+from sandbox_server.drivers.browser.dialogs import LOOKING, DialogAnswer, PageDialogs
+from sandbox_server.drivers.browser.notices import BrowserNotices
 
 pytestmark = pytest.mark.anyio
 
@@ -39,9 +39,9 @@ async def page() -> FakePage:
     return FakePage()
 
 
-async def watching(page: FakePage) -> tuple[Dialogs, Notices]:
-    notices = Notices()
-    dialogs = Dialogs(notices)
+async def watching(page: FakePage) -> tuple[PageDialogs, BrowserNotices]:
+    notices = BrowserNotices()
+    dialogs = PageDialogs(notices)
     await dialogs.watch(page, "target")  # type: ignore[arg-type]
     return dialogs, notices
 
@@ -49,15 +49,15 @@ async def watching(page: FakePage) -> tuple[Dialogs, Notices]:
 @pytest.mark.parametrize(
     ("kind", "answer", "said"),
     [
-        ("alert", Answer(), "accepted"),
-        ("beforeunload", Answer(), "accepted"),
-        ("confirm", Answer(), "dismissed"),
-        ("prompt", Answer(), "dismissed"),
-        ("confirm", Answer("accept"), "accepted"),
-        ("beforeunload", Answer("dismiss"), "dismissed"),
+        ("alert", DialogAnswer(), "accepted"),
+        ("beforeunload", DialogAnswer(), "accepted"),
+        ("confirm", DialogAnswer(), "dismissed"),
+        ("prompt", DialogAnswer(), "dismissed"),
+        ("confirm", DialogAnswer("accept"), "accepted"),
+        ("beforeunload", DialogAnswer("dismiss"), "dismissed"),
     ],
 )
-async def test_a_dialog_during_a_call_is_answered_as_the_call_says(page: FakePage, kind: str, answer: Answer, said: str) -> None:
+async def test_a_dialog_during_a_call_is_answered_as_the_call_says(page: FakePage, kind: str, answer: DialogAnswer, said: str) -> None:
     dialogs, notices = await watching(page)
     dialog = FakeDialog(kind)
     with dialogs.answered("target", answer):
@@ -73,11 +73,11 @@ async def test_a_dialog_outside_of_calls_stays_until_one_needs_the_page(page: Fa
     dialog = FakeDialog("prompt")
     page.listeners["dialog"](dialog)
 
-    assert not await dialogs.settle(Answer(), "another")
+    assert not await dialogs.settle(DialogAnswer(), "another")
     assert not dialog.answered.done()
-    assert await dialogs.settle(Answer("accept", "me"), "target")
+    assert await dialogs.settle(DialogAnswer("accept", "me"), "target")
     assert dialog.answered.result() == ("accepted", "me")
-    assert not await dialogs.settle(Answer())
+    assert not await dialogs.settle(DialogAnswer())
 
 
 async def test_a_dialog_that_a_person_closed_is_no_longer_there(page: FakePage) -> None:
@@ -86,12 +86,12 @@ async def test_a_dialog_that_a_person_closed_is_no_longer_there(page: FakePage) 
     page.listeners["dialog"](dialog)
     page.listeners["dialogclosed"](dialog)
 
-    assert not await dialogs.settle(Answer())
+    assert not await dialogs.settle(DialogAnswer())
 
 
 async def test_while_a_person_has_the_pages_who_only_looks_answers_nothing(page: FakePage) -> None:
     held = [False]
-    dialogs = Dialogs(Notices(), lambda: held[0])
+    dialogs = PageDialogs(BrowserNotices(), lambda: held[0])
     await dialogs.watch(page, "target")  # type: ignore[arg-type]
     before, during, after = FakeDialog("confirm"), FakeDialog("confirm"), FakeDialog("confirm")
     with dialogs.answered("target", LOOKING):
@@ -102,7 +102,7 @@ async def test_while_a_person_has_the_pages_who_only_looks_answers_nothing(page:
         page.listeners["dialog"](during)
         assert dialogs.is_open("target")
         assert not await dialogs.settle(LOOKING, "target")
-        with dialogs.answered("target", Answer("accept")):
+        with dialogs.answered("target", DialogAnswer("accept")):
             page.listeners["dialog"](after)
             async with asyncio.timeout(30):
                 assert (await after.answered)[0] == "accepted"

@@ -1,7 +1,7 @@
 import pytest
 
 from sandbox_server.core.errors import Conflict, NotFound
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.session import BrowserSession
 from tests.drivers.browser.conftest import visit
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_an_element_is_found_by_its_index_until_it_is_gone(session: BrowserSession, web: str) -> None:
     await visit(session, f"{web}/changing")
-    page, elements = await session.page(), Elements()
+    page, elements = await session.page(), ElementIndex()
     listing = await elements.list(page, page.main_frame)
     found = await elements.find(page, 0)
 
@@ -26,7 +26,7 @@ async def test_an_element_is_found_by_its_index_until_it_is_gone(session: Browse
 
 async def test_after_a_navigation_every_index_is_stale_and_counting_begins_anew(session: BrowserSession, web: str) -> None:
     await visit(session, f"{web}/")
-    page, elements = await session.page(), Elements()
+    page, elements = await session.page(), ElementIndex()
     with pytest.raises(Conflict):
         await elements.find(page, 0)
     await elements.list(page, page.main_frame)
@@ -40,7 +40,7 @@ async def test_after_a_navigation_every_index_is_stale_and_counting_begins_anew(
 async def test_plain_text_stands_between_the_elements_where_it_is_asked_for(session: BrowserSession, web: str) -> None:
     await visit(session, f"{web}/frames")
     page = await session.page()
-    listing = await Elements().list(page, page.main_frame, texts=True)
+    listing = await ElementIndex().list(page, page.main_frame, texts=True)
 
     assert [item.get("text") or item["name"] for item in listing.items] == ["Outside", "Within the frame", "Framed", ""]
 
@@ -49,6 +49,6 @@ async def test_of_too_many_elements_the_rest_is_counted(session: BrowserSession,
     await visit(session, f"{web}/")
     page = await session.page()
     await page.evaluate("document.body.innerHTML = '<button>x</button>'.repeat(1005)")
-    listing = await Elements().list(page, page.main_frame)
+    listing = await ElementIndex().list(page, page.main_frame)
 
     assert (len(listing.items), listing.left) == (1000, 5)

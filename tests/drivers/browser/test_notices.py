@@ -1,20 +1,20 @@
-from sandbox_server.drivers.browser.notices import MAX_LISTENERS, MAX_NOTICES, MAX_URL, Notices
-from sandbox_server.drivers.browser.owner import Tab
+from sandbox_server.drivers.browser.notices import MAX_LISTENERS, MAX_NOTICES, MAX_URL, BrowserNotices
+from sandbox_server.drivers.browser.owner import BrowserTab
 
 
-def tabs(*pages: str) -> list[Tab]:
-    return [Tab(page, f"http://{page}/", page, page == pages[-1]) for page in pages]
+def tabs(*pages: str) -> list[BrowserTab]:
+    return [BrowserTab(page, f"http://{page}/", page, page == pages[-1]) for page in pages]
 
 
 def test_what_was_there_at_first_is_no_news() -> None:
-    notices = Notices()
+    notices = BrowserNotices()
     notices.see(tabs("a", "b"))
 
     assert notices.take() is None
 
 
 def test_a_new_tab_is_told_once_with_its_place() -> None:
-    notices = Notices()
+    notices = BrowserNotices()
     notices.see(tabs("a"))
     notices.see(tabs("a", "b"))
 
@@ -24,7 +24,7 @@ def test_a_new_tab_is_told_once_with_its_place() -> None:
 
 
 def test_a_tab_that_the_caller_opened_is_no_news() -> None:
-    notices = Notices()
+    notices = BrowserNotices()
     notices.see(tabs("a"))
     notices.know("b")
     notices.see(tabs("a", "b"))
@@ -33,7 +33,7 @@ def test_a_tab_that_the_caller_opened_is_no_news() -> None:
 
 
 def test_of_many_tabs_their_number_is_told() -> None:
-    notices = Notices()
+    notices = BrowserNotices()
     notices.see(tabs("a"))
     notices.see(tabs("a", *(f"n{number}" for number in range(50))))
 
@@ -41,7 +41,7 @@ def test_of_many_tabs_their_number_is_told() -> None:
 
 
 def test_of_too_many_sentences_the_oldest_are_lost() -> None:
-    notices = Notices()
+    notices = BrowserNotices()
     for number in range(MAX_NOTICES + 5):
         notices.add(f"{number}.")
 
@@ -49,7 +49,7 @@ def test_of_too_many_sentences_the_oldest_are_lost() -> None:
 
 
 def test_each_caller_is_told_what_happened_since_it_called_first() -> None:
-    notices = Notices()
+    notices = BrowserNotices()
     notices.add("Before.")
     notices.listen("ann")
     notices.add("One.")
@@ -60,7 +60,7 @@ def test_each_caller_is_told_what_happened_since_it_called_first() -> None:
 
 
 def test_of_too_many_callers_the_one_who_called_longest_ago_is_forgotten() -> None:
-    notices = Notices()
+    notices = BrowserNotices()
     notices.listen("ann")
     notices.add("One.")
     for number in range(MAX_LISTENERS):
@@ -69,13 +69,13 @@ def test_of_too_many_callers_the_one_who_called_longest_ago_is_forgotten() -> No
     assert heard(notices, "ann") is None
 
 
-def heard(notices: Notices, name: str) -> str | None:
+def heard(notices: BrowserNotices, name: str) -> str | None:
     notices.listen(name)
     return notices.take()
 
 
 def test_of_a_long_address_the_beginning_is_told() -> None:
-    notices = Notices()
+    notices = BrowserNotices()
     notices.see([])
-    notices.see([Tab("1", "data:," + "x" * 1_000_000, "", active=False)])
+    notices.see([BrowserTab("1", "data:," + "x" * 1_000_000, "", active=False)])
     assert len(notices.take() or "") < 2 * MAX_URL

@@ -6,7 +6,7 @@ import pytest
 from Xlib import display as xlib
 
 from sandbox_server.core.errors import Conflict
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.on_screen import PageOnScreen, Point, Shown
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -43,7 +43,7 @@ async def hand(display: str) -> AsyncIterator[Hand]:
 
 @pytest.fixture
 def page(session: BrowserSession) -> PageOnScreen:
-    return PageOnScreen(session, Elements())
+    return PageOnScreen(session, ElementIndex())
 
 
 def named(found: list[Shown], name: str) -> Shown:

@@ -7,7 +7,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, unix_serve
 
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import BrowserClient
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +15,7 @@ Process = Any
 
 
 async def test_tabs_are_opened_brought_to_the_front_and_closed(shared: Process, web: str) -> None:
-    owner = Owner(shared.socket)
+    owner = BrowserClient(shared.socket)
     first = (await owner.tabs())[0].page
     opened = await owner.open(f"{web}/form?a=b&c=d#e")
     async with asyncio.timeout(30):
@@ -32,7 +32,7 @@ async def test_tabs_are_opened_brought_to_the_front_and_closed(shared: Process, 
 
 
 async def test_the_pages_are_told_when_they_are_others(shared: Process) -> None:
-    owner = Owner(shared.socket)
+    owner = BrowserClient(shared.socket)
     state, before = await owner.pages("")
     waiting = asyncio.create_task(owner.pages(state))
     opened = await owner.open("about:blank")
@@ -45,7 +45,7 @@ async def test_the_pages_are_told_when_they_are_others(shared: Process) -> None:
 
 
 async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -> None:
-    owner = Owner(shared.socket)
+    owner = BrowserClient(shared.socket)
     page = (await owner.tabs())[0].page
     await owner.reset(page)
 
@@ -55,12 +55,12 @@ async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -
 
 async def test_a_page_that_is_closed_before_it_can_be_made_blank_is_a_conflict(shared: Process) -> None:
     with pytest.raises(Conflict, match="the tab was closed") as closed:
-        await Owner(shared.socket).reset("nothing")
+        await BrowserClient(shared.socket).reset("nothing")
     assert closed.value.details["reason"] == "closed"
 
 
 async def test_a_page_that_is_stuck_in_a_script_does_not_answer(shared: Process) -> None:
-    owner = Owner(shared.socket)
+    owner = BrowserClient(shared.socket)
     page = await owner.open("about:blank")
     assert await owner.answers(page, 20)
     with shared.connect(f"/devtools/page/{page}") as client:
@@ -70,7 +70,7 @@ async def test_a_page_that_is_stuck_in_a_script_does_not_answer(shared: Process)
 
 
 async def test_a_page_that_is_not_there_is_not_found(shared: Process) -> None:
-    owner = Owner(shared.socket)
+    owner = BrowserClient(shared.socket)
 
     with pytest.raises(NotFound):
         await owner.close("nothing")
@@ -79,7 +79,7 @@ async def test_a_page_that_is_not_there_is_not_found(shared: Process) -> None:
 
 async def test_without_the_process_the_browser_is_unavailable() -> None:
     with pytest.raises(Unavailable, match="the browser is not there yet") as failed:
-        await Owner("/nowhere/cdp.sock").tabs()
+        await BrowserClient("/nowhere/cdp.sock").tabs()
     assert failed.value.retry_after
 
 
@@ -91,4 +91,4 @@ async def test_a_page_that_closes_while_it_is_asked_does_not_answer(tmp_path: Pa
         await client.send(json.dumps({"id": asked["id"], "error": {"code": -32000, "message": "Target closed"}}))
 
     async with unix_serve(close, socket):
-        assert not await Owner(socket).answers("page", 60)
+        assert not await BrowserClient(socket).answers("page", 60)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.drivers.browser.owner import Owner, Tab
+from sandbox_server.drivers.browser.owner import BrowserClient, BrowserTab
 
 pytestmark = pytest.mark.anyio
 
@@ -37,43 +37,43 @@ async def canned(tmp_path: Path) -> AsyncIterator[Canned]:
 
 
 @pytest.fixture
-def owner(tmp_path: Path) -> Owner:
-    return Owner(str(tmp_path / "cdp.sock"))
+def owner(tmp_path: Path) -> BrowserClient:
+    return BrowserClient(str(tmp_path / "cdp.sock"))
 
 
-async def test_tabs_come_in_the_order_of_the_strip(canned: Canned, owner: Owner) -> None:
+async def test_tabs_come_in_the_order_of_the_strip(canned: Canned, owner: BrowserClient) -> None:
     canned.body = b'[{"page": "A", "url": "u", "title": "t", "index": 0, "active": true}]'
-    assert await owner.tabs() == [Tab("A", "u", "t", active=True)]
+    assert await owner.tabs() == [BrowserTab("A", "u", "t", active=True)]
 
 
-async def test_an_address_is_passed_on_whole(canned: Canned, owner: Owner) -> None:
+async def test_an_address_is_passed_on_whole(canned: Canned, owner: BrowserClient) -> None:
     canned.body = b'{"id": "A"}'
     assert await owner.open("https://a.example/?b=c&d#e") == "A"
     assert canned.asked == [("PUT /json/new?https%3A%2F%2Fa.example%2F%3Fb%3Dc%26d%23e HTTP/1.1", b"")]
 
 
-async def test_policies_travel_as_they_are(canned: Canned, owner: Owner) -> None:
+async def test_policies_travel_as_they_are(canned: Canned, owner: BrowserClient) -> None:
     await owner.restart({"allow_file_selection_dialogs": None})
     assert canned.asked == [("POST /browser/restart HTTP/1.1", b'{"allow_file_selection_dialogs":null}')]
 
 
-async def test_no_emulation_is_said_so(canned: Canned, owner: Owner) -> None:
+async def test_no_emulation_is_said_so(canned: Canned, owner: BrowserClient) -> None:
     await owner.emulate(None)
     assert canned.asked == [("PUT /browser/emulation HTTP/1.1", b"null")]
 
 
-async def test_a_page_that_went_is_not_there(canned: Canned, owner: Owner) -> None:
+async def test_a_page_that_went_is_not_there(canned: Canned, owner: BrowserClient) -> None:
     canned.status = 404
     with pytest.raises(NotFound):
         await owner.activate("A")
 
 
-async def test_why_there_is_no_browser_is_passed_on(canned: Canned, owner: Owner) -> None:
+async def test_why_there_is_no_browser_is_passed_on(canned: Canned, owner: BrowserClient) -> None:
     canned.status, canned.body = 503, b'{"message": "the host refuses it"}'
     with pytest.raises(Unavailable, match="the host refuses it"):
         await owner.version()
 
 
-async def test_without_its_process_the_browser_is_not_there_yet(owner: Owner) -> None:
+async def test_without_its_process_the_browser_is_not_there_yet(owner: BrowserClient) -> None:
     with pytest.raises(Unavailable, match="not there yet"):
         await owner.page_size()

@@ -12,8 +12,8 @@ import pytest
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
 from sandbox_server.drivers.browser import attachment
 from sandbox_server.drivers.browser import session as module
-from sandbox_server.drivers.browser.dialogs import Answer
-from sandbox_server.drivers.browser.owner import Owner, Tab
+from sandbox_server.drivers.browser.dialogs import DialogAnswer
+from sandbox_server.drivers.browser.owner import BrowserClient, BrowserTab
 from sandbox_server.drivers.browser.session import BrowserSession
 from tests.drivers.browser.conftest import visit
 
@@ -23,7 +23,7 @@ Process = Any
 
 
 async def evaluate(session: BrowserSession, expression: str, tab: int | None = None) -> Any:
-    async with session.driving("the script", tab=tab, answer=Answer(), timeout=30) as driven:
+    async with session.driving("the script", tab=tab, answer=DialogAnswer(), timeout=30) as driven:
         return await driven.page.evaluate(expression)
 
 
@@ -55,7 +55,7 @@ async def test_hooks_see_the_context_and_every_page_old_and_new(session: Browser
     async def on_page(page: Any, target: str) -> None:
         pages.append(target)
 
-    async with BrowserSession(Owner(shared.socket)) as other:
+    async with BrowserSession(BrowserClient(shared.socket)) as other:
         other.on_context(on_context)
         other.on_page(on_page)
         await other.page()
@@ -81,7 +81,7 @@ async def test_a_page_that_is_not_in_front_is_acted_on(session: BrowserSession, 
     await visit(session, f"{web}/dialogs")
     await session.open("about:blank")
 
-    async with session.driving("the click", tab=0, answer=Answer("accept"), timeout=10) as driven:
+    async with session.driving("the click", tab=0, answer=DialogAnswer("accept"), timeout=10) as driven:
         await driven.page.click("#confirm", timeout=10_000)
         assert await driven.page.title() == "true"
 
@@ -94,7 +94,7 @@ async def test_a_page_that_hangs_is_a_conflict_until_it_is_revived(
     with pytest.raises(Conflict, match="has not answered for 3 s and nothing was done") as stuck:
         await evaluate(session, "1")
     assert stuck.value.details["reason"] == "not_responding"
-    async with session.driving("loading", answer=Answer(), timeout=30, revive=True) as driven:
+    async with session.driving("loading", answer=DialogAnswer(), timeout=30, revive=True) as driven:
         await driven.page.goto(f"{web}/")
         assert await driven.page.title() == "Home"
 
@@ -108,7 +108,7 @@ async def test_a_page_that_crashed_is_a_conflict_until_it_is_revived(session: Br
     with pytest.raises(Conflict, match="the page in this tab crashed, or hangs"):
         await evaluate(session, "1")
     assert await evaluate(session, "1 + 1", tab=0) == 2
-    async with session.driving("loading", answer=Answer(), timeout=30, revive=True) as driven:
+    async with session.driving("loading", answer=DialogAnswer(), timeout=30, revive=True) as driven:
         await driven.page.goto(f"{web}/form")
         assert await driven.page.title() == "Form"
 
@@ -116,15 +116,15 @@ async def test_a_page_that_crashed_is_a_conflict_until_it_is_revived(session: Br
 async def test_a_tab_that_closes_when_it_is_to_be_driven_is_a_conflict(session: BrowserSession, monkeypatch: pytest.MonkeyPatch) -> None:
     going = await session.tab(None)
     await session.open("about:blank")
-    await session.close(going, Answer())
+    await session.close(going, DialogAnswer())
 
-    async def tab(_: int | None) -> Tab:
+    async def tab(_: int | None) -> BrowserTab:
         return going
 
     monkeypatch.setattr(session, "tab", tab)
     monkeypatch.setattr(attachment, "APPEAR_SECONDS", 0.1)
     with pytest.raises(Conflict) as closed:
-        async with session.driving("loading", answer=Answer(), timeout=30, revive=True):
+        async with session.driving("loading", answer=DialogAnswer(), timeout=30, revive=True):
             pass
     assert closed.value.details["reason"] in ("closed", "not_responding")  # the strip may have it for a moment longer
 
@@ -134,10 +134,10 @@ async def test_a_page_that_hangs_before_anything_is_attached_is_named(
 ) -> None:
     await session.open("about:blank")
     await hang(session, web, monkeypatch)
-    async with BrowserSession(Owner(shared.socket)) as other:
+    async with BrowserSession(BrowserClient(shared.socket)) as other:
         with pytest.raises(Conflict, match="keeps the browser from being driven: tab 1"):
             await evaluate(other, "1", tab=0)
-        async with other.driving("loading", tab=1, answer=Answer(), timeout=30, revive=True) as driven:
+        async with other.driving("loading", tab=1, answer=DialogAnswer(), timeout=30, revive=True) as driven:
             assert await driven.page.evaluate("1 + 1") == 2
 
 
@@ -180,7 +180,7 @@ async def test_nothing_is_imported_before_the_first_use(tmp_path: Any) -> None:
 
 
 async def test_without_a_browser_the_caller_is_told_to_come_again() -> None:
-    async with BrowserSession(Owner("/nowhere/cdp.sock")) as nobody:
+    async with BrowserSession(BrowserClient("/nowhere/cdp.sock")) as nobody:
         with pytest.raises(Unavailable, match="the browser is not there yet"):
             await nobody.page()
         assert await nobody.hint() is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.browser.owner import Owner
+from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.devtools.devtools import Devtools
 from tests.cdp.conftest import display, make_owner, shared
 
@@ -117,6 +117,6 @@ def tab(shared: Any) -> Iterator[Tab]:
 
 
 @pytest.fixture
-def owner(shared: Any) -> Owner:
+def owner(shared: Any) -> BrowserClient:
     """What tells of tabs."""
-    return Owner(shared.socket)
+    return BrowserClient(shared.socket)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.drivers.devtools.bodies import MAX_ASKED, MAX_BODIES, Bodies
-from sandbox_server.drivers.devtools.connection import Refused
+from sandbox_server.drivers.devtools.connection import DevtoolsRefused
 from sandbox_server.drivers.devtools.traffic import MAX_BODY, Exchange
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ class FakeConnection:
     async def command(self, method: str, params: dict[str, Any], session: str) -> dict[str, Any]:
         assert (method, session) == ("Network.getResponseBody", "session")
         if self._answer["body"] is None:
-            raise Refused("No resource with given identifier found")
+            raise DevtoolsRefused("No resource with given identifier found")
         return self._answer
 
 

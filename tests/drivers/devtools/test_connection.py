@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.devtools.connection import Refused, connected
+from sandbox_server.drivers.devtools.connection import DevtoolsRefused, connected
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_command_gets_its_reply_or_a_refusal(shared: Any) -> None:
     async with connected(shared.socket, lambda *_: None) as connection:
         assert "Chrome" in (await connection.command("Browser.getVersion"))["product"]
-        with pytest.raises(Refused, match="wasn't found"):
+        with pytest.raises(DevtoolsRefused, match="wasn't found"):
             await connection.command("No.such")
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sandbox_server.drivers.devtools.console import MAX_MESSAGES, MAX_TEXT, MAX_URL, Console, written
-from sandbox_server.drivers.devtools.targets import Target
+from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 
-PAGE = Target("session", "page", "page", "page")
+PAGE = DevtoolsTarget("session", "page", "page", "page")
 
 
 def said(text: str, at: float = 1000.0) -> dict[str, Any]:

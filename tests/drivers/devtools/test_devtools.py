@@ -10,7 +10,7 @@ import pytest
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.globs import Glob
-from sandbox_server.drivers.devtools.interception import Answer, Route
+from sandbox_server.drivers.devtools.interception import RequestRoute, RouteAnswer
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.traffic import Exchange
 from tests.drivers.devtools.conftest import Tab
@@ -18,7 +18,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
-HELLO = Answer(200, {"X-Made": "up"}, "héllo".encode(), "text/plain; charset=utf-8")
+HELLO = RouteAnswer(200, {"X-Made": "up"}, "héllo".encode(), "text/plain; charset=utf-8")
 
 
 def of(devtools: Devtools, url: str) -> list[Exchange]:
@@ -141,7 +141,7 @@ async def test_headers_for_an_origin_go_nowhere_else(devtools: Devtools, tab: Ta
 
 
 async def test_a_route_answers_in_place_of_the_network(devtools: Devtools, tab: Tab, site: str) -> None:
-    devtools.rules.add(Route(Glob("**/made/*"), HELLO))
+    devtools.rules.add(RequestRoute(Glob("**/made/*"), HELLO))
     await devtools.apply_rules()
     await go(tab, f"{site}/page")
     asked = "fetch('/made/up').then(async r => [r.status, r.headers.get('x-made'), await r.text()])"
@@ -152,7 +152,7 @@ async def test_a_route_answers_in_place_of_the_network(devtools: Devtools, tab: 
 
 
 async def test_a_page_of_another_origin_may_read_a_routes_answer(devtools: Devtools, tab: Tab, site: str) -> None:
-    devtools.rules.add(Route(Glob("https://api.example/**"), HELLO))
+    devtools.rules.add(RequestRoute(Glob("https://api.example/**"), HELLO))
     await devtools.apply_rules()
     await go(tab, f"{site}/page")
     asked = "fetch('https://api.example/v1', {method: 'PUT', headers: {'X-Custom': '1'}, body: '{}'}).then(r => r.text())"
@@ -160,7 +160,7 @@ async def test_a_page_of_another_origin_may_read_a_routes_answer(devtools: Devto
 
 
 async def test_a_route_lets_requests_fail(devtools: Devtools, tab: Tab, site: str) -> None:
-    devtools.rules.add(Route(Glob("**/*.png"), abort=True))
+    devtools.rules.add(RequestRoute(Glob("**/*.png"), abort=True))
     await devtools.apply_rules()
     await go(tab, f"{site}/page")
     assert await run(tab, "fetch('/a.png').catch(() => 'failed')") == "failed"
@@ -168,8 +168,8 @@ async def test_a_route_lets_requests_fail(devtools: Devtools, tab: Tab, site: st
 
 
 async def test_the_latest_route_holds_and_a_removed_one_does_not(devtools: Devtools, tab: Tab, site: str) -> None:
-    devtools.rules.add(Route(Glob("**/x"), HELLO))
-    devtools.rules.add(Route(Glob(f"{site}/*"), abort=True))
+    devtools.rules.add(RequestRoute(Glob("**/x"), HELLO))
+    devtools.rules.add(RequestRoute(Glob(f"{site}/*"), abort=True))
     await devtools.apply_rules()
     await go(tab, "about:blank")
     await go(tab, f"{site}/x")
@@ -182,7 +182,7 @@ async def test_the_latest_route_holds_and_a_removed_one_does_not(devtools: Devto
 
 async def test_requests_go_on_when_who_made_the_rules_ends(shared: Any, tab: Tab, site: str) -> None:
     async with Devtools(shared.socket) as first:
-        first.rules.add(Route(Glob("**/x"), HELLO))
+        first.rules.add(RequestRoute(Glob("**/x"), HELLO))
         await first.connection()
         await first.apply_rules()
         await go(tab, f"{site}/x")
@@ -193,7 +193,7 @@ async def test_requests_go_on_when_who_made_the_rules_ends(shared: Any, tab: Tab
 
 async def test_rules_hold_for_the_next_server_without_being_asked_for(shared: Any, tab: Tab, site: str, tmp_path: Path) -> None:
     async with Devtools(shared.socket, KeptRules(str(tmp_path / "rules.json"))) as first:
-        first.rules.add(Route(Glob("**/kept"), HELLO))
+        first.rules.add(RequestRoute(Glob("**/kept"), HELLO))
         await first.apply_rules()
     async with Devtools(shared.socket, KeptRules(str(tmp_path / "rules.json"))) as second:
         await eventually(lambda: second.live)
@@ -204,7 +204,7 @@ async def test_rules_hold_for_the_next_server_without_being_asked_for(shared: An
 async def test_two_clients_with_rules_do_not_hold_each_other_up(devtools: Devtools, shared: Any, tab: Tab, site: str) -> None:
     async with Devtools(shared.socket) as second:
         for client, name in ((devtools, "**/first"), (second, "**/second")):
-            client.rules.add(Route(Glob(name), HELLO))
+            client.rules.add(RequestRoute(Glob(name), HELLO))
             await client.connection()
             await client.apply_rules()
         for name, text in (("first", "héllo"), ("second", "héllo"), ("third", "/third")):
@@ -213,7 +213,7 @@ async def test_two_clients_with_rules_do_not_hold_each_other_up(devtools: Devtoo
 
 
 async def test_contexts_that_clients_made_are_left_to_them(devtools: Devtools, shared: Any, site: str) -> None:
-    devtools.rules.add(Route(Glob(f"{site}/**"), abort=True))
+    devtools.rules.add(RequestRoute(Glob(f"{site}/**"), abort=True))
     await devtools.apply_rules()
     with shared.connect() as client:
         context = client.result("Target.createBrowserContext", disposeOnDetach=True)["browserContextId"]
@@ -234,7 +234,7 @@ async def test_logs_and_rules_go_on_with_the_next_browser(make_owner: Any, site:
     owner.start()
     await asyncio.to_thread(until, owner.answers, 20)
     async with Devtools(owner.socket) as devtools:
-        devtools.rules.add(Route(Glob("**/x"), HELLO))
+        devtools.rules.add(RequestRoute(Glob("**/x"), HELLO))
         first = await devtools.connection()
         await asyncio.to_thread(owner.request, "POST", "/browser/restart", json={})
         await eventually(first.ended.is_set)

@@ -7,7 +7,15 @@ import pytest
 
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.devtools.globs import Glob
-from sandbox_server.drivers.devtools.interception import MAX_BODIES, MAX_ORIGINS, MAX_ROUTES, Answer, Interception, Route, origin_of
+from sandbox_server.drivers.devtools.interception import (
+    MAX_BODIES,
+    MAX_ORIGINS,
+    MAX_ROUTES,
+    Interception,
+    RequestRoute,
+    RouteAnswer,
+    origin_of,
+)
 
 
 def paused(url: str, method: str = "GET", **headers: str) -> dict[str, Any]:
@@ -24,23 +32,23 @@ def test_a_request_without_a_rule_goes_on_as_it_is() -> None:
 
 def test_what_routes_answer_with_has_a_limit() -> None:
     rules = Interception()
-    large = Answer(200, {}, bytes(MAX_BODIES), "text/plain")
-    rules.add(Route(Glob("**/a"), large))
-    rules.add(Route(Glob("**/a"), large))
+    large = RouteAnswer(200, {}, bytes(MAX_BODIES), "text/plain")
+    rules.add(RequestRoute(Glob("**/a"), large))
+    rules.add(RequestRoute(Glob("**/a"), large))
     with pytest.raises(ResourceExhausted):
-        rules.add(Route(Glob("**/b"), Answer(200, {}, b"x", "text/plain")))
+        rules.add(RequestRoute(Glob("**/b"), RouteAnswer(200, {}, b"x", "text/plain")))
 
 
 def test_a_route_without_an_answer_lets_the_request_go_on() -> None:
     rules = Interception()
-    rules.add(Route(Glob("**"), Answer(200, {}, b"", "text/plain")))
-    rules.add(Route(Glob("**/through")))
+    rules.add(RequestRoute(Glob("**"), RouteAnswer(200, {}, b"", "text/plain")))
+    rules.add(RequestRoute(Glob("**/through")))
     assert rules.decide(paused("https://a.example/through"))[0] == "Fetch.continueRequest"
 
 
 def test_an_answer_has_its_own_headers_and_those_of_its_body() -> None:
     rules = Interception()
-    rules.add(Route(Glob("**"), Answer(404, {"X-A": "1", "content-type": "text/html"}, b"no", "text/plain")))
+    rules.add(RequestRoute(Glob("**"), RouteAnswer(404, {"X-A": "1", "content-type": "text/html"}, b"no", "text/plain")))
     command, made = rules.decide(paused("https://a.example/"))
     assert (command, made["responseCode"], base64.b64decode(made["body"])) == ("Fetch.fulfillRequest", 404, b"no")
     assert fields(made) == {"Content-Length": "2", "X-A": "1", "content-type": "text/html"}
@@ -48,7 +56,7 @@ def test_an_answer_has_its_own_headers_and_those_of_its_body() -> None:
 
 def test_another_origin_is_let_in_and_its_preflight_answered() -> None:
     rules = Interception()
-    rules.add(Route(Glob("**"), Answer(200, {}, b"", "text/plain")))
+    rules.add(RequestRoute(Glob("**"), RouteAnswer(200, {}, b"", "text/plain")))
     _, made = rules.decide(paused("https://a.example/", Origin="https://b.example"))
     assert fields(made)["Access-Control-Allow-Origin"] == "https://b.example"
     asking = {"Origin": "https://b.example", "Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "x-a"}
@@ -68,7 +76,7 @@ def test_headers_for_an_origin_replace_those_of_the_request() -> None:
 
 def test_the_browser_asks_only_about_what_rules_are_about() -> None:
     rules = Interception(headers={"X-A": "1"})
-    rules.add(Route(Glob("**/a?{b,c}")))
+    rules.add(RequestRoute(Glob("**/a?{b,c}")))
     rules.scope("https://a.example", {"X": "1"})
     commands = dict(rules.commands())
     assert commands["Network.setExtraHTTPHeaders"] == {"headers": {"X-A": "1"}}
@@ -78,10 +86,10 @@ def test_the_browser_asks_only_about_what_rules_are_about() -> None:
 def test_rules_have_limits() -> None:
     rules = Interception()
     for number in range(MAX_ROUTES):
-        rules.add(Route(Glob(f"**/{number}")))
-    rules.add(Route(Glob("**/1"), abort=True))
+        rules.add(RequestRoute(Glob(f"**/{number}")))
+    rules.add(RequestRoute(Glob("**/1"), abort=True))
     with pytest.raises(ResourceExhausted):
-        rules.add(Route(Glob("**/more")))
+        rules.add(RequestRoute(Glob("**/more")))
     for number in range(MAX_ORIGINS):
         rules.scope(f"https://{number}.example", {"X": "1"})
     with pytest.raises(ResourceExhausted):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.devtools.globs import Glob
-from sandbox_server.drivers.devtools.interception import Answer, Interception, Route
+from sandbox_server.drivers.devtools.interception import Interception, RequestRoute, RouteAnswer
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
 
 
@@ -16,8 +16,8 @@ def file(tmp_path: Path) -> Path:
 
 def test_what_was_written_is_read(file: Path) -> None:
     rules = Interception({"X-A": "1"}, origins={"https://a.example": {"Authorization": "hush"}})
-    answer = Answer(201, {"X-B": "2"}, b"\0\xff", "image/png")
-    for route in (Route(Glob("**/a"), answer), Route(Glob("**/b"), abort=True), Route(Glob("**/c"))):
+    answer = RouteAnswer(201, {"X-B": "2"}, b"\0\xff", "image/png")
+    for route in (RequestRoute(Glob("**/a"), answer), RequestRoute(Glob("**/b"), abort=True), RequestRoute(Glob("**/c"))):
         rules.add(route)
     KeptRules(str(file)).write(rules)
     read = KeptRules(str(file)).read()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.devtools.targets import Target, Targets
+from sandbox_server.drivers.devtools.targets import DevtoolsTarget, DevtoolsTargets
 
 pytestmark = pytest.mark.anyio
 
@@ -32,19 +32,19 @@ def wire() -> Wire:
 
 
 @pytest.fixture
-async def targets(wire: Wire) -> Targets:
-    made = Targets(lambda target: [("Network.enable", {})])
+async def targets(wire: Wire) -> DevtoolsTargets:
+    made = DevtoolsTargets(lambda target: [("Network.enable", {})])
     await made.follow(wire)  # type: ignore[arg-type] # all that is used
     return made
 
 
-async def test_a_new_page_is_set_up_and_then_runs(targets: Targets, wire: Wire) -> None:
+async def test_a_new_page_is_set_up_and_then_runs(targets: DevtoolsTargets, wire: Wire) -> None:
     targets.take(None, "Target.attachedToTarget", attached("s", "t"))
     assert wire.posted == [("s", "Network.enable"), ("s", "Target.setAutoAttach"), ("s", "Runtime.runIfWaitingForDebugger")]
-    assert list(targets) == [Target("s", "t", "page", "t")]
+    assert list(targets) == [DevtoolsTarget("s", "t", "page", "t")]
 
 
-async def test_what_a_page_holds_is_of_the_page(targets: Targets) -> None:
+async def test_what_a_page_holds_is_of_the_page(targets: DevtoolsTargets) -> None:
     targets.take(None, "Target.attachedToTarget", attached("s", "t"))
     targets.take("s", "Target.attachedToTarget", attached("f", "frame", "iframe"))
     targets.take("f", "Target.attachedToTarget", attached("w", "worker", "worker"))
@@ -52,13 +52,13 @@ async def test_what_a_page_holds_is_of_the_page(targets: Targets) -> None:
 
 
 @pytest.mark.parametrize("stranger", [attached("s", "t", context="other"), attached("s", "t", kind="browser")])
-async def test_what_is_not_ours_runs_and_is_let_go(targets: Targets, wire: Wire, stranger: dict[str, Any]) -> None:
+async def test_what_is_not_ours_runs_and_is_let_go(targets: DevtoolsTargets, wire: Wire, stranger: dict[str, Any]) -> None:
     targets.take(None, "Target.attachedToTarget", stranger)
     assert wire.posted == [("s", "Runtime.runIfWaitingForDebugger"), ("s", "Target.detachFromTarget")]
     assert list(targets) == []
 
 
-async def test_a_hidden_page_is_let_go_whether_or_not_it_was_seen_yet(targets: Targets, wire: Wire) -> None:
+async def test_a_hidden_page_is_let_go_whether_or_not_it_was_seen_yet(targets: DevtoolsTargets, wire: Wire) -> None:
     targets.take(None, "Target.attachedToTarget", attached("s", "t"))
     targets.hide("t")
     targets.take(None, "Target.attachedToTarget", attached("again", "t"))
@@ -66,11 +66,11 @@ async def test_a_hidden_page_is_let_go_whether_or_not_it_was_seen_yet(targets: T
     assert wire.posted[-1] == ("again", "Target.detachFromTarget")
 
 
-async def test_what_is_gone_is_told_once(targets: Targets) -> None:
+async def test_what_is_gone_is_told_once(targets: DevtoolsTargets) -> None:
     targets.take(None, "Target.attachedToTarget", attached("s", "t"))
     gone = targets.take(None, "Target.detachedFromTarget", {"sessionId": "s"})
     assert (gone, targets.get("s"), targets.take(None, "Target.detachedFromTarget", {"sessionId": "s"})) == (
-        Target("s", "t", "page", "t"),
+        DevtoolsTarget("s", "t", "page", "t"),
         None,
         None,
     )

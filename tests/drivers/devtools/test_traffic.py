@@ -3,10 +3,10 @@
 from typing import Any
 
 from sandbox_server.drivers.devtools.headers import MAX_BYTES
-from sandbox_server.drivers.devtools.targets import Target
+from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 from sandbox_server.drivers.devtools.traffic import MAX_EARLY, MAX_EXCHANGES, MAX_POST_DATA, MAX_URL, MAX_WORD, Traffic
 
-PAGE = Target("session", "page", "page", "page")
+PAGE = DevtoolsTarget("session", "page", "page", "page")
 
 
 def sent(number: str, url: str = "https://a.example/", **more: Any) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def test_what_waited_when_its_page_went_is_ended() -> None:
 def test_a_page_can_be_forgotten() -> None:
     traffic = Traffic()
     traffic.take(PAGE, "Network.requestWillBeSent", sent("1"))
-    traffic.take(Target("other", "other", "page", "other"), "Network.requestWillBeSent", sent("2"))
+    traffic.take(DevtoolsTarget("other", "other", "page", "other"), "Network.requestWillBeSent", sent("2"))
     traffic.forget("page")
     assert [exchange.id for exchange in traffic] == ["2"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.kernels.sessions import Sessions
+from sandbox_server.drivers.kernels.sessions import KernelSessions
 from sandbox_server.drivers.spawn.process import Processes
 
 MEMORY = 4 << 30
@@ -32,7 +32,7 @@ async def kernels(processes: Processes, sockets: Path) -> AsyncIterator[Kernels]
 
 
 @pytest.fixture
-async def sessions(kernels: Kernels) -> AsyncIterator[Sessions]:
+async def sessions(kernels: Kernels) -> AsyncIterator[KernelSessions]:
     """Two sessions at most, which are closed after half an hour."""
-    async with Sessions(kernels, limit=2, idle_timeout=1800) as opened:
+    async with KernelSessions(kernels, limit=2, idle_timeout=1800) as opened:
         yield opened

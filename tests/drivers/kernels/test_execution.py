@@ -3,16 +3,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sandbox_server.drivers.ipc.json_lines import Line
+from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels import execution as module
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.drivers.kernels.kernel import Bounds, Kernel
+from sandbox_server.drivers.kernels.kernel import Kernel, OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.outputs import stream_text
-from sandbox_server.drivers.kernels.relayed import OnBegin, OnOutput
+from sandbox_server.drivers.kernels.relay_client import OnBegin, OnOutput
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.test_kernel import REPLY_THAT_CANNOT_BE_SENT
-from tests.drivers.kernels.test_relayed import KILL_THE_RELAY
+from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +30,7 @@ async def ran(kernels: Kernels, code: str, *, timeout: float = 30, room: int = 1
     kernel = await kernels.take("python3")
     execution = Execution(code)
     with anyio.fail_after(60):
-        await execution.run(kernel, Bounds(room), timeout)
+        await execution.run(kernel, OutputBounds(room), timeout)
         await execution.wait()
     await kernel.close()
     return execution
@@ -153,9 +153,9 @@ while True:
     kernel = await kernels.take("python3")
     execution, after = Execution(f"import resource; resource.setrlimit(resource.RLIMIT_NPROC, (90, 90))\n{bomb}"), Execution("1")
     with anyio.fail_after(60):
-        await execution.run(kernel, Bounds(10_000), 2)
+        await execution.run(kernel, OutputBounds(10_000), 2)
         if kernel.exit is None:
-            await after.run(kernel, Bounds(10_000), 30)
+            await after.run(kernel, OutputBounds(10_000), 30)
     await kernel.close()
     await until(lambda: nothing_is_left(processes))
 
@@ -176,11 +176,11 @@ async def test_where_the_relay_ends_meanwhile_it_is_said_what_is_lost_and_the_co
     after = Execution("x")
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
-            group.start_soon(execution.run, kernel, Bounds(1000), 60)
+            group.start_soon(execution.run, kernel, OutputBounds(1000), 60)
             await until(lambda: execution.outputs)
             await processes.run(KILL_THE_RELAY, timeout=30, max_output=0)
         go.touch()
-        await after.run(kernel, Bounds(1000), 60)
+        await after.run(kernel, OutputBounds(1000), 60)
     await kernel.close()
 
     assert (execution.status, execution.shown[-1].ename, "is lost" in execution.notes[0]) == ("error", "RelayEnded", True)
@@ -209,25 +209,25 @@ async def test_whoever_waits_hears_of_every_change(kernels: Kernels) -> None:
 class Lying(Kernel):
     """A kernel behind a relay that passes on whatever it likes."""
 
-    def __init__(self, said: list[Line], reply: Line) -> None:
+    def __init__(self, said: list[JsonLine], reply: JsonLine) -> None:
         self._lines, self._reply = said, reply
 
-    async def execute(self, code: str, bounds: Bounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> Line:
+    async def execute(self, code: str, bounds: OutputBounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> JsonLine:
         for line in self._lines:
             on_output(line)
         return self._reply
 
 
-async def told(said: list[Line], reply: Line | None = None, room: int = 100) -> Execution:
+async def told(said: list[JsonLine], reply: JsonLine | None = None, room: int = 100) -> Execution:
     execution = Execution("1")
     with anyio.fail_after(30):
-        await execution.run(Lying(said, reply or {"status": "ok"}), Bounds(room, 10), 5)
+        await execution.run(Lying(said, reply or {"status": "ok"}), OutputBounds(room, 10), 5)
     return execution
 
 
 async def test_more_than_was_asked_for_is_not_kept_whoever_passes_it_on() -> None:
-    streams: list[Line] = [{"output_type": "stream", "name": "stdout", "text": "x" * 60}] * 3
-    pictures: list[Line] = [{"output_type": "display_data", "data": {}}] * 50
+    streams: list[JsonLine] = [{"output_type": "stream", "name": "stdout", "text": "x" * 60}] * 3
+    pictures: list[JsonLine] = [{"output_type": "display_data", "data": {}}] * 50
 
     assert (stream_text((done := await told(streams)).outputs, "stdout"), done.dropped) == ("x" * 60, 120)
     assert len((await told(pictures, room=100_000)).outputs) == 10
@@ -252,7 +252,7 @@ async def test_an_exception_as_large_as_memory_leaves_the_relay_as_it_was(kernel
     for code in ("raise ValueError('x' * 100_000_000)", "'x' * 100_000_000"):
         execution = Execution(code)
         with anyio.fail_after(60):
-            await execution.run(kernel, Bounds(1 << 20), 50)
+            await execution.run(kernel, OutputBounds(1 << 20), 50)
         assert execution.dropped >= 100_000_000
         assert not any("lost" in note for note in execution.notes)
     await kernel.close()

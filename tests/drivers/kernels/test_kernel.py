@@ -5,22 +5,22 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import DeadlineExceeded, InvalidArgument, Unavailable
-from sandbox_server.drivers.ipc.json_lines import Line
+from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels import kernel as module
-from sandbox_server.drivers.kernels.kernel import TAIL_BYTES, Bounds, Kernel, KernelEnded, Tail
+from sandbox_server.drivers.kernels.kernel import TAIL_BYTES, Kernel, KernelEnded, OutputBounds, OutputTail
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.spawn.process import Processes
-from tests.drivers.kernels.test_relayed import KILL_THE_RELAY, relay_changed
+from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY, relay_changed
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
 
-BOUNDS = Bounds(100_000)
+BOUNDS = OutputBounds(100_000)
 
 
 async def results(kernel: Kernel, code: str) -> list[str]:
     """Text of every result and stream that code puts out."""
-    said: list[Line] = []
+    said: list[JsonLine] = []
     with anyio.fail_after(30):
         await kernel.execute(code, BOUNDS, said.append)
     return [str(line.get("text") or line["data"]["text/plain"]) for line in said]
@@ -154,7 +154,7 @@ async def test_what_runs_goes_before_what_idles_when_memory_runs_out(kernels: Ke
 
 async def test_an_interrupt_reaches_the_code_and_its_children(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
-    said: list[Line] = []
+    said: list[JsonLine] = []
     code = "import subprocess; print('on', flush=True); subprocess.run(['sleep', '1000'])"
     async with anyio.create_task_group() as group:
 
@@ -170,7 +170,7 @@ async def test_an_interrupt_reaches_the_code_and_its_children(kernels: Kernels) 
 
 
 def test_a_tail_keeps_the_end() -> None:
-    tail = Tail()
+    tail = OutputTail()
     tail.take(b"x" * TAIL_BYTES)
     tail.take(b"end\n")
     assert tail.text().endswith("xend")

@@ -4,9 +4,9 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, Unavailable
-from sandbox_server.drivers.ipc.json_lines import Line
+from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels import kernels as module
-from sandbox_server.drivers.kernels.kernel import Bounds
+from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels, Pythons
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.conftest import MEMORY
@@ -45,10 +45,10 @@ async def test_a_kernel_that_is_kept_ready_is_taken_and_another_takes_its_place(
     async with Kernels(processes, folder=str(sockets), default="python3", memory=MEMORY, warm=True) as kernels:
         with anyio.fail_after(60):
             first = await kernels.take("python3.13")
-            await until(lambda: len(_connections(sockets)) == 2)  # the taken one's, and the next one's
+            await until(lambda: len(_connections(sockets)) == 3)  # the taken one's, and two that wait
             second = await kernels.take("python3")
-            told: list[Line] = []
-            await second.execute("import os; print(os.nice(0))", Bounds(1000), told.append)
+            told: list[JsonLine] = []
+            await second.execute("import os; print(os.nice(0))", OutputBounds(1000), told.append)
             await first.close()
             await second.close()
     assert [line["text"] for line in told] == ["0\n"]
@@ -56,11 +56,9 @@ async def test_a_kernel_that_is_kept_ready_is_taken_and_another_takes_its_place(
 
 async def test_a_kernel_that_was_kept_ready_and_that_nobody_took_ends_with_the_rest(processes: Processes, sockets: Path) -> None:
     async with Kernels(processes, folder=str(sockets), default="python3", memory=MEMORY, warm=True) as kernels:
-        await until(lambda: kernels._ready and kernels._ready.done(), 60)
-        assert kernels._ready
-        kernel = await kernels._ready
-        assert kernel.exit is None
-    assert kernel.exit
+        assert kernels.warm
+        await until(lambda: kernels.warm and kernels.warm.ready, 60)
+    assert list(sockets.iterdir()) == []
 
 
 def _connections(sockets: Path) -> list[Path]:
@@ -70,7 +68,7 @@ def _connections(sockets: Path) -> list[Path]:
 async def test_a_kernel_may_not_have_more_memory_than_it_is_given(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
     with anyio.fail_after(30):
-        reply = await kernel.execute(f"x = bytearray({MEMORY})", Bounds(100_000), lambda _: None)
+        reply = await kernel.execute(f"x = bytearray({MEMORY})", OutputBounds(100_000), lambda _: None)
     assert reply["ename"] == "MemoryError"
     await kernel.close()
 

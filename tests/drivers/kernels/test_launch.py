@@ -5,8 +5,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sandbox_server.drivers.ipc.json_lines import Line
-from sandbox_server.drivers.kernels.kernel import Bounds
+from sandbox_server.drivers.ipc.json_lines import JsonLine
+from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 from tests.drivers.kernels.waiting import until
 
@@ -34,11 +34,11 @@ SAY_HELD = "get_ipython().payload_manager.write_payload({'source': 'held'})"
 
 @pytest.mark.parametrize("name", ["python3.10", "python3.11", "python3.12", "python3.13"])
 async def test_a_kernel_is_of_the_python_that_was_asked_for_with_its_packages_last(kernels: Kernels, name: str) -> None:
-    said: list[Line] = []
+    said: list[JsonLine] = []
     version = name.removeprefix("python")
     with anyio.fail_after(180):  # longer than a kernel may take, so that this is said of it
         kernel = await kernels.take(name)
-        await kernel.execute(PATHS, Bounds(10_000), said.append)
+        await kernel.execute(PATHS, OutputBounds(10_000), said.append)
         await kernel.close()
 
     major, minor = version.split(".")
@@ -50,9 +50,9 @@ async def test_a_request_that_comes_while_the_reply_to_another_leaves_is_heard(k
     held = home / "held"
     kernel = await kernels.take(name)
     with anyio.fail_after(60):
-        assert (await kernel.execute(HOLD_THE_NEXT_REPLY.format(held=str(held)), Bounds(10_000), lambda _: None))["status"] == "ok"
+        assert (await kernel.execute(HOLD_THE_NEXT_REPLY.format(held=str(held)), OutputBounds(10_000), lambda _: None))["status"] == "ok"
         async with anyio.create_task_group() as group:
-            group.start_soon(kernel.execute, SAY_HELD, Bounds(10_000), lambda _: None)
+            group.start_soon(kernel.execute, SAY_HELD, OutputBounds(10_000), lambda _: None)
             await until(held.exists)
-            assert (await kernel.execute("1", Bounds(10_000), lambda _: None))["status"] == "ok"
+            assert (await kernel.execute("1", OutputBounds(10_000), lambda _: None))["status"] == "ok"
         await kernel.close()

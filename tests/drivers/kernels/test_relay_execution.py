@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.kernels.relay_execution import PIECE, Run
+from sandbox_server.drivers.kernels.relay_execution import PIECE, RelayedExecution
 
 
-def run(room: int = 10_000, count: int = 100) -> tuple[Run, list[dict[str, Any]]]:
+def run(room: int = 10_000, count: int = 100) -> tuple[RelayedExecution, list[dict[str, Any]]]:
     told: list[dict[str, Any]] = []
-    return Run(lambda line: told.append(line.get("output", line)), room, count), told
+    return RelayedExecution(lambda line: told.append(line.get("output", line)), room, count), told
 
 
 def test_outputs_are_passed_on_and_other_messages_are_not() -> None:

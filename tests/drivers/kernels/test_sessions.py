@@ -2,17 +2,17 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.kernels.kernel import Bounds
+from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.kernels.sessions import Sessions
+from sandbox_server.drivers.kernels.sessions import KernelSessions
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
 
-BOUNDS = Bounds(100_000)
+BOUNDS = OutputBounds(100_000)
 
 
-async def test_a_session_is_made_when_its_id_is_new_and_found_again(sessions: Sessions) -> None:
+async def test_a_session_is_made_when_its_id_is_new_and_found_again(sessions: KernelSessions) -> None:
     made = await sessions.named("a", None)
     assert await sessions.named("a", "python3.13") is made is sessions.get("a")
     with pytest.raises(NotFound, match="Session not found"):
@@ -20,18 +20,18 @@ async def test_a_session_is_made_when_its_id_is_new_and_found_again(sessions: Se
 
 
 @pytest.mark.parametrize("session_id", ["x" * 129, "a/b", "a\nb"])
-async def test_an_unusable_id_is_refused(sessions: Sessions, session_id: str) -> None:
+async def test_an_unusable_id_is_refused(sessions: KernelSessions, session_id: str) -> None:
     with pytest.raises(InvalidArgument):
         await sessions.named(session_id, None)
 
 
-async def test_a_session_keeps_the_kernel_it_has(sessions: Sessions) -> None:
+async def test_a_session_keeps_the_kernel_it_has(sessions: KernelSessions) -> None:
     await sessions.named("a", "python3.12")
     with pytest.raises(Conflict, match=r"python3\.12"):
         await sessions.named("a", "python3.11")
 
 
-async def test_callers_that_name_none_share_an_idle_session_of_their_kernel(sessions: Sessions) -> None:
+async def test_callers_that_name_none_share_an_idle_session_of_their_kernel(sessions: KernelSessions) -> None:
     with anyio.fail_after(60):
         first, execution = await sessions.begin(None, None, "import time; time.sleep(60)", timeout=300, bounds=BOUNDS)
         other, done = await sessions.begin(None, None, "1", timeout=30, bounds=BOUNDS)
@@ -45,7 +45,7 @@ async def test_callers_that_name_none_share_an_idle_session_of_their_kernel(sess
     assert again is other
 
 
-async def test_a_new_session_takes_the_place_of_an_idle_one_that_nobody_named_else_there_are_too_many(sessions: Sessions) -> None:
+async def test_a_new_session_takes_the_place_of_an_idle_one_that_nobody_named_else_there_are_too_many(sessions: KernelSessions) -> None:
     unnamed = await sessions.implicit(None)
     await sessions.named("a", None)
     await sessions.named("b", None)
@@ -56,7 +56,7 @@ async def test_a_new_session_takes_the_place_of_an_idle_one_that_nobody_named_el
     assert len(sessions) == 0
 
 
-async def test_a_session_that_was_made_for_what_cannot_run_is_gone(sessions: Sessions) -> None:
+async def test_a_session_that_was_made_for_what_cannot_run_is_gone(sessions: KernelSessions) -> None:
     with anyio.fail_after(60):
         with pytest.raises(InvalidArgument):
             await sessions.begin("a", None, "1", timeout=30, bounds=BOUNDS, directory="/no/such")
@@ -69,7 +69,7 @@ async def test_a_session_that_was_made_for_what_cannot_run_is_gone(sessions: Ses
     assert [session.id for session in sessions] == ["b"]
 
 
-async def test_a_session_for_one_execution_is_nobody_else_s_and_counts(sessions: Sessions) -> None:
+async def test_a_session_for_one_execution_is_nobody_else_s_and_counts(sessions: KernelSessions) -> None:
     async with sessions.once(None) as first, sessions.once("python3.12") as second:
         assert (len(sessions), second.kernel_name) == (0, "python3.12")
         with pytest.raises(ResourceExhausted):
@@ -79,7 +79,7 @@ async def test_a_session_for_one_execution_is_nobody_else_s_and_counts(sessions:
 
 
 async def test_an_idle_session_is_closed_after_a_while_and_a_busy_one_is_not(kernels: Kernels) -> None:
-    async with Sessions(kernels, limit=2, idle_timeout=0.5) as sessions:
+    async with KernelSessions(kernels, limit=2, idle_timeout=0.5) as sessions:
         with anyio.fail_after(60):
             _, execution = await sessions.begin("busy", None, "import time; time.sleep(600)", timeout=300, bounds=BOUNDS)
             await sessions.named("idle", None)

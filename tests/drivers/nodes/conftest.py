@@ -7,11 +7,11 @@ import pytest
 
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.nodes.nodes import Nodes
-from sandbox_server.drivers.nodes.script import Limits, Scripts
-from sandbox_server.drivers.nodes.sessions import Sessions
+from sandbox_server.drivers.nodes.script import NodeLimits, NodeScripts
+from sandbox_server.drivers.nodes.sessions import NodeSessions
 from sandbox_server.drivers.spawn.process import Processes
 
-LIMITS = Limits(output=10_000, memory=4 << 30, timeout=30)
+LIMITS = NodeLimits(output=10_000, memory=4 << 30, timeout=30)
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def nodes(processes: Processes) -> Nodes:
 
 
 @pytest.fixture
-def scripts(processes: Processes, files: Files, home: Path) -> Scripts:
+def scripts(processes: Processes, files: Files, home: Path) -> NodeScripts:
     """Programs, in directories below the home."""
-    return Scripts(processes, files, workspace=str(home))
+    return NodeScripts(processes, files, workspace=str(home))
 
 
 @pytest.fixture
-async def node_sessions(processes: Processes, nodes: Nodes, home: Path) -> AsyncIterator[Sessions]:
+async def node_sessions(processes: Processes, nodes: Nodes, home: Path) -> AsyncIterator[NodeSessions]:
     """Two sessions at most."""
-    async with Sessions(processes, nodes, workspace=str(home), limit=2, memory=4 << 30, check=0.05) as opened:
+    async with NodeSessions(processes, nodes, workspace=str(home), limit=2, memory=4 << 30, check=0.05) as opened:
         yield opened

@@ -8,9 +8,9 @@ import pytest
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound
 from sandbox_server.drivers.nodes import session as module
-from sandbox_server.drivers.nodes.outcome import Outcome
-from sandbox_server.drivers.nodes.session import Session
-from sandbox_server.drivers.nodes.sessions import Sessions
+from sandbox_server.drivers.nodes.outcome import NodeOutcome
+from sandbox_server.drivers.nodes.session import NodeSession
+from sandbox_server.drivers.nodes.sessions import NodeSessions
 from tests.drivers.nodes.conftest import LIMITS
 
 pytestmark = pytest.mark.anyio
@@ -37,21 +37,21 @@ CASES = [
 ]  # fmt: skip
 
 
-async def run(session: Session, code: str, **more: object) -> Outcome:
+async def run(session: NodeSession, code: str, **more: object) -> NodeOutcome:
     limits = replace(LIMITS, timeout=float(str(more.pop("timeout", 30))))
     with anyio.fail_after(60):
         return await session.execute(code, limits, **more)  # type: ignore[arg-type] # passed on
 
 
 @pytest.mark.parametrize("version", ["20", "22", "24"])
-async def test_code_is_evaluated_as_in_a_console(node_sessions: Sessions, version: str) -> None:
+async def test_code_is_evaluated_as_in_a_console(node_sessions: NodeSessions, version: str) -> None:
     session, _ = await node_sessions.create("s", version, None)
     for number, (code, shown) in enumerate(CASES, 1):
         done = await run(session, code)
         assert (code, done.status, done.result, done.count, done.thrown) == (code, "ok", shown, number, None)
 
 
-async def test_streams_are_apart_and_an_exception_has_its_name(node_sessions: Sessions) -> None:
+async def test_streams_are_apart_and_an_exception_has_its_name(node_sessions: NodeSessions) -> None:
     session, _ = await node_sessions.create("s", None, None)
     done = await run(session, "console.log('out'); console.error('err'); throw new TypeError('bad')")
 
@@ -62,7 +62,7 @@ async def test_streams_are_apart_and_an_exception_has_its_name(node_sessions: Se
 
 @pytest.mark.parametrize("endless", ["while (true);", "await new Promise(() => {})"])
 async def test_code_that_takes_too_long_is_stopped_and_the_variables_stay(
-    node_sessions: Sessions, endless: str, monkeypatch: pytest.MonkeyPatch
+    node_sessions: NodeSessions, endless: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "GRACE", 30.0)
     session, _ = await node_sessions.create("s", None, None)
@@ -73,7 +73,7 @@ async def test_code_that_takes_too_long_is_stopped_and_the_variables_stay(
     assert (late.status, late.exit_code, after.result) == ("timeout", 124, "42")
 
 
-async def test_a_process_that_does_not_answer_any_more_is_ended(node_sessions: Sessions) -> None:
+async def test_a_process_that_does_not_answer_any_more_is_ended(node_sessions: NodeSessions) -> None:
     session, _ = await node_sessions.create("s", None, None)
     late = await run(session, "setImmediate(() => { while (true); }); await new Promise(() => {})", timeout=1)
     after = await run(session, "2")
@@ -82,7 +82,7 @@ async def test_a_process_that_does_not_answer_any_more_is_ended(node_sessions: S
     assert (after.result, "new process" in after.notes[0]) == ("2", True)
 
 
-async def test_a_failure_that_nobody_waits_for_does_not_end_the_session(node_sessions: Sessions) -> None:
+async def test_a_failure_that_nobody_waits_for_does_not_end_the_session(node_sessions: NodeSessions) -> None:
     session, _ = await node_sessions.create("s", None, None)
     await run(session, "let x = 5; Promise.reject(new Error('stray')); setTimeout(() => { throw new Error('late') }, 1)")
     done = await run(session, "await new Promise((resolve) => setTimeout(resolve, 50)); x")
@@ -90,7 +90,7 @@ async def test_a_failure_that_nobody_waits_for_does_not_end_the_session(node_ses
     assert done.result == "5"
 
 
-async def test_leaving_ends_the_process_and_the_next_code_gets_a_new_one(node_sessions: Sessions) -> None:
+async def test_leaving_ends_the_process_and_the_next_code_gets_a_new_one(node_sessions: NodeSessions) -> None:
     session, _ = await node_sessions.create("s", None, None)
     done = await run(session, "process.exit(5)")
     after = await run(session, "typeof x")
@@ -99,7 +99,7 @@ async def test_leaving_ends_the_process_and_the_next_code_gets_a_new_one(node_se
     assert (after.result, "without the variables" in after.notes[0]) == ("'undefined'", True)
 
 
-async def test_input_types_and_the_directory_are_taken(node_sessions: Sessions, home: Path) -> None:
+async def test_input_types_and_the_directory_are_taken(node_sessions: NodeSessions, home: Path) -> None:
     session, _ = await node_sessions.create("s", None, None)
     assert (await run(session, "process.cwd()")).result == f"'{home}'"
     session.move("/usr")
@@ -109,7 +109,7 @@ async def test_input_types_and_the_directory_are_taken(node_sessions: Sessions, 
     assert (await run(session, heard, stdin="given")).result == "'given'"
 
 
-async def test_code_waits_for_its_turn_but_not_longer_than_its_time(node_sessions: Sessions) -> None:
+async def test_code_waits_for_its_turn_but_not_longer_than_its_time(node_sessions: NodeSessions) -> None:
     session, _ = await node_sessions.create("s", None, None)
     async with anyio.create_task_group() as group:
         group.start_soon(run, session, "await new Promise(() => {})")
@@ -122,7 +122,7 @@ async def test_code_waits_for_its_turn_but_not_longer_than_its_time(node_session
         await run(session, "1")
 
 
-async def test_an_old_version_runs_no_types(node_sessions: Sessions) -> None:
+async def test_an_old_version_runs_no_types(node_sessions: NodeSessions) -> None:
     session, _ = await node_sessions.create("s", "20", None)
     with pytest.raises(InvalidArgument, match="node20"):
         await run(session, "1", typescript=True)
@@ -144,7 +144,7 @@ WORST = {
 
 
 @pytest.mark.parametrize("code", WORST)
-async def test_whatever_a_process_answers_is_bounded_and_the_session_goes_on(node_sessions: Sessions, code: str) -> None:
+async def test_whatever_a_process_answers_is_bounded_and_the_session_goes_on(node_sessions: NodeSessions, code: str) -> None:
     session, _ = await node_sessions.create("s", None, None)
     with anyio.fail_after(60):
         done = await run(session, WORST[code], timeout=20)

@@ -1,13 +1,13 @@
 import pytest
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.nodes.sessions import Sessions
+from sandbox_server.drivers.nodes.sessions import NodeSessions
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_session_is_opened_once_and_found_by_id_and_version(node_sessions: Sessions) -> None:
+async def test_a_session_is_opened_once_and_found_by_id_and_version(node_sessions: NodeSessions) -> None:
     made, created = await node_sessions.create("a", "24", "/usr")
     again, twice = await node_sessions.create("a", None, None)
 
@@ -21,26 +21,26 @@ async def test_a_session_is_opened_once_and_found_by_id_and_version(node_session
 
 
 @pytest.mark.parametrize("session_id", ["x" * 129, "a/b", "a\nb"])
-async def test_an_unusable_id_is_refused(node_sessions: Sessions, session_id: str) -> None:
+async def test_an_unusable_id_is_refused(node_sessions: NodeSessions, session_id: str) -> None:
     with pytest.raises(InvalidArgument):
         await node_sessions.create(session_id, None, None)
 
 
 @pytest.mark.parametrize("directory", ["/no/such", "relative"])
-async def test_a_session_that_cannot_start_is_not_there(node_sessions: Sessions, directory: str) -> None:
+async def test_a_session_that_cannot_start_is_not_there(node_sessions: NodeSessions, directory: str) -> None:
     with pytest.raises(InvalidArgument, match=directory):
         await node_sessions.create("a", None, directory)
     assert "a" not in node_sessions
 
 
-async def test_more_than_so_many_are_refused(node_sessions: Sessions) -> None:
+async def test_more_than_so_many_are_refused(node_sessions: NodeSessions) -> None:
     for _ in range(2):
         await node_sessions.create(None, None, None)
     with pytest.raises(ResourceExhausted, match="2 Node"):
         await node_sessions.create(None, None, None)
 
 
-async def test_an_idle_session_is_closed_after_its_own_time(node_sessions: Sessions) -> None:
+async def test_an_idle_session_is_closed_after_its_own_time(node_sessions: NodeSessions) -> None:
     short, _ = await node_sessions.create("short", None, None, 0)
     await node_sessions.create("long", None, None, 60)
     await until(lambda: "short" not in node_sessions)

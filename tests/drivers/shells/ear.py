@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from sandbox_server.drivers.shells.marks import Mark
+from sandbox_server.drivers.shells.shell_integration import Mark
 from sandbox_server.drivers.spawn.process import Exit
 
 SECONDS = 30

@@ -12,9 +12,9 @@ import pytest
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells.commands import CommandFile, Recall, ShellCommand, ShellStatus
-from sandbox_server.drivers.shells.marks import Mark
-from sandbox_server.drivers.shells.shells import Shell, Shells, Start
-from sandbox_server.drivers.shells.terminal_screen import Screen
+from sandbox_server.drivers.shells.shell_integration import Mark
+from sandbox_server.drivers.shells.shells import LiveShell, ShellStart, TmuxShells
+from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
 from tests.drivers.shells.ear import Ear
@@ -25,18 +25,18 @@ SECONDS = 30
 
 
 @pytest.fixture
-def shells(processes: Processes, files: Files, tmux: Tmux, terminals: Path) -> Shells:
-    return Shells(processes, files, tmux, str(terminals))
+def shells(processes: Processes, files: Files, tmux: Tmux, terminals: Path) -> TmuxShells:
+    return TmuxShells(processes, files, tmux, str(terminals))
 
 
-async def ready(shells: Shells, ear: Ear, directory: str = "/") -> Shell:
+async def ready(shells: TmuxShells, ear: Ear, directory: str = "/") -> LiveShell:
     """Open a shell that is at its prompt."""
-    shell = await shells.open(ear, Start(directory))
+    shell = await shells.open(ear, ShellStart(directory))
     await ear.mark("ready")
     return shell
 
 
-async def run(shell: Shell, ear: Ear, text: str, directory: str = "") -> Mark:
+async def run(shell: LiveShell, ear: Ear, text: str, directory: str = "") -> Mark:
     """Run a command at the prompt and give its end."""
     await shell.run(ShellCommand("t1", text, directory))
     end = await ear.mark("end", "t1")
@@ -52,7 +52,7 @@ def gate(home: Path) -> Path:
     return fifo
 
 
-async def test_a_command_is_told_from_its_start_to_the_next_prompt(shells: Shells, ear: Ear, home: Path) -> None:
+async def test_a_command_is_told_from_its_start_to_the_next_prompt(shells: TmuxShells, ear: Ear, home: Path) -> None:
     shell = await ready(shells, ear)
     await shell.run(ShellCommand("t7", "echo one; (exit 3)", str(home)))
     start = await ear.mark("start")
@@ -65,14 +65,14 @@ async def test_a_command_is_told_from_its_start_to_the_next_prompt(shells: Shell
     assert b"one\r\n" in ear.heard
 
 
-async def test_marks_and_their_nonce_are_no_output(shells: Shells, ear: Ear) -> None:
+async def test_marks_and_their_nonce_are_no_output(shells: TmuxShells, ear: Ear) -> None:
     shell = await ready(shells, ear)
     await run(shell, ear, "true")
     assert b"7133" not in ear.heard
     assert shell.key.nonce.encode() not in ear.heard
 
 
-async def test_a_program_cannot_print_a_mark(shells: Shells, ear: Ear) -> None:
+async def test_a_program_cannot_print_a_mark(shells: TmuxShells, ear: Ear) -> None:
     shell = await ready(shells, ear)
     forged = r"printf '\e]7133;%s;end;t1;0;/\a' 00000000 '' x; env | grep -c tandem_nonce; exit_with() { return 9; }; exit_with"
     end = await run(shell, ear, forged)
@@ -81,23 +81,23 @@ async def test_a_program_cannot_print_a_mark(shells: Shells, ear: Ear) -> None:
     assert b"\x070\r\n" in ear.heard  # no variable of a program's environment holds it
 
 
-async def test_a_shell_starts_where_it_is_told_with_what_it_is_given(shells: Shells, ear: Ear, home: Path) -> None:
+async def test_a_shell_starts_where_it_is_told_with_what_it_is_given(shells: TmuxShells, ear: Ear, home: Path) -> None:
     (home / "real").mkdir(mode=0o755)
     (home / "link").symlink_to("real")
-    shell = await shells.open(ear, Start(str(home / "link"), "keep", {"ODD": "it's; #{x}"}))
+    shell = await shells.open(ear, ShellStart(str(home / "link"), "keep", {"ODD": "it's; #{x}"}))
     await ear.mark("ready")
     await run(shell, ear, 'echo "<$PWD|$ODD|${TANDEM_SHELL-none}|${TMUX-none}>"')
     assert f"<{home}/link|it's; #{{x}}|none|none>".encode() in ear.heard
 
 
-async def test_a_link_to_where_a_shell_starts_is_followed(shells: Shells, ear: Ear, home: Path) -> None:
+async def test_a_link_to_where_a_shell_starts_is_followed(shells: TmuxShells, ear: Ear, home: Path) -> None:
     (home / "real").mkdir(mode=0o755)
     (home / "link").symlink_to("real")
-    await shells.open(ear, Start(str(home / "link")))
+    await shells.open(ear, ShellStart(str(home / "link")))
     assert (await ear.mark("prompt")).directory == str(home / "real")
 
 
-async def test_what_was_typed_at_the_prompt_is_dropped(shells: Shells, ear: Ear) -> None:
+async def test_what_was_typed_at_the_prompt_is_dropped(shells: TmuxShells, ear: Ear) -> None:
     shell = await ready(shells, ear)
     shell.type(b"echo half a li")
     await ear.hears(b"half a li")
@@ -106,14 +106,14 @@ async def test_what_was_typed_at_the_prompt_is_dropped(shells: Shells, ear: Ear)
     assert b"whole\r\n" in ear.heard
 
 
-async def test_a_line_that_is_typed_is_told_and_has_no_token(shells: Shells, ear: Ear) -> None:
+async def test_a_line_that_is_typed_is_told_and_has_no_token(shells: TmuxShells, ear: Ear) -> None:
     shell = await ready(shells, ear)
     shell.type(b"(exit 4)\r")
     assert (await ear.mark("line")).token == ""
     assert (await ear.mark("prompt")).status == 4
 
 
-async def test_a_command_that_is_withdrawn_is_not_run(shells: Shells, ear: Ear, home: Path) -> None:
+async def test_a_command_that_is_withdrawn_is_not_run(shells: TmuxShells, ear: Ear, home: Path) -> None:
     fifo = gate(home)
     shell = await ready(shells, ear)
     shell.type(f"read -r line <{fifo}\r".encode())
@@ -126,7 +126,7 @@ async def test_a_command_that_is_withdrawn_is_not_run(shells: Shells, ear: Ear, 
     assert b"done" not in ear.heard
 
 
-async def test_a_command_whose_file_was_deleted_can_be_given_again(shells: Shells, ear: Ear, terminals: Path) -> None:
+async def test_a_command_whose_file_was_deleted_can_be_given_again(shells: TmuxShells, ear: Ear, terminals: Path) -> None:
     shell = await ready(shells, ear)
     (terminals / f"{shell.key.name}.command").unlink()
     command = ShellCommand("t1", "(exit 5)")
@@ -137,7 +137,7 @@ async def test_a_command_whose_file_was_deleted_can_be_given_again(shells: Shell
     assert (await ear.mark("end", "t1")).status == 5
 
 
-async def test_what_was_given_and_how_it_ended_can_be_recalled(shells: Shells, ear: Ear, home: Path) -> None:
+async def test_what_was_given_and_how_it_ended_can_be_recalled(shells: TmuxShells, ear: Ear, home: Path) -> None:
     shell = await ready(shells, ear)
     await run(shell, ear, "(exit 6)", str(home))
     recall = await shell.recall()
@@ -145,7 +145,7 @@ async def test_what_was_given_and_how_it_ended_can_be_recalled(shells: Shells, e
     assert not recall.running
 
 
-async def test_who_has_the_terminal_is_told(shells: Shells, ear: Ear, until: Callable[..., None]) -> None:
+async def test_who_has_the_terminal_is_told(shells: TmuxShells, ear: Ear, until: Callable[..., None]) -> None:
     shell = await ready(shells, ear)
     assert await shell.signal(None) == "shell"
     await shell.run(ShellCommand("t1", "sleep 600"))
@@ -157,7 +157,7 @@ async def test_who_has_the_terminal_is_told(shells: Shells, ear: Ear, until: Cal
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-async def test_a_signal_reaches_what_runs_and_not_the_shell(shells: Shells, ear: Ear, home: Path, number: signal.Signals) -> None:
+async def test_a_signal_reaches_what_runs_and_not_the_shell(shells: TmuxShells, ear: Ear, home: Path, number: signal.Signals) -> None:
     (home / "up").write_text("up\n")
     shell = await ready(shells, ear)
     await shell.run(ShellCommand("t1", f"tail -f {home}/up"))  # not a shell: dash forgets a SIGINT that comes while it starts a program
@@ -168,7 +168,9 @@ async def test_a_signal_reaches_what_runs_and_not_the_shell(shells: Shells, ear:
     assert await shell.signal(None) == "shell"
 
 
-async def test_an_interrupt_that_comes_while_the_end_of_a_command_is_told_does_not_lose_it(shells: Shells, ear: Ear, home: Path) -> None:
+async def test_an_interrupt_that_comes_while_the_end_of_a_command_is_told_does_not_lose_it(
+    shells: TmuxShells, ear: Ear, home: Path
+) -> None:
     fifo = gate(home)
     shell = await ready(shells, ear)
     once = f'__tandem_mark() {{ eval "$real"; echo he""ld >/dev/tty; read -r line <{fifo}; __tandem_mark "$1"; }}'
@@ -180,7 +182,7 @@ async def test_an_interrupt_that_comes_while_the_end_of_a_command_is_told_does_n
     assert (await run(shell, ear, "(exit 4)")).status == 4
 
 
-async def test_a_signal_to_a_shell_that_is_gone_finds_nobody(shells: Shells, ear: Ear) -> None:
+async def test_a_signal_to_a_shell_that_is_gone_finds_nobody(shells: TmuxShells, ear: Ear) -> None:
     shell = await ready(shells, ear)
     os.kill(shell.key.pid, signal.SIGKILL)
     assert await ear.end() == Exit(None, signal.SIGKILL)
@@ -188,7 +190,7 @@ async def test_a_signal_to_a_shell_that_is_gone_finds_nobody(shells: Shells, ear
 
 
 @pytest.mark.parametrize("size", [1, 20000])
-async def test_a_shell_that_exits_is_heard_to_its_last_byte(shells: Shells, ear: Ear, size: int) -> None:
+async def test_a_shell_that_exits_is_heard_to_its_last_byte(shells: TmuxShells, ear: Ear, size: int) -> None:
     for _ in range(5):
         ear = Ear()
         shell = await ready(shells, ear)
@@ -198,7 +200,7 @@ async def test_a_shell_that_exits_is_heard_to_its_last_byte(shells: Shells, ear:
         await shell.close()
 
 
-async def test_a_shell_exits_though_nobody_listens(shells: Shells, ear: Ear, tmux: Tmux) -> None:
+async def test_a_shell_exits_though_nobody_listens(shells: TmuxShells, ear: Ear, tmux: Tmux) -> None:
     class Deaf(Ear):
         def output(self, data: bytes) -> None:
             """What is not heard is not answered."""
@@ -211,14 +213,14 @@ async def test_a_shell_exits_though_nobody_listens(shells: Shells, ear: Ear, tmu
     assert await deaf.end() == Exit(4, None)
 
 
-async def test_a_shell_is_opened_again_in_a_terminal_of_the_same_size(shells: Shells, ear: Ear, terminals: Path) -> None:
+async def test_a_shell_is_opened_again_in_a_terminal_of_the_same_size(shells: TmuxShells, ear: Ear, terminals: Path) -> None:
     shell = await ready(shells, ear)
     await shell.resize(61, 17)
     for _ in range(5):  # what an ended shell leaves behind does not touch the next one
         await shell.run(ShellCommand("t1", "seq 3000; exit 3"))
         await ear.end()
         ear = Ear()
-        again = await shells.reopen(shell, ear, Start("/usr"))
+        again = await shells.reopen(shell, ear, ShellStart("/usr"))
         assert (await ear.mark("prompt")).directory == "/usr"
         await ear.mark("ready")
         assert again.key.nonce != shell.key.nonce
@@ -228,7 +230,9 @@ async def test_a_shell_is_opened_again_in_a_terminal_of_the_same_size(shells: Sh
     assert {file.name for file in terminals.glob("*.command")} == {f"{shell.key.name}.command"}
 
 
-async def test_closing_a_shell_ends_it_and_leaves_no_file(shells: Shells, ear: Ear, terminals: Path, until: Callable[..., None]) -> None:
+async def test_closing_a_shell_ends_it_and_leaves_no_file(
+    shells: TmuxShells, ear: Ear, terminals: Path, until: Callable[..., None]
+) -> None:
     shell = await ready(shells, ear)
     await run(shell, ear, "true")
     pid = shell.key.pid
@@ -237,7 +241,7 @@ async def test_closing_a_shell_ends_it_and_leaves_no_file(shells: Shells, ear: E
     assert [file.name for file in terminals.iterdir()] == ["tmux.sock"]
 
 
-async def test_files_that_cannot_be_deleted_do_not_keep_a_shell_open(shells: Shells, ear: Ear, terminals: Path) -> None:
+async def test_files_that_cannot_be_deleted_do_not_keep_a_shell_open(shells: TmuxShells, ear: Ear, terminals: Path) -> None:
     shell = await ready(shells, ear)
     command = terminals / f"{shell.key.name}.command"
     command.unlink()
@@ -248,7 +252,7 @@ async def test_files_that_cannot_be_deleted_do_not_keep_a_shell_open(shells: She
 
 
 async def test_a_shell_goes_on_and_is_taken_over_with_its_command(
-    shells: Shells, processes: Processes, files: Files, ear: Ear, terminals: Path, home: Path
+    shells: TmuxShells, processes: Processes, files: Files, ear: Ear, terminals: Path, home: Path
 ) -> None:
     shell = await ready(shells, ear, str(home))
     await shell.run(ShellCommand("t1", "read -r line; (exit 9)"))
@@ -256,7 +260,7 @@ async def test_a_shell_goes_on_and_is_taken_over_with_its_command(
     shell.leave()
     later = Ear()
     async with Tmux(processes, str(terminals)) as tmux:
-        adopted = await Shells(processes, files, tmux, str(terminals)).adopt(shell.key, later)
+        adopted = await TmuxShells(processes, files, tmux, str(terminals)).adopt(shell.key, later)
         assert adopted
         assert adopted.key == shell.key
         assert (await adopted.recall()).running
@@ -266,14 +270,14 @@ async def test_a_shell_goes_on_and_is_taken_over_with_its_command(
         assert (await run(adopted, later, "(exit 2)")).status == 2
 
 
-async def test_a_shell_whose_terminal_is_gone_is_not_taken_over(shells: Shells, ear: Ear) -> None:
+async def test_a_shell_whose_terminal_is_gone_is_not_taken_over(shells: TmuxShells, ear: Ear) -> None:
     shell = await ready(shells, ear)
     key = shell.key
     await shell.close()
     assert await shells.adopt(key, Ear()) is None
 
 
-async def test_a_gap_is_told_and_marks_are_understood_after_it(shells: Shells, ear: Ear, terminals: Path) -> None:
+async def test_a_gap_is_told_and_marks_are_understood_after_it(shells: TmuxShells, ear: Ear, terminals: Path) -> None:
     shell = await ready(shells, ear)
     subprocess.run(["tmux", "-S", str(terminals / "tmux.sock"), "detach-client", "-s", "tandem"], check=True)
     await ear.until(lambda: ear.gaps == 1)
@@ -281,7 +285,7 @@ async def test_a_gap_is_told_and_marks_are_understood_after_it(shells: Shells, e
 
 
 async def test_half_a_mark_before_a_gap_does_not_swallow_what_comes_after(files: Files, processes: Processes, home: Path, ear: Ear) -> None:
-    shell = Shell("x", "n0nce", CommandFile(files, str(home / "x")), ear, processes)
+    shell = LiveShell("x", "n0nce", CommandFile(files, str(home / "x")), ear, processes)
     shell.output(b"a\x1b]7133;n0n")
     shell.missed()
     shell.output(b"b\x1b]7133;n0nce;ready\x07")
@@ -289,7 +293,7 @@ async def test_half_a_mark_before_a_gap_does_not_swallow_what_comes_after(files:
 
 
 async def test_a_shell_that_is_not_open_takes_nothing(files: Files, processes: Processes, home: Path, ear: Ear) -> None:
-    shell = Shell("x", "n0nce", CommandFile(files, str(home / "x")), ear, processes)
+    shell = LiveShell("x", "n0nce", CommandFile(files, str(home / "x")), ear, processes)
     with pytest.raises(Unavailable):
         shell.type(b"x")
     with pytest.raises(Unavailable):
@@ -297,19 +301,19 @@ async def test_a_shell_that_is_not_open_takes_nothing(files: Files, processes: P
     await shell.close()
 
 
-async def test_a_shell_that_nobody_saw_end_is_lost(shells: Shells, ear: Ear, tmux: Tmux) -> None:
+async def test_a_shell_that_nobody_saw_end_is_lost(shells: TmuxShells, ear: Ear, tmux: Tmux) -> None:
     await ready(shells, ear)
     os.kill(int((await tmux.ask("display-message -p '#{pid}'"))[0]), signal.SIGKILL)
     assert await ear.end() == LOST
 
 
-async def test_a_picture_does_not_begin_a_mark_that_is_taken_out_of_what_follows(shells: Shells, ear: Ear, home: Path) -> None:
+async def test_a_picture_does_not_begin_a_mark_that_is_taken_out_of_what_follows(shells: TmuxShells, ear: Ear, home: Path) -> None:
     shell = await ready(shells, ear)
     fifo = gate(home)
     half = f'printf "up\\e]7133;%s;" "$__tandem_nonce"; read -r line <{fifo}; printf "ready\\a"'
     await shell.run(ShellCommand("t1", half))
     await ear.hears(b"\nup")
-    taken: list[Screen] = []
+    taken: list[TerminalScreen] = []
     picture = await shell.capture(taken.append)
     assert (b"\x1b]7133" in picture.restore(), taken) == (False, [picture])
     fifo.write_text("go\n")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, Screen, ScreenState, trimmed
-from sandbox_server.drivers.shells.tmux import Pane, Spawn, Tmux
+from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, ScreenState, TerminalScreen, trimmed
+from sandbox_server.drivers.shells.tmux import Pane, PaneStart, Tmux
 from sandbox_server.drivers.spawn.process import Exit
 
 FIELDS = [field.strip("#{}") for field in STATE_FORMAT.split(",")]
@@ -24,8 +24,8 @@ def state(**values: int) -> ScreenState:
     return ScreenState(dict.fromkeys(FIELDS, 0) | PLAIN | values)
 
 
-def screen(*lines: bytes, main: tuple[bytes, ...] = (), pending: bytes = b"", **values: int) -> Screen:
-    return Screen(state(**values), lines, main, pending)
+def screen(*lines: bytes, main: tuple[bytes, ...] = (), pending: bytes = b"", **values: int) -> TerminalScreen:
+    return TerminalScreen(state(**values), lines, main, pending)
 
 
 def test_an_answer_is_read_field_by_field_and_what_is_not_set_is_0() -> None:
@@ -78,7 +78,7 @@ def test_a_screen_is_restored_from_scratch_with_its_cursor() -> None:
     ],
 )
 def test_a_mode_is_switched_only_when_it_is_not_as_after_a_reset(values: dict[str, int], sequence: bytes) -> None:
-    assert sequence in Screen(state(**values), (b"", b"", b""), (), b"").restore()
+    assert sequence in TerminalScreen(state(**values), (b"", b"", b""), (), b"").restore()
     assert sequence not in screen(b"", b"", b"").restore()
 
 
@@ -131,7 +131,7 @@ async def showing(tmux: Tmux, file: Path, content: bytes) -> Pane:
     """Give a terminal that was sent these bytes, and nothing else."""
     file.write_bytes(content)
     ear = Ear(content[-500:])
-    pane = await tmux.open(Spawn(["sh", "-c", f"stty raw -echo; cat {file}; exec sleep 600"], "/", {}), ear)
+    pane = await tmux.open(PaneStart(["sh", "-c", f"stty raw -echo; cat {file}; exec sleep 600"], "/", {}), ear)
     async with asyncio.timeout(30):
         await ear.done.wait()
     return pane

@@ -11,8 +11,8 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.shells import tmux as driver
-from sandbox_server.drivers.shells.terminal_screen import Screen
-from sandbox_server.drivers.shells.tmux import Spawn, Tmux, TmuxRefused
+from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
+from sandbox_server.drivers.shells.tmux import PaneStart, Tmux, TmuxRefused
 from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
 from tests.drivers.shells.ear import Ear
 
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.anyio
 SECONDS = 30
 
 
-def sh(script: str, cwd: str = "/", **environment: str) -> Spawn:
-    return Spawn(["sh", "-c", script], cwd, environment)
+def sh(script: str, cwd: str = "/", **environment: str) -> PaneStart:
+    return PaneStart(["sh", "-c", script], cwd, environment)
 
 
-def raw(script: str) -> Spawn:
+def raw(script: str) -> PaneStart:
     """A program that gets every key as it is."""
     return sh(f"stty raw -echo; echo ready; {script}")
 
@@ -117,7 +117,7 @@ async def test_a_picture_is_taken_between_what_it_shows_and_what_comes_after(tmu
     class Cut(Ear):
         shown = 0
 
-        def cut(self, screen: Screen) -> None:
+        def cut(self, screen: TerminalScreen) -> None:
             self.shown = len(self.heard)
 
     ear = Cut()
@@ -290,12 +290,12 @@ async def test_a_program_cannot_speak_for_tmux(tmux: Tmux, ear: Ear) -> None:
 
 
 async def test_an_end_that_is_known_beforehand_is_told_at_once_and_new_terminals_open(tmux: Tmux, ear: Ear) -> None:
-    await tmux.open(Spawn(["sleep", "60"], "/", {}), ear)
+    await tmux.open(PaneStart(["sleep", "60"], "/", {}), ear)
     server = int((await tmux.ask("display-message -p '#{pid}'"))[0])
     os.kill(server, signal.SIGKILL)
     tmux.ended()
     assert ear.exits == [LOST]
     again = Ear()
-    await tmux.open(Spawn(["sh", "-c", "echo here; exec sleep 60"], "/", {}), again)
+    await tmux.open(PaneStart(["sh", "-c", "echo here; exec sleep 60"], "/", {}), again)
     await again.hears(b"here")
     assert ear.gaps == 0

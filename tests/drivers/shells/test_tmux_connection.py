@@ -13,7 +13,7 @@ import pytest
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.shells import tmux_connection
 from sandbox_server.drivers.shells.tmux import Pane, Tmux
-from sandbox_server.drivers.shells.tmux_connection import Connection
+from sandbox_server.drivers.shells.tmux_connection import TmuxConnection
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.shells.ear import Ear
 from tests.drivers.shells.test_tmux import server_pid, sh
@@ -46,12 +46,12 @@ async def test_a_server_that_hangs_is_told_and_not_waited_for(tmux: Tmux, ear: E
 async def test_a_client_that_still_has_something_to_tell_ends_by_itself(
     processes: Processes, terminals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    abandoned: list[Connection] = []
+    abandoned: list[TmuxConnection] = []
 
-    async def abandon(connection: Connection) -> None:
+    async def abandon(connection: TmuxConnection) -> None:
         abandoned.append(connection)
 
-    monkeypatch.setattr(Connection, "abandon", abandon)
+    monkeypatch.setattr(TmuxConnection, "abandon", abandon)
     for _ in range(10):
         async with Tmux(processes, str(terminals)) as tmux:
             await tmux.open(sh("seq 2000; exec sleep 600"), Ear())
@@ -59,9 +59,9 @@ async def test_a_client_that_still_has_something_to_tell_ends_by_itself(
 
 
 async def test_who_ends_before_anything_was_answered_is_followed_by_another(tmux: Tmux, ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
-    connect, made = tmux._connect, list[Connection]()
+    connect, made = tmux._connect, list[TmuxConnection]()
 
-    async def connected() -> Connection:
+    async def connected() -> TmuxConnection:
         made.append(await connect())
         if len(made) == 1:  # as one that found a server which is just ending
             await made[0]._process.kill(signal.SIGKILL)

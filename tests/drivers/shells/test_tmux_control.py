@@ -10,8 +10,8 @@ from sandbox_server.drivers.shells.tmux_control import (
     ControlEvent,
     ControlParser,
     ControlReply,
-    Notice,
-    Output,
+    PaneOutput,
+    TmuxNotification,
     keys,
     quote,
     unescape,
@@ -28,11 +28,11 @@ CONVERSATION = (
     b"%window-renamed @1 ended\n"
 )
 EVENTS: list[ControlEvent] = [
-    Notice("session-changed", "$0 tandem"),
-    Output("%1", b"caf\xc3\xa9\x1b[1m\\\r\n"),
+    TmuxNotification("session-changed", "$0 tandem"),
+    PaneOutput("%1", b"caf\xc3\xa9\x1b[1m\\\r\n"),
     ControlReply((b"@1 %1 42", b""), failed=False),
     ControlReply((b"unknown command: x",), failed=True),
-    Notice("window-renamed", "@1 ended"),
+    TmuxNotification("window-renamed", "@1 ended"),
 ]
 
 
@@ -66,14 +66,14 @@ def test_a_conversation_is_understood_in_any_pieces(places: Cuts) -> None:
 def test_what_follows_an_unfinished_line_is_not_told_before_that_line_ends() -> None:
     parser = ControlParser()
     assert parser.feed(b"%output %1 a") == []
-    assert parser.feed(b"b\n%output %2 c") == [Output("%1", b"ab")]
-    assert parser.feed(b"\n") == [Output("%2", b"c")]
+    assert parser.feed(b"b\n%output %2 c") == [PaneOutput("%1", b"ab")]
+    assert parser.feed(b"\n") == [PaneOutput("%2", b"c")]
 
 
 @given(st.binary(), st.lists(st.integers(min_value=0)))
 def test_every_byte_of_a_pane_arrives_as_it_was_written(data: bytes, places: Cuts) -> None:
     line = b"%output %7 " + escaped(data) + b"\n"
-    assert fed(ControlParser(), *cut(line, places)) == [Output("%7", data)]
+    assert fed(ControlParser(), *cut(line, places)) == [PaneOutput("%7", data)]
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_the_end_of_a_reply_that_never_began_is_an_error(line: bytes) -> None:
 
 
 def test_a_line_that_is_no_notification_says_nothing() -> None:
-    assert fed(ControlParser(), b"tandem:1.0: no such hook\n\n%exit\n") == [Notice("exit", "")]
+    assert fed(ControlParser(), b"tandem:1.0: no such hook\n\n%exit\n") == [TmuxNotification("exit", "")]
 
 
 def test_a_notice_may_hold_bytes_that_are_not_utf8() -> None:
-    assert fed(ControlParser(), b"%window-renamed @1 \xff\n") == [Notice("window-renamed", "@1 \ufffd")]
+    assert fed(ControlParser(), b"%window-renamed @1 \xff\n") == [TmuxNotification("window-renamed", "@1 \ufffd")]
 
 
 def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

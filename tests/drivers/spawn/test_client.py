@@ -10,13 +10,13 @@ import pytest
 from sandbox_server.drivers.box.attribution import AttributedProcess, ProcessUse
 from sandbox_server.drivers.box.spawner_link import SpawnerLink
 from sandbox_server.drivers.spawn.child import SESSION, Account, Program
-from sandbox_server.drivers.spawn.client import Spawned, ending, failure
+from sandbox_server.drivers.spawn.client import SpawnConnection, ending, failure
 
 ME = Account("me", os.getuid(), os.getgid(), (), "/")
 
 
 class FakeLink(SpawnerLink):
-    """Notes what the daemon would be told."""
+    """Notes what the box daemon would be told."""
 
     def __init__(self) -> None:
         super().__init__("/nonexistent")
@@ -27,18 +27,18 @@ class FakeLink(SpawnerLink):
 
 
 @pytest.fixture
-def spawned() -> Iterator[Spawned]:
+def spawned() -> Iterator[SpawnConnection]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield Spawned(ours)
+        yield SpawnConnection(ours)
 
 
-def start(spawned: Spawned, *argv: str) -> None:
+def start(spawned: SpawnConnection, *argv: str) -> None:
     spawned.pid = os.posix_spawnp(argv[0], argv, os.environ)
     spawned.describe(ME, Program(argv, None, {SESSION: "bash:b"}, (0, 1, 2), {}))
 
 
-def test_the_daemon_is_told_who_ended_and_what_it_used(spawned: Spawned) -> None:
+def test_the_daemon_is_told_who_ended_and_what_it_used(spawned: SpawnConnection) -> None:
     link = FakeLink()
     start(spawned, "sh", "-c", "head -c 3000000 /dev/zero >/dev/null; exit 3")
     assert spawned.own_pid() == spawned.pid
@@ -52,7 +52,7 @@ def test_the_daemon_is_told_who_ended_and_what_it_used(spawned: Spawned) -> None
 
 
 @pytest.mark.parametrize("signalled", [True, False])
-def test_a_kill_that_nobody_here_sent_is_told(spawned: Spawned, signalled: bool) -> None:
+def test_a_kill_that_nobody_here_sent_is_told(spawned: SpawnConnection, signalled: bool) -> None:
     link = FakeLink()
     start(spawned, "sleep", "600")
     spawned.signalled = signalled
@@ -61,7 +61,7 @@ def test_a_kill_that_nobody_here_sent_is_told(spawned: Spawned, signalled: bool)
     assert link.told[0][2] is not signalled
 
 
-def test_of_what_is_outside_the_box_nothing_is_told(spawned: Spawned) -> None:
+def test_of_what_is_outside_the_box_nothing_is_told(spawned: SpawnConnection) -> None:
     link = FakeLink()
     start(spawned, "true")
     spawned.culprit = None

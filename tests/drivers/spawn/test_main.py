@@ -18,3 +18,11 @@ def test_an_account_that_does_not_exist_ends_it() -> None:
     done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, check=False)
 
     assert done.returncode == 1
+
+
+def test_the_spawner_loads_nothing_that_would_make_each_of_its_forks_dearer() -> None:
+    heavy = {"asyncio", "logging", "pydantic", "pydantic_core", "ssl", "subprocess"}
+    listed = "import sys; import sandbox_server.drivers.spawn.main; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True)
+
+    assert heavy & set(done.stdout.split()) == set()

@@ -276,24 +276,24 @@ time.sleep(600)
 
 
 def hostile(spawner: "SpawnerDaemon", *said: bytes) -> tuple[socket.socket, socket.socket]:
-    """A template of the agent's that forks, says something and ends nothing, and who has asked it to; both stay connected.
+    """A zygote of the agent's that forks, says something and ends nothing, and who has asked it to; both stay connected.
 
     The workspace has a file `said` once everything is said; never, if the spawner ends the process before that.
     """
-    template, asking = connect(spawner), connect(spawner)
+    zygote, asking = connect(spawner), connect(spawner)
     done = spawner.workspace / "said"
     code = HOSTILE.format(root=ROOT, said=said, done=str(done))
-    ask(template, argv=[sys.executable, "-c", code], template="bad")
-    descriptor_passing.send_request(asking, {"argv": ["true"], "like": "bad"})
-    return template, asking
+    ask(zygote, argv=[sys.executable, "-c", code], zygote="bad")
+    descriptor_passing.send_request(asking, {"argv": ["true"], "forked_from": "bad"})
+    return zygote, asking
 
 
 @pytest.mark.parametrize("said", [[], [b'{"er'], [b"{", b"}"], [b"x" * 1000]])
 def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(
     spawner: "SpawnerDaemon", until: Until, said: list[bytes]
 ) -> None:
-    template, asking = hostile(spawner, *said)
-    with template, asking:
+    zygote, asking = hostile(spawner, *said)
+    with zygote, asking:
         until((spawner.workspace / "said").exists, within=30)
         for _ in range(3):
             with connect(spawner) as sock:
@@ -307,8 +307,8 @@ def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(
 
 @pytest.mark.parametrize("said", [b"x" * 20_000, b"[" * 10_000])
 def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: "SpawnerDaemon", until: Until, said: bytes) -> None:
-    template, asking = hostile(spawner, *[said[place : place + 8000] for place in range(0, len(said), 8000)])
-    with template, asking:
+    zygote, asking = hostile(spawner, *[said[place : place + 8000] for place in range(0, len(said), 8000)])
+    with zygote, asking:
         if len(said) > descriptor_passing.MAX_PACKET:
             reply, _ = descriptor_passing.receive(asking)
             assert reply

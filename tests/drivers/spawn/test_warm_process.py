@@ -1,4 +1,4 @@
-"""A spare process becomes the next program, and is never missed."""
+"""A warm process becomes the next program, and is never missed."""
 
 import os
 import signal
@@ -19,11 +19,11 @@ Until = Callable[..., None]
 
 @pytest.fixture
 def spawner(spawner_type: type["SpawnerDaemon"]) -> Iterator["SpawnerDaemon"]:
-    """A running spawner that keeps a spare."""
+    """A running spawner that keeps a warm process."""
     with tempfile.TemporaryDirectory() as folder:  # not pytest's, which the agent may not enter
         os.chmod(folder, 0o755)
         daemon = spawner_type(Path(folder))
-        daemon.start("--spare")
+        daemon.start("--warm-process")
         yield daemon
         daemon.stop()
 
@@ -38,27 +38,27 @@ def has_settled(pid: int) -> bool:
 
 
 @pytest.fixture
-def spare(spawner: "SpawnerDaemon", until: Until) -> int:
+def warm(spawner: "SpawnerDaemon", until: Until) -> int:
     """The process that waits."""
     until(lambda: len(children(spawner)) == 1 and has_settled(children(spawner)[0]))
     return children(spawner)[0]
 
 
-def test_nobody_takes_it_for_the_spawner(spawner: "SpawnerDaemon", spare: int) -> None:
-    assert Path(f"/proc/{spare}/cmdline").read_bytes().strip(b"\0") == b"spare"
+def test_nobody_takes_it_for_the_spawner(spawner: "SpawnerDaemon", warm: int) -> None:
+    assert Path(f"/proc/{warm}/cmdline").read_bytes().strip(b"\0") == b"warm process"
 
 
-def test_it_becomes_the_next_program_and_another_takes_its_place(spawner: "SpawnerDaemon", spare: int, until: Until) -> None:
+def test_it_becomes_the_next_program_and_another_takes_its_place(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
     with connect(spawner) as sock:
-        assert ask(sock, argv=["sleep", "60"])["pid"] == spare
+        assert ask(sock, argv=["sleep", "60"])["pid"] == warm
         until(lambda: len(children(spawner)) == 2)
-        assert spare in children(spawner)
+        assert warm in children(spawner)
 
 
-def test_the_program_finds_what_every_other_finds(spawner: "SpawnerDaemon", spare: int, until: Until) -> None:
+def test_the_program_finds_what_every_other_finds(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
     given = {"cwd": "/tmp", "env": {"GREETING": "hello", "LANG": None}}
     by_spare = report(spawner, **given)
-    until(lambda: spare not in children(spawner) and len(children(spawner)) == 1)
+    until(lambda: warm not in children(spawner) and len(children(spawner)) == 1)
     (next_one,) = children(spawner)
     forked = report(spawner, limits={"core": 0}, **given)
 
@@ -66,10 +66,10 @@ def test_the_program_finds_what_every_other_finds(spawner: "SpawnerDaemon", spar
     until(lambda: children(spawner) == [next_one])  # who was asked for less than usual came from elsewhere, and is reaped
 
 
-def test_a_program_reopens_its_own_output_by_name(spawner: "SpawnerDaemon", spare: int) -> None:
+def test_a_program_reopens_its_own_output_by_name(spawner: "SpawnerDaemon", warm: int) -> None:
     readable, writable = os.pipe()
     with connect(spawner) as sock, open(readable, "rb") as out:
-        assert ask(sock, writable, argv=["sh", "-c", "echo said >/dev/stdout"], fds=["stdout"])["pid"] == spare
+        assert ask(sock, writable, argv=["sh", "-c", "echo said >/dev/stdout"], fds=["stdout"])["pid"] == warm
         os.close(writable)
         assert out.read() == b"said\n"
 
@@ -78,38 +78,38 @@ def test_a_program_reopens_its_own_output_by_name(spawner: "SpawnerDaemon", spar
     ("request_body", "subject"),
     [({"argv": ["no-such-program"]}, "program"), ({"argv": ["true"], "cwd": "/nowhere"}, "cwd")],
 )
-def test_what_it_cannot_become_is_said(spawner: "SpawnerDaemon", spare: int, request_body: dict[str, object], subject: str) -> None:
+def test_what_it_cannot_become_is_said(spawner: "SpawnerDaemon", warm: int, request_body: dict[str, object], subject: str) -> None:
     with connect(spawner) as sock:
         assert ask(sock, **request_body)["subject"] == subject
 
 
-def test_how_it_ended_is_told(spawner: "SpawnerDaemon", spare: int) -> None:
+def test_how_it_ended_is_told(spawner: "SpawnerDaemon", warm: int) -> None:
     with connect(spawner) as sock:
-        assert ask(sock, argv=["sh", "-c", "exit 7"]) == {"pid": spare}
+        assert ask(sock, argv=["sh", "-c", "exit 7"]) == {"pid": warm}
         assert sock.recv(100) == b'{"exit": 7}'
 
 
-def test_one_that_was_killed_is_not_missed(spawner: "SpawnerDaemon", spare: int) -> None:
-    os.kill(spare, signal.SIGKILL)
+def test_one_that_was_killed_is_not_missed(spawner: "SpawnerDaemon", warm: int) -> None:
+    os.kill(warm, signal.SIGKILL)
     for _ in range(20):  # at whatever moment the spawner learns of it
         with connect(spawner) as sock:
             assert ask(sock, argv=["true"]).keys() == {"pid"}
             assert sock.recv(100) in (b'{"exit": 0}', b'{"signal": 9}')
 
 
-def test_it_goes_with_its_client_as_any_program(spawner: "SpawnerDaemon", spare: int, until: Until) -> None:
+def test_it_goes_with_its_client_as_any_program(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
     with connect(spawner) as sock:
         ask(sock, argv=["sleep", "60"])
-    until(lambda: not is_running(spare))
+    until(lambda: not is_running(warm))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_it_ends_with_the_spawner(spawner: "SpawnerDaemon", spare: int, until: Until, number: int) -> None:
+def test_it_ends_with_the_spawner(spawner: "SpawnerDaemon", warm: int, until: Until, number: int) -> None:
     spawner.stop(number)
-    until(lambda: not is_running(spare))
+    until(lambda: not is_running(warm))
 
 
-def test_hundreds_of_programs_leave_no_descriptor_and_no_zombie(spawner: "SpawnerDaemon", spare: int, until: Until) -> None:
+def test_hundreds_of_programs_leave_no_descriptor_and_no_zombie(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
     before = len(os.listdir(f"/proc/{spawner.pid}/fd"))
     for number in range(300):
         with connect(spawner) as sock:

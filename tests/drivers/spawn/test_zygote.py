@@ -1,4 +1,4 @@
-"""A template forks processes that are the spawner's, and like any other."""
+"""A zygote forks processes that are the spawner's, and like any other."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ import pytest
 import sandbox_server
 from sandbox_server.core.errors import NotFound
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
-from sandbox_server.drivers.spawn.process import Exit, NoTemplate, Process, Processes, put_down
+from sandbox_server.drivers.spawn.process import Exit, NoZygote, Process, Processes, put_down
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -34,9 +34,9 @@ if words:
 
 
 @asynccontextmanager
-async def template(processes: Processes, outdated: str = "/no/such/file") -> AsyncIterator[Process]:
-    """A template, named t, whose forks execute the Python that they are told."""
-    process = await processes.start([sys.executable, "-I", "-c", PROGRAM, ROOT, outdated], template="t", env={"OLD": "1"})
+async def zygote(processes: Processes, outdated: str = "/no/such/file") -> AsyncIterator[Process]:
+    """A zygote, named t, whose forks execute the Python that they are told."""
+    process = await processes.start([sys.executable, "-I", "-c", PROGRAM, ROOT, outdated], zygote="t", env={"OLD": "1"})
     try:
         yield process
     finally:
@@ -44,10 +44,10 @@ async def template(processes: Processes, outdated: str = "/no/such/file") -> Asy
 
 
 async def said(processes: Processes, code: str, **options: object) -> str:
-    """What code prints in a process that the template forks, once that has ended well."""
+    """What code prints in a process that the zygote forks, once that has ended well."""
     told = Capture(10_000)
     with anyio.fail_after(30), PipeReader(told.take) as output:
-        process = await processes.start([code], like="t", stdout=output.theirs, stderr=output.theirs, **options)  # type: ignore[arg-type]
+        process = await processes.start([code], forked_from="t", stdout=output.theirs, stderr=output.theirs, **options)  # type: ignore[arg-type]
         output.release()
         ended = await process.wait()
         await output.settle()
@@ -59,7 +59,7 @@ async def said(processes: Processes, code: str, **options: object) -> str:
 async def test_what_is_forked_is_a_child_of_the_spawner_and_leads_a_group_of_its_own(
     processes: Processes, spawner: "SpawnerDaemon"
 ) -> None:
-    async with template(processes) as origin:
+    async with zygote(processes) as origin:
         who = await said(processes, "print(os.getppid(), os.getsid(0) == os.getpgid(0) == os.getpid(), os.getuid())")
         uid = os.stat(f"/proc/{origin.pid}").st_uid
 
@@ -69,7 +69,7 @@ async def test_what_is_forked_is_a_child_of_the_spawner_and_leads_a_group_of_its
 async def test_it_has_the_environment_the_directory_and_the_limits_that_it_was_given_and_no_other_descriptor(processes: Processes) -> None:
     code = "import resource; print(os.environ['NEW'], 'OLD' in os.environ, os.getcwd(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], "
     code += "sorted(map(int, os.listdir('/proc/self/fd')))[:3], len(os.listdir('/proc/self/fd')))"
-    async with template(processes):
+    async with zygote(processes):
         found = await said(processes, code, env={"NEW": "n"}, cwd="/usr", limits={"nofile": 77})
 
     assert found == "n False /usr 77 [0, 1, 2] 4"  # the fourth lists
@@ -77,7 +77,7 @@ async def test_it_has_the_environment_the_directory_and_the_limits_that_it_was_g
 
 async def test_two_of_them_draw_other_random_numbers_and_know_their_own_thread(processes: Processes) -> None:
     code = "time.clock_gettime(time.pthread_getcpuclockid(threading.get_ident())); print(random.random())"
-    async with template(processes):
+    async with zygote(processes):
         assert await said(processes, code) != await said(processes, code)
 
 
@@ -86,31 +86,31 @@ async def test_two_of_them_draw_other_random_numbers_and_know_their_own_thread(p
     [("sys.exit(7)", Exit(7, None)), ("os.kill(os.getpid(), 9)", Exit(None, 9)), ("os._exit(0)", Exit(0, None))],
 )
 async def test_how_it_ended_is_observed(processes: Processes, code: str, ended: Exit) -> None:
-    async with template(processes):
+    async with zygote(processes):
         with anyio.fail_after(30):
-            assert await (await processes.start([code], like="t")).wait() == ended
+            assert await (await processes.start([code], forked_from="t")).wait() == ended
 
 
 async def test_it_outlives_the_template_and_can_be_killed(processes: Processes) -> None:
-    async with template(processes):
-        process = await processes.start(["time.sleep(1000)"], like="t")
+    async with zygote(processes):
+        process = await processes.start(["time.sleep(1000)"], forked_from="t")
     await process.kill(signal.SIGKILL)
     with anyio.fail_after(30):
         assert await process.wait() == Exit(None, signal.SIGKILL)
 
 
 async def test_a_directory_that_is_not_there_is_the_caller_s_mistake(processes: Processes) -> None:
-    async with template(processes):
+    async with zygote(processes):
         with anyio.fail_after(30), pytest.raises(NotFound, match="/no/such/place") as refusal:
-            await processes.start(["1"], like="t", cwd="/no/such/place")
-    assert not isinstance(refusal.value, NoTemplate)
+            await processes.start(["1"], forked_from="t", cwd="/no/such/place")
+    assert not isinstance(refusal.value, NoZygote)
 
 
 async def test_one_that_is_outdated_forks_nothing_and_ends(processes: Processes, home: Path) -> None:
-    async with template(processes, str(home / "flag")) as process:
+    async with zygote(processes, str(home / "flag")) as process:
         assert await said(processes, "print(1)") == "1"
         (home / "flag").write_text("")
-        with anyio.fail_after(30), pytest.raises(NoTemplate):
-            await processes.start(["1"], like="t")
+        with anyio.fail_after(30), pytest.raises(NoZygote):
+            await processes.start(["1"], forked_from="t")
         with anyio.fail_after(30):
             assert (await process.wait()).code == 0

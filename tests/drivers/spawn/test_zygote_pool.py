@@ -1,4 +1,4 @@
-"""Who may be taken for what a template has forked."""
+"""Who may be taken for what a zygote has forked."""
 
 import os
 import socket
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox_server.drivers.spawn.child import Account, Program
-from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoTemplateError, Templates
+from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
 
 PROGRAM = Program(argv=["x"], cwd=None, environment={}, fds=(0, 0, 0), limits={})
 
 
 @pytest.fixture
-def templates() -> Templates:
+def templates() -> ZygotePool:
     """Templates of whoever runs this."""
-    return Templates(Account.current())
+    return ZygotePool(Account.current())
 
 
 @pytest.fixture
@@ -37,35 +37,35 @@ def child(theirs: socket.socket) -> int:
     return pid
 
 
-def test_a_name_that_nobody_has_forks_nothing(templates: Templates) -> None:
-    with pytest.raises(NoTemplateError):
+def test_a_name_that_nobody_has_forks_nothing(templates: ZygotePool) -> None:
+    with pytest.raises(NoZygoteError):
         templates.fork("kernels", PROGRAM)
 
 
-def test_a_template_that_has_ended_forks_nothing(templates: Templates) -> None:
+def test_a_template_that_has_ended_forks_nothing(templates: ZygotePool) -> None:
     templates.open("kernels").close()
 
-    with pytest.raises(NoTemplateError, match="takes no requests"):
+    with pytest.raises(NoZygoteError, match="takes no requests"):
         templates.fork("kernels", PROGRAM)
 
 
-def test_a_name_that_is_given_anew_is_the_new_template_s(templates: Templates) -> None:
+def test_a_name_that_is_given_anew_is_the_new_template_s(templates: ZygotePool) -> None:
     with templates.open("kernels") as before, templates.open("kernels") as after:
         os.close(templates.fork("kernels", PROGRAM))
         assert (before.recv(10), after.recv(10)) == (b"", b"{}")
     templates.close("kernels")
 
 
-def test_a_template_that_takes_nothing_is_given_up_and_holds_nobody(templates: Templates) -> None:
+def test_a_template_that_takes_nothing_is_given_up_and_holds_nobody(templates: ZygotePool) -> None:
     def fill() -> None:
         while True:
             os.close(templates.fork("kernels", PROGRAM))
 
-    with templates.open("kernels"), pytest.raises(NoTemplateError):
+    with templates.open("kernels"), pytest.raises(NoZygoteError):
         fill()
 
 
-def test_a_child_that_speaks_for_itself_is_the_one(templates: Templates, report: tuple[socket.socket, socket.socket]) -> None:
+def test_a_child_that_speaks_for_itself_is_the_one(templates: ZygotePool, report: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = report
     pid = child(theirs)
 
@@ -73,7 +73,7 @@ def test_a_child_that_speaks_for_itself_is_the_one(templates: Templates, report:
     os.waitpid(pid, 0)
 
 
-def test_a_child_that_is_known_already_is_nobody(templates: Templates, report: tuple[socket.socket, socket.socket]) -> None:
+def test_a_child_that_is_known_already_is_nobody(templates: ZygotePool, report: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = report
     pid = child(theirs)
 
@@ -81,14 +81,14 @@ def test_a_child_that_is_known_already_is_nobody(templates: Templates, report: t
     os.waitpid(pid, 0)
 
 
-def test_who_is_no_child_is_nobody(templates: Templates, report: tuple[socket.socket, socket.socket]) -> None:
+def test_who_is_no_child_is_nobody(templates: ZygotePool, report: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = report
     theirs.send(b"{}")  # this process is not its own child
 
     assert templates.born(ours.fileno(), {}) == NOBODY
 
 
-def test_who_hangs_up_is_nobody_and_who_has_not_spoken_may_yet(templates: Templates, report: tuple[socket.socket, socket.socket]) -> None:
+def test_who_hangs_up_is_nobody_and_who_has_not_spoken_may_yet(templates: ZygotePool, report: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = report
     with pytest.raises(BlockingIOError):
         templates.born(ours.fileno(), {})

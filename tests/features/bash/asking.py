@@ -7,13 +7,9 @@ from typing import Any
 import anyio
 
 from sandbox_server.core import Reply
-from sandbox_server.features.bash.feature import Bash
-from sandbox_server.features.bash.wire import (
-    BashExecRequest,
-    BashExecResult,
-    BashOutputRequest,
-    BashOutputResult,
-)
+from sandbox_server.features.bash.commands import Bash, BashExecRequest
+from sandbox_server.features.bash.output import BashOutputRequest, BashOutputResult
+from sandbox_server.features.bash.session import BashExecResult
 
 Until = Callable[..., None]
 

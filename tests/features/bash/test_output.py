@@ -4,35 +4,35 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.spawn.output_spool import HEAD, Spool
-from sandbox_server.features.bash.output import Part, Text, excerpt, read_parts, read_text
+from sandbox_server.drivers.spawn.output_spool import HEAD, OutputSpool
+from sandbox_server.features.bash.output import DecodedText, SpoolPart, excerpt, read_parts, read_text
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def spool(tmp_path: Path) -> Iterator[Spool]:
-    opened = Spool(1 << 20, str(tmp_path))
+def spool(tmp_path: Path) -> Iterator[OutputSpool]:
+    opened = OutputSpool(1 << 20, str(tmp_path))
     yield opened
     opened.close()
 
 
-def holding(spool: Spool, content: bytes) -> Spool:
+def holding(spool: OutputSpool, content: bytes) -> OutputSpool:
     spool.append(content)
     return spool
 
 
 async def test_text_moves_with_its_stream() -> None:
-    assert Text("a", 3).moved(10) == Text("a", 13)
+    assert DecodedText("a", 3).moved(10) == DecodedText("a", 13)
 
 
-async def test_a_character_waits_for_its_last_byte_until_the_stream_has_ended(spool: Spool) -> None:
+async def test_a_character_waits_for_its_last_byte_until_the_stream_has_ended(spool: OutputSpool) -> None:
     holding(spool, "aé".encode()[:-1])
-    assert await read_text(spool, 0, ended=False) == Text("a", 1)
-    assert await read_text(spool, 0, ended=True) == Text("a�", 2)
+    assert await read_text(spool, 0, ended=False) == DecodedText("a", 1)
+    assert await read_text(spool, 0, ended=True) == DecodedText("a�", 2)
 
 
-async def test_a_character_is_whole_wherever_the_read_is_cut(spool: Spool) -> None:
+async def test_a_character_is_whole_wherever_the_read_is_cut(spool: OutputSpool) -> None:
     text = "aé€😀" * 10
     holding(spool, text.encode())
     for limit in range(4, 20):
@@ -44,16 +44,16 @@ async def test_a_character_is_whole_wherever_the_read_is_cut(spool: Spool) -> No
         assert read == text
 
 
-async def test_bytes_that_are_no_text_are_replaced(spool: Spool) -> None:
+async def test_bytes_that_are_no_text_are_replaced(spool: OutputSpool) -> None:
     holding(spool, b"a\xff\xfeb")
-    assert await read_text(spool, 0, ended=True) == Text("a��b", 4)
+    assert await read_text(spool, 0, ended=True) == DecodedText("a��b", 4)
 
 
-async def test_an_offset_beyond_the_end_comes_back_as_the_end(spool: Spool) -> None:
-    assert await read_text(holding(spool, b"abc"), 99, ended=False) == Text("", 3)
+async def test_an_offset_beyond_the_end_comes_back_as_the_end(spool: OutputSpool) -> None:
+    assert await read_text(holding(spool, b"abc"), 99, ended=False) == DecodedText("", 3)
 
 
-async def test_what_is_not_kept_is_named_and_does_not_count_as_read(spool: Spool) -> None:
+async def test_what_is_not_kept_is_named_and_does_not_count_as_read(spool: OutputSpool) -> None:
     for chunk in (b"h" * HEAD, *([b"m" * (1 << 20)] * 10)):
         if stored := spool.append(chunk):
             await stored
@@ -65,14 +65,14 @@ async def test_what_is_not_kept_is_named_and_does_not_count_as_read(spool: Spool
     assert (await read_text(spool, new.end, ended=True)).text == "m" * (spool.size - new.end)
 
 
-async def test_an_excerpt_is_the_whole_where_that_fits(spool: Spool) -> None:
+async def test_an_excerpt_is_the_whole_where_that_fits(spool: OutputSpool) -> None:
     holding(spool, "ä".encode() * 100)
-    assert await excerpt(spool, 100, ended=True) == Text("ä" * 100, 200)
-    assert await excerpt(spool, 0, ended=True) == Text("ä" * 100, 200)
+    assert await excerpt(spool, 100, ended=True) == DecodedText("ä" * 100, 200)
+    assert await excerpt(spool, 0, ended=True) == DecodedText("ä" * 100, 200)
 
 
 @pytest.mark.parametrize("most", [1, 10, 60, 99])
-async def test_an_excerpt_has_the_beginning_the_end_and_a_marker(spool: Spool, most: int) -> None:
+async def test_an_excerpt_has_the_beginning_the_end_and_a_marker(spool: OutputSpool, most: int) -> None:
     holding(spool, ("ä" * 50 + "z" * 50).encode())
     short = await excerpt(spool, most, ended=True)
     marker = "\n... [output truncated: 150 bytes in all] ...\n"
@@ -85,7 +85,7 @@ async def test_an_excerpt_has_the_beginning_the_end_and_a_marker(spool: Spool, m
 
 
 async def test_an_excerpt_of_much_output_reads_only_its_ends(tmp_path: Path) -> None:
-    spool = Spool(20 << 20, str(tmp_path))
+    spool = OutputSpool(20 << 20, str(tmp_path))
     content = b"first" + os.urandom(1).hex().encode() * (5 << 20) + b"last"
     for start in range(0, len(content), 1 << 16):
         if stored := spool.append(content[start : start + (1 << 16)]):
@@ -96,16 +96,20 @@ async def test_an_excerpt_of_much_output_reads_only_its_ends(tmp_path: Path) -> 
 
 
 async def test_the_output_of_several_commands_is_one_stream(tmp_path: Path) -> None:
-    spools = [holding(Spool(1 << 20, str(tmp_path)), content) for content in (b"one" + b" late", b"", b"two")]
-    parts = [Part(spools[0], 10, 13, ended=True), Part(spools[1], 13, 13, ended=True), Part(spools[2], 13, None, ended=False)]
-    assert await read_parts(parts, 10) == Text("onetwo", 16)
-    assert await read_parts(parts, 12) == Text("etwo", 16)
-    assert await read_parts(parts, 14) == Text("wo", 16)
-    assert await read_parts(parts, 0) == Text("\n... [10 bytes were not kept] ...\nonetwo", 16)
-    assert await read_parts([], 5) == Text("", 5)
+    spools = [holding(OutputSpool(1 << 20, str(tmp_path)), content) for content in (b"one" + b" late", b"", b"two")]
+    parts = [
+        SpoolPart(spools[0], 10, 13, ended=True),
+        SpoolPart(spools[1], 13, 13, ended=True),
+        SpoolPart(spools[2], 13, None, ended=False),
+    ]
+    assert await read_parts(parts, 10) == DecodedText("onetwo", 16)
+    assert await read_parts(parts, 12) == DecodedText("etwo", 16)
+    assert await read_parts(parts, 14) == DecodedText("wo", 16)
+    assert await read_parts(parts, 0) == DecodedText("\n... [10 bytes were not kept] ...\nonetwo", 16)
+    assert await read_parts([], 5) == DecodedText("", 5)
 
 
 async def test_a_command_that_ended_in_the_middle_of_a_character_does_not_stop_the_reader(tmp_path: Path) -> None:
-    first, second = (holding(Spool(1 << 20, str(tmp_path)), content) for content in (b"a\xc3", b"b"))
-    parts = [Part(first, 0, 2, ended=True), Part(second, 2, None, ended=True)]
-    assert await read_parts(parts, 0) == Text("a�b", 3)
+    first, second = (holding(OutputSpool(1 << 20, str(tmp_path)), content) for content in (b"a\xc3", b"b"))
+    parts = [SpoolPart(first, 0, 2, ended=True), SpoolPart(second, 2, None, ended=True)]
+    assert await read_parts(parts, 0) == DecodedText("a�b", 3)

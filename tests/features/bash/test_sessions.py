@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.features.bash.feature import Bash
-from sandbox_server.features.bash.wire import (
-    BashExecRequest,
-    BashExecResult,
-    BashKillRequest,
-    BashOutputRequest,
-    BashSessionCreateRequest,
-    BashSessionRef,
-    BashWriteRequest,
-)
+from sandbox_server.features.bash.commands import Bash, BashExecRequest, BashKillRequest, BashWriteRequest
+from sandbox_server.features.bash.output import BashOutputRequest
+from sandbox_server.features.bash.session import BashExecResult, BashSessionCreateRequest, BashSessionRef
 from tests.features.bash.asking import Until, begin, ended, is_running, read, run
 
 if TYPE_CHECKING:

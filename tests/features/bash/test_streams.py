@@ -8,13 +8,9 @@ import anyio
 import pytest
 
 from sandbox_server.core import Call, Caller, Conflict, Event, InvalidArgument, NotFound
-from sandbox_server.features.bash.feature import Bash
-from sandbox_server.features.bash.wire import (
-    BashExecRequest,
-    BashOutputRequest,
-    BashSessionCreateRequest,
-    BashWriteRequest,
-)
+from sandbox_server.features.bash.commands import Bash, BashExecRequest, BashWriteRequest
+from sandbox_server.features.bash.output import BashOutputRequest
+from sandbox_server.features.bash.session import BashSessionCreateRequest
 from tests.features.bash.asking import begin
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sandbox_server.drivers.devtools.connection import Refused
+from sandbox_server.drivers.devtools.connection import DevtoolsRefused
 from sandbox_server.drivers.devtools.console import Console
 from sandbox_server.drivers.devtools.interception import Interception
-from sandbox_server.drivers.devtools.targets import Target
+from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 from sandbox_server.drivers.devtools.traffic import Traffic
 
-PAGE = Target("session", "page", "page", "page")
+PAGE = DevtoolsTarget("session", "page", "page", "page")
 
 
 class FakeDevtools:
@@ -32,7 +32,7 @@ class FakeDevtools:
     async def command(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         self.commands.append((method, params or {}))
         if method in self.refuses:
-            raise Refused("Invalid cookie fields")
+            raise DevtoolsRefused("Invalid cookie fields")
         return self.answers.get(method, {})
 
     def request(self, url: str, number: str = "1", at: float = 1_700_000_000.0) -> None:

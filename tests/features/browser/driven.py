@@ -11,9 +11,9 @@ from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.operation import operations
 from sandbox_server.core.results import Call, Caller, Reply
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.drivers.browser.uploads import Uploads
+from sandbox_server.drivers.browser.uploads import PageUploads
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.parts.screen import page_features
@@ -23,13 +23,13 @@ from tests.drivers.browser.conftest import one_blank_tab
 class Pages:
     """Calls operations by verb and path, as in `await pages("POST page/click", selector="a")`."""
 
-    def __init__(self, session: BrowserSession, uploads: Uploads, processes: Processes, web: str) -> None:
+    def __init__(self, session: BrowserSession, uploads: PageUploads, processes: Processes, web: str) -> None:
         self.session = session
         self.web = web
         self.hint: str | None = None
         self._operations = {
             f"{operation.spec.verb} {operation.spec.path.removeprefix('/v1/browser/')}": operation
-            for feature in page_features(session, Elements(), uploads, processes)
+            for feature in page_features(session, ElementIndex(), uploads, processes)
             for operation in operations(feature)
         }
 
@@ -80,5 +80,5 @@ async def pages(attached: BrowserSession, files: Files, tmp_path: Path, programs
     for folder in (place, *list(place.parents)[:3]):
         folder.mkdir(exist_ok=True)
         folder.chmod(0o755)
-    async with Uploads(files, str(place)) as uploads:
+    async with PageUploads(files, str(place)) as uploads:
         yield Pages(attached, uploads, programs, web)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import Conflict, NotFound
-from sandbox_server.drivers.browser.owner import Tab
+from sandbox_server.drivers.browser.owner import BrowserTab
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.browser import record
 from sandbox_server.features.browser.record import PageRecordings, PageRecordRequest
@@ -25,8 +25,8 @@ class Owner:
 
     socket = "socket"
 
-    async def tabs(self) -> list[Tab]:
-        return [Tab("behind", "", "", active=False), Tab("front", "", "", active=True)]
+    async def tabs(self) -> list[BrowserTab]:
+        return [BrowserTab("behind", "", "", active=False), BrowserTab("front", "", "", active=True)]
 
 
 class Cast:

@@ -8,13 +8,13 @@ import pytest
 
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.kernels.sessions import Sessions as KernelSessions
+from sandbox_server.drivers.kernels.sessions import KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
-from sandbox_server.drivers.nodes.script import Scripts
-from sandbox_server.drivers.nodes.sessions import Sessions as NodeSessions
+from sandbox_server.drivers.nodes.script import NodeScripts
+from sandbox_server.drivers.nodes.sessions import NodeSessions
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.features.code.feature import Code
-from sandbox_server.features.code.runners import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.execution import BashRunner, NodeRunner, PythonRunner
+from sandbox_server.features.code.languages import Code
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -35,5 +35,5 @@ async def code(spawner: "SpawnerDaemon", files: Files, home: Path) -> AsyncItera
     python = KernelSessions(kernels, limit=2, idle_timeout=1800)
     javascript = NodeSessions(processes, nodes, workspace=workspace, limit=2, memory=MEMORY)
     async with kernels, python, javascript:
-        node = NodeRunner(Scripts(processes, files, workspace=workspace), javascript, OUTPUT, MEMORY)
+        node = NodeRunner(NodeScripts(processes, files, workspace=workspace), javascript, OUTPUT, MEMORY)
         yield Code(kernels, nodes, PythonRunner(python, OUTPUT), node, BashRunner(processes, OUTPUT))

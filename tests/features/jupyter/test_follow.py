@@ -3,7 +3,7 @@ import pytest
 
 from sandbox_server.core import Event, InvalidArgument
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.features.jupyter.follow import Position, follow
+from sandbox_server.features.jupyter.follow import ExecutionPosition, follow
 
 pytestmark = pytest.mark.anyio
 
@@ -12,7 +12,7 @@ async def test_events_come_as_outputs_do_and_end_with_the_execution() -> None:
     execution, told = Execution("1"), list[Event]()
 
     async def read() -> None:
-        async for event in follow(execution, Position("s", execution.id, 0)):
+        async for event in follow(execution, ExecutionPosition("s", execution.id, 0)):
             told.append(event)
 
     with anyio.fail_after(30):
@@ -30,11 +30,11 @@ async def test_events_come_as_outputs_do_and_end_with_the_execution() -> None:
 
 
 def test_a_position_is_read_from_its_own_text() -> None:
-    position = Position("s", "e", 3)
-    assert Position.parse(str(position)) == position
+    position = ExecutionPosition("s", "e", 3)
+    assert ExecutionPosition.parse(str(position)) == position
 
 
 @pytest.mark.parametrize("text", ["", "a/b", "a/b/c", "a/b/c/d"])
 def test_another_text_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument):
-        Position.parse(text)
+        ExecutionPosition.parse(text)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.shells.fenced import FencedShells
-from sandbox_server.drivers.shells.shells import Shells
-from sandbox_server.drivers.shells.store import ShellStore
+from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
+from sandbox_server.drivers.shells.session_store import ShellStore
+from sandbox_server.drivers.shells.shells import TmuxShells
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.shell import sessions
 from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.sessions import Sessions
+from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.wire import ShellCommandResult, ShellExecRequest
 from tests.controls import FreeControl
 
@@ -36,7 +36,7 @@ class Server:
         self._processes = Processes(spawner.socket)
         self._files = files
         self._state = state
-        self.sessions: Sessions
+        self.sessions: ShellSessions
         self.tmux: Tmux
 
     @asynccontextmanager
@@ -45,10 +45,10 @@ class Server:
         directory = str(self.shells_directory)
         async with AsyncExitStack() as stack:
             self.tmux = await stack.enter_async_context(Tmux(self._processes, directory))
-            shells = Shells(self._processes, self._files, self.tmux, directory)
-            self.sessions = Sessions(shells, ShellStore(str(self._state / "shells.json")), limit=limit, evict_after=evict_after)
+            shells = TmuxShells(self._processes, self._files, self.tmux, directory)
+            self.sessions = ShellSessions(shells, ShellStore(str(self._state / "shells.json")), limit=limit, evict_after=evict_after)
             await stack.enter_async_context(self.sessions)
-            yield Shell(self.sessions, FencedShells(self._processes, directory), FreeControl(), workspace=str(self.home))
+            yield Shell(self.sessions, IsolatedShells(self._processes, directory), FreeControl(), workspace=str(self.home))
 
 
 @pytest.fixture

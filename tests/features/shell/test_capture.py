@@ -3,14 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.features.shell import capture as module
-from sandbox_server.features.shell.capture import FOLDED, HEAD, TAIL, Capture, Ring
+from sandbox_server.features.shell.capture import FOLDED, HEAD, TAIL, OutputCapture, OutputRing
 
 PIECES = st.lists(st.binary(min_size=1, max_size=40), max_size=20)
 
 
 @given(PIECES, st.integers(1, 50), st.integers(0, 1000), st.integers(0, 900), st.integers(1, 60))
 def test_a_ring_gives_the_latest_bytes_by_their_offset(pieces: list[bytes], limit: int, start: int, offset: int, most: int) -> None:
-    ring = Ring(limit, start)
+    ring = OutputRing(limit, start)
     for piece in pieces:
         ring.add(piece)
     whole = b"".join(pieces)
@@ -26,7 +26,7 @@ def test_a_capture_keeps_the_beginning_and_the_end_and_counts_what_is_between(pi
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "HEAD", 60)
         patch.setattr(module, "TAIL", 60)
-        capture = Capture()
+        capture = OutputCapture()
         for piece in pieces:
             capture.add(piece)
         whole = b"".join(pieces)
@@ -47,7 +47,7 @@ def test_a_folded_capture_still_knows_its_size_and_its_ends(pieces: list[bytes])
         patch.setattr(module, "HEAD", 60)
         patch.setattr(module, "TAIL", 60)
         patch.setattr(module, "FOLDED", 20)
-        capture = Capture()
+        capture = OutputCapture()
         for piece in pieces:
             capture.add(piece)
         capture.fold()
@@ -60,7 +60,7 @@ def test_a_folded_capture_still_knows_its_size_and_its_ends(pieces: list[bytes])
 
 
 def test_output_that_fits_is_whole() -> None:
-    capture = Capture()
+    capture = OutputCapture()
     whole = bytes(range(256)) * 4096
     for start in range(0, len(whole), 1000):
         capture.add(whole[start : start + 1000])
@@ -69,7 +69,7 @@ def test_output_that_fits_is_whole() -> None:
 
 
 def test_memory_stays_the_same_however_much_is_written() -> None:
-    capture = Capture()
+    capture = OutputCapture()
     for _ in range(1000):
         capture.add(b"x" * 64_000)
     head, tail = capture.parts()

@@ -6,12 +6,12 @@ import pytest
 
 from sandbox_server.core import Event, InvalidArgument
 from sandbox_server.features.shell.capture import HEAD, TAIL
-from sandbox_server.features.shell.command import Command
-from sandbox_server.features.shell.follow import CHUNK, Position, follow
+from sandbox_server.features.shell.command import RunningCommand
+from sandbox_server.features.shell.follow import CHUNK, ShellPosition, follow
 
 pytestmark = pytest.mark.anyio
 
-BEGIN = Position("main", "token", 0)
+BEGIN = ShellPosition("main", "token", 0)
 
 
 async def collected(stream: AsyncIterator[Event]) -> list[Event]:
@@ -34,18 +34,18 @@ def text(events: list[Event]) -> str:
 
 
 def test_a_position_survives_the_wire() -> None:
-    position = Position("a session:1", "token", 12)
-    assert Position.parse(str(position)) == position
+    position = ShellPosition("a session:1", "token", 12)
+    assert ShellPosition.parse(str(position)) == position
 
 
 @pytest.mark.parametrize("event_id", ["", "a/b", "a/b/x", "a/b/1/2", "17"])
 def test_anything_else_is_no_position(event_id: str) -> None:
     with pytest.raises(InvalidArgument, match="Last-Event-ID"):
-        Position.parse(event_id)
+        ShellPosition.parse(event_id)
 
 
 async def test_a_command_is_told_from_its_status_to_its_exit() -> None:
-    command = Command("make", "token")
+    command = RunningCommand("make", "token")
     stream = follow(command, BEGIN, None, 0)
     async with asyncio.timeout(30):
         first = await anext(stream)
@@ -61,18 +61,18 @@ async def test_a_command_is_told_from_its_status_to_its_exit() -> None:
 
 
 async def test_the_sequence_only_grows_and_is_in_the_id() -> None:
-    command = Command("make", "token")
+    command = RunningCommand("make", "token")
     command.wrote(b"x" * (3 * CHUNK))
     command.finish("completed", 0)
     events = await collected(follow(command, BEGIN, None, 0))
     numbers = [said(event)["seq"] for event in events]
     assert names(events) == ["status", "output", "output", "output", "exit"]
     assert numbers == sorted(numbers)
-    assert [Position.parse(event.id or "").offset for event in events] == numbers
+    assert [ShellPosition.parse(event.id or "").offset for event in events] == numbers
 
 
 async def test_after_any_event_the_stream_goes_on_where_it_was() -> None:
-    command = Command("make", "token")
+    command = RunningCommand("make", "token")
     raw = "".join(f"\x1b[3{number % 8}mline {number} é日本\x1b[0m\r\n" for number in range(8000))
     command.wrote(raw.encode())
     command.finish("completed", 0)
@@ -80,13 +80,13 @@ async def test_after_any_event_the_stream_goes_on_where_it_was() -> None:
     whole = text(events)
     assert whole == "".join(f"line {number} é日本\n" for number in range(8000))
     for seen, event in enumerate(events, 1):
-        resumed = await collected(follow(command, Position.parse(event.id or ""), None, 0))
+        resumed = await collected(follow(command, ShellPosition.parse(event.id or ""), None, 0))
         assert text(events[:seen]) + text(resumed) == whole
         assert resumed[-1].event == "exit"
 
 
 async def test_bytes_that_are_not_kept_are_a_gap() -> None:
-    command = Command("make", "token")
+    command = RunningCommand("make", "token")
     for _ in range((HEAD + TAIL) // 1024 + 100):
         command.wrote(b"x" * 1023 + b"\n")
     command.finish("completed", 0)
@@ -94,11 +94,11 @@ async def test_bytes_that_are_not_kept_are_a_gap() -> None:
     (gap,) = [event for event in events if event.event == "gap"]
     assert said(gap) == {"from": HEAD, "to": HEAD + 102_400, "bytes": 102_400}
     assert len(text(events)) == HEAD + TAIL
-    assert text(await collected(follow(command, Position.parse(gap.id or ""), None, 0))) == text(events)[HEAD:]
+    assert text(await collected(follow(command, ShellPosition.parse(gap.id or ""), None, 0))) == text(events)[HEAD:]
 
 
 async def test_a_character_that_comes_in_two_pieces_is_one() -> None:
-    command = Command("make", "token")
+    command = RunningCommand("make", "token")
     stream = follow(command, BEGIN, None, 0)
     async with asyncio.timeout(30):
         await anext(stream)
@@ -114,7 +114,7 @@ async def test_a_character_that_comes_in_two_pieces_is_one() -> None:
 
 
 async def test_what_stays_unfinished_comes_at_the_end() -> None:
-    command = Command("make", "token")
+    command = RunningCommand("make", "token")
     command.wrote(b"done\xc3")
     command.finish("completed", 0)
     assert text(await collected(follow(command, BEGIN, None, 0))) == "done\N{REPLACEMENT CHARACTER}"
@@ -122,7 +122,7 @@ async def test_what_stays_unfinished_comes_at_the_end() -> None:
 
 @pytest.mark.parametrize(("timeout", "silence", "status"), [(0.05, 0.0, "running"), (None, 0.05, "no_change_timeout")])
 async def test_where_the_waiting_ends_first_the_last_event_is_a_status(timeout: float | None, silence: float, status: str) -> None:
-    command = Command("make", "token")
+    command = RunningCommand("make", "token")
     command.wrote(b"some\n")
     events = await collected(follow(command, BEGIN, timeout, silence))
     assert names(events) == ["status", "output", "status"]
@@ -132,7 +132,7 @@ async def test_where_the_waiting_ends_first_the_last_event_is_a_status(timeout: 
 
 async def test_who_leaves_the_stream_leaves_no_task_behind() -> None:
     before = asyncio.all_tasks()
-    stream = follow(Command("make", "token"), BEGIN, None, 0)
+    stream = follow(RunningCommand("make", "token"), BEGIN, None, 0)
     await anext(stream)
     during = asyncio.all_tasks()
     await stream.aclose()  # type: ignore[attr-defined] # a generator

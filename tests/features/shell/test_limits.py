@@ -6,11 +6,12 @@ import subprocess
 import pytest
 
 from sandbox_server.core import NotFound, ResourceExhausted, Unavailable
-from sandbox_server.drivers.shells.shells import Start
+from sandbox_server.drivers.session_table import RETRY_AFTER
+from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell import session as session_module
 from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.session import Profile, Session
-from sandbox_server.features.shell.sessions import RETRY_AFTER, Sessions
+from sandbox_server.features.shell.session import ShellProfile, ShellSession
+from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.wire import ExecuteBashRequest, ShellCreateSessionRequest, ShellExecRequest
 from tests.features.shell.conftest import Runner, Server, eventually
 
@@ -20,8 +21,8 @@ AT_ONCE = 1e-9
 """Seconds for which every session is idle."""
 
 
-async def create(sessions: Sessions, session_id: str) -> Session:
-    return await sessions.create(Profile(session_id), Start("/"))
+async def create(sessions: ShellSessions, session_id: str) -> ShellSession:
+    return await sessions.create(ShellProfile(session_id), ShellStart("/"))
 
 
 async def ids(server: Server) -> list[str]:
@@ -71,7 +72,7 @@ async def test_a_busy_session_is_never_closed_to_make_room(server: Server) -> No
 async def test_a_session_that_is_being_opened_is_not_closed_to_make_room(server: Server) -> None:
     async with server.serving(limit=1, evict_after=AT_ONCE):
         results = await asyncio.gather(*(create(server.sessions, name) for name in ("one", "two")), return_exceptions=True)
-        assert [type(result) for result in results] == [Session, ResourceExhausted]
+        assert [type(result) for result in results] == [ShellSession, ResourceExhausted]
 
 
 async def test_callers_at_once_never_make_more_sessions_than_allowed(server: Server) -> None:
@@ -81,7 +82,7 @@ async def test_callers_at_once_never_make_more_sessions_than_allowed(server: Ser
         wanted = [create(server.sessions, name) for name in ("three", "four", "five")]
         async with asyncio.timeout(30):
             results = await asyncio.gather(*wanted, return_exceptions=True)
-        assert {type(result) for result in results} <= {Session, ResourceExhausted}
+        assert {type(result) for result in results} <= {ShellSession, ResourceExhausted}
         assert len(await ids(server)) == 2
 
 
@@ -106,7 +107,7 @@ async def test_a_session_that_is_closed_while_it_opens_says_so_at_once(shell: Sh
 async def test_a_shell_that_does_not_start_takes_no_room(shell: Shell, server: Server) -> None:
     (server.home / ".bashrc").write_text("exit 1\n")
     with pytest.raises(Unavailable, match="exit code 1"):
-        await server.sessions.create(Profile("one", personal=True), Start("/", environment={"HOME": str(server.home)}))
+        await server.sessions.create(ShellProfile("one", personal=True), ShellStart("/", environment={"HOME": str(server.home)}))
     assert await ids(server) == []
     assert await server.sessions.find("one") is None
 
@@ -117,8 +118,8 @@ async def test_a_person_gets_a_shell_whatever_the_start_up_files_do(
 ) -> None:
     monkeypatch.setattr(session_module, "OPEN_SECONDS", 3.0)
     (server.home / ".bashrc").write_text(f"{startup}\n")
-    start = Start("/", environment={"HOME": str(server.home)})
-    made = await server.sessions.create(Profile("hers", personal=True, by_person=True), start)
+    start = ShellStart("/", environment={"HOME": str(server.home)})
+    made = await server.sessions.create(ShellProfile("hers", personal=True, by_person=True), start)
     assert (await Runner(shell, "hers")("echo in")).output == "in\n"
     assert b"left out" in b"".join((await made.started.capture()).lines)
 
@@ -216,7 +217,7 @@ async def test_sessions_that_died_make_room(server: Server) -> None:
 
 async def test_a_session_keeps_what_it_was_created_with_through_a_restart(server: Server) -> None:
     async with server.serving():
-        before = await server.sessions.create(Profile("one", personal=True, no_change_timeout=7.0), Start("/usr"))
+        before = await server.sessions.create(ShellProfile("one", personal=True, no_change_timeout=7.0), ShellStart("/usr"))
     async with server.serving():
         after = await server.sessions.get("one")
     assert after is not before

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.features.shell.command import Command
+from sandbox_server.features.shell.command import RunningCommand
 from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.session import Session
+from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.wire import (
     ExecuteBashRequest,
     ShellCreateSessionRequest,
@@ -312,7 +312,7 @@ async def _status_file(server: Server) -> bytes:
     return (await eventually(found))[0]
 
 
-async def _running_command(session: Session) -> Command | None:
+async def _running_command(session: ShellSession) -> RunningCommand | None:
     return session.state.running
 
 

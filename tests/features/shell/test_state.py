@@ -2,10 +2,10 @@ import asyncio
 
 import pytest
 
-from sandbox_server.drivers.shells.marks import Mark, MarkKind
+from sandbox_server.drivers.shells.shell_integration import Mark, MarkKind
 from sandbox_server.drivers.spawn.process import LOST, Exit
-from sandbox_server.features.shell.command import Command
-from sandbox_server.features.shell.state import REPLAY, ShellState, told
+from sandbox_server.features.shell.command import RunningCommand
+from sandbox_server.features.shell.state import REPLAY, ShellState, describe_exit
 
 pytestmark = pytest.mark.anyio
 
@@ -42,9 +42,9 @@ async def state() -> ShellState:
 
 
 @pytest.fixture
-async def command(state: ShellState) -> Command:
+async def command(state: ShellState) -> RunningCommand:
     """A command that was given to the shell."""
-    state.running = Command("make", "token")
+    state.running = RunningCommand("make", "token")
     return state.running
 
 
@@ -52,7 +52,7 @@ async def test_the_prompt_is_its_last_line_as_plain_text(state: ShellState) -> N
     assert (state.ps1, state.directory, state.ready, state.busy) == ("gem $ ", "/home/gem", True, False)
 
 
-async def test_a_command_has_the_output_between_its_marks(state: ShellState, command: Command) -> None:
+async def test_a_command_has_the_output_between_its_marks(state: ShellState, command: RunningCommand) -> None:
     say(state, "line")
     state.output(b"its echo\r\n")
     say(state, "start", "token")
@@ -65,7 +65,7 @@ async def test_a_command_has_the_output_between_its_marks(state: ShellState, com
 
 
 @pytest.mark.parametrize("token", ["", "another"])
-async def test_marks_about_another_command_change_nothing(state: ShellState, command: Command, token: str) -> None:
+async def test_marks_about_another_command_change_nothing(state: ShellState, command: RunningCommand, token: str) -> None:
     say(state, "start", token)
     say(state, "nowhere", token)
     say(state, "end", token, "0", "/elsewhere")
@@ -74,7 +74,7 @@ async def test_marks_about_another_command_change_nothing(state: ShellState, com
     assert (command.status, state.running, state.directory) == ("running", command, "/home/gem")
 
 
-async def test_the_shell_says_what_kept_it_from_running_a_command(state: ShellState, command: Command) -> None:
+async def test_the_shell_says_what_kept_it_from_running_a_command(state: ShellState, command: RunningCommand) -> None:
     say(state, "unread")
     say(state, "nowhere", "token")
     assert (command.unread, command.nowhere, command.begun) == (True, True, False)
@@ -102,7 +102,7 @@ async def test_a_line_that_was_typed_is_told_as_it_was_to_be_seen(state: ShellSt
     assert lines == ["ls -l"]
 
 
-async def test_the_line_of_a_command_is_not_told(state: ShellState, command: Command) -> None:
+async def test_the_line_of_a_command_is_not_told(state: ShellState, command: RunningCommand) -> None:
     lines: list[str] = []
     state.entered = lines.append
     state.output(b" __t\r\n")
@@ -110,19 +110,19 @@ async def test_the_line_of_a_command_is_not_told(state: ShellState, command: Com
     assert lines == []
 
 
-async def test_the_line_of_a_command_is_not_a_persons(state: ShellState, command: Command) -> None:
+async def test_the_line_of_a_command_is_not_a_persons(state: ShellState, command: RunningCommand) -> None:
     say(state, "line")
     assert not state.foreign
 
 
-async def test_a_command_that_is_being_stopped_ends_as_that_says_and_without_a_code(state: ShellState, command: Command) -> None:
+async def test_a_command_that_is_being_stopped_ends_as_that_says_and_without_a_code(state: ShellState, command: RunningCommand) -> None:
     say(state, "start", "token")
     command.stopping = "hard_timeout"
     say(state, "end", "token", "130", "/")
     assert (command.status, command.exit_code) == ("hard_timeout", None)
 
 
-async def test_a_shell_that_ends_ends_its_command_with_what_was_observed(state: ShellState, command: Command) -> None:
+async def test_a_shell_that_ends_ends_its_command_with_what_was_observed(state: ShellState, command: RunningCommand) -> None:
     say(state, "start", "token")
     state.ended(Exit(4, None))
     assert (command.status, command.exit_code) == ("terminated", 4)
@@ -130,17 +130,17 @@ async def test_a_shell_that_ends_ends_its_command_with_what_was_observed(state: 
     assert (state.busy, state.ready, state.status(None)) == (False, False, "terminated")
 
 
-async def test_only_of_a_shell_that_took_leave_all_output_was_heard(state: ShellState, command: Command) -> None:
+async def test_only_of_a_shell_that_took_leave_all_output_was_heard(state: ShellState, command: RunningCommand) -> None:
     say(state, "start", "token")
     say(state, "leave")
     state.ended(Exit(4, None))
     assert "may be missing" not in (command.hint or "")
-    state.running = later = Command("exec true", "later")
+    state.running = later = RunningCommand("exec true", "later")
     state.ended(Exit(0, None))
     assert "the end of its output may be missing" in (later.hint or "")
 
 
-async def test_a_stopped_command_keeps_its_status_when_the_shell_ends_too(state: ShellState, command: Command) -> None:
+async def test_a_stopped_command_keeps_its_status_when_the_shell_ends_too(state: ShellState, command: RunningCommand) -> None:
     command.stopping = "hard_timeout"
     state.ended(Exit(None, 9))
     assert (command.status, command.exit_code) == ("hard_timeout", None)
@@ -156,10 +156,10 @@ async def test_a_stopped_command_keeps_its_status_when_the_shell_ends_too(state:
     ],
 )
 def test_an_end_is_told_as_it_was_seen(observed: Exit, sentence: str) -> None:
-    assert told(observed) == sentence
+    assert describe_exit(observed) == sentence
 
 
-async def test_a_closed_session_wakes_who_waits_for_its_shell(state: ShellState, command: Command) -> None:
+async def test_a_closed_session_wakes_who_waits_for_its_shell(state: ShellState, command: RunningCommand) -> None:
     waiting = asyncio.ensure_future(state.until(lambda: not state.busy, 60))
     await asyncio.wait([waiting], timeout=0.02)
     state.close()
@@ -168,7 +168,7 @@ async def test_a_closed_session_wakes_who_waits_for_its_shell(state: ShellState,
     assert (state.over, state.ready, state.status(None)) == (LOST, False, "terminated")
 
 
-async def test_viewers_hear_everything_and_how_it_ended(state: ShellState, command: Command) -> None:
+async def test_viewers_hear_everything_and_how_it_ended(state: ShellState, command: RunningCommand) -> None:
     onlooker = Onlooker()
     state.viewers.add(onlooker)
     state.output(b"before")
@@ -186,13 +186,13 @@ async def test_the_log_has_the_latest_output(state: ShellState) -> None:
     assert state.log.read(0, 5) == (state.log.start, b"xxxxx")
 
 
-async def test_who_waits_is_woken_by_what_the_shell_says(state: ShellState, command: Command) -> None:
+async def test_who_waits_is_woken_by_what_the_shell_says(state: ShellState, command: RunningCommand) -> None:
     asyncio.get_running_loop().call_later(0.02, say, state, "end", "token", "0", "/")
     async with asyncio.timeout(30):
         assert await state.until(lambda: not state.busy, 60)
 
 
-async def test_who_waits_gives_up_in_time(state: ShellState, command: Command) -> None:
+async def test_who_waits_gives_up_in_time(state: ShellState, command: RunningCommand) -> None:
     loop = asyncio.get_running_loop()
     for delay in (0.02, 0.04):
         loop.call_later(delay, say, state, "start", "token")

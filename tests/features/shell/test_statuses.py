@@ -345,9 +345,9 @@ async def test_so_it_is_where_the_shell_misses_it_before_the_server_knows_that_i
     run: Runner, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missed = asyncio.Event()
-    typed, marked = shells.Shell.run, ShellState.marked
+    typed, marked = shells.LiveShell.run, ShellState.marked
 
-    async def slowly(self: shells.Shell, command: Any) -> None:
+    async def slowly(self: shells.LiveShell, command: Any) -> None:
         await typed(self, command)
         await missed.wait()
 
@@ -357,7 +357,7 @@ async def test_so_it_is_where_the_shell_misses_it_before_the_server_knows_that_i
             missed.set()
 
     await run(f"rm -f {server.shells_directory}/*.command")
-    monkeypatch.setattr(shells.Shell, "run", slowly)
+    monkeypatch.setattr(shells.LiveShell, "run", slowly)
     monkeypatch.setattr(ShellState, "marked", noted)
     result = await run("echo again")
 

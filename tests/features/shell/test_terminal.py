@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import Call, Caller
-from sandbox_server.drivers.shells.shells import Start
+from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell import terminal as module
 from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.session import Profile, Session
+from sandbox_server.features.shell.session import ShellProfile, ShellSession
 from sandbox_server.features.shell.terminal import MAX_BACKLOG, MAX_MESSAGE, Terminal
 from sandbox_server.features.shell.text import plain
 from sandbox_server.features.shell.wire import TerminalRequest
@@ -82,7 +82,7 @@ async def anybody() -> bool:
 
 
 @asynccontextmanager
-async def showing(session: Session, may_type: Callable[[], Awaitable[bool]] = anybody) -> AsyncIterator[Page]:
+async def showing(session: ShellSession, may_type: Callable[[], Awaitable[bool]] = anybody) -> AsyncIterator[Page]:
     """A page that shows a session and has its screen; it leaves at the end."""
     page = Page()
     shown = asyncio.create_task(Terminal(page, may_type).show(session))
@@ -94,25 +94,25 @@ async def showing(session: Session, may_type: Callable[[], Awaitable[bool]] = an
 
 
 @pytest.fixture
-async def session(shell: Shell, server: Server) -> Session:
+async def session(shell: Shell, server: Server) -> ShellSession:
     """A person's session."""
-    return await server.sessions.create(Profile("main", personal=True), Start(str(server.home)))
+    return await server.sessions.create(ShellProfile("main", personal=True), ShellStart(str(server.home)))
 
 
-async def test_a_page_is_told_its_session_that_it_is_ready_and_the_screen(session: Session) -> None:
+async def test_a_page_is_told_its_session_that_it_is_ready_and_the_screen(session: ShellSession) -> None:
     async with showing(session) as page:
         assert page.messages[:2] == [{"type": "session_id", "data": "main"}, {"type": "ready", "data": "Terminal ready"}]
         assert page.output.startswith(RESET)
         assert session.state.ps1.strip() in plain(page.output.encode())
 
 
-async def test_what_is_typed_reaches_the_shell(session: Session) -> None:
+async def test_what_is_typed_reaches_the_shell(session: ShellSession) -> None:
     async with showing(session) as page:
         page.say("input", "echo $((6 * 7)) é日本\n")
         await page.until(lambda: "42 é日本\r\n" in page.output)
 
 
-async def test_control_c_interrupts_what_runs(session: Session) -> None:
+async def test_control_c_interrupts_what_runs(session: ShellSession) -> None:
     async with showing(session) as page:
         page.say("input", "echo $((6 * 7)); while :; do :; done\n")
         await page.until(lambda: "42\r\n" in page.output)
@@ -122,7 +122,7 @@ async def test_control_c_interrupts_what_runs(session: Session) -> None:
         await page.until(lambda: "code 130" in page.output)
 
 
-async def test_what_the_agent_runs_is_seen_as_if_it_were_typed(session: Session, run: Runner) -> None:
+async def test_what_the_agent_runs_is_seen_as_if_it_were_typed(session: ShellSession, run: Runner) -> None:
     async with showing(session) as page:
         await run("echo $((6 * 7))")
         await page.until(lambda: "42\r\n" in page.output)
@@ -130,14 +130,14 @@ async def test_what_the_agent_runs_is_seen_as_if_it_were_typed(session: Session,
         assert "7133" not in page.output, "the shell's marks are for the server"
 
 
-async def test_two_pages_see_the_same(session: Session) -> None:
+async def test_two_pages_see_the_same(session: ShellSession) -> None:
     async with showing(session) as one, showing(session) as other:
         one.say("input", "echo $((6 * 7))\n")
         for page in (one, other):
             await page.until(lambda page=page: "42\r\n" in page.output)  # type: ignore[misc]
 
 
-async def test_who_comes_back_sees_what_happened_and_what_has_scrolled_away(session: Session, run: Runner) -> None:
+async def test_who_comes_back_sees_what_happened_and_what_has_scrolled_away(session: ShellSession, run: Runner) -> None:
     async with showing(session) as page:
         page.say("input", "cd /usr\n")
         await page.until(lambda: session.state.directory == "/usr")
@@ -154,7 +154,7 @@ async def test_who_comes_back_sees_what_happened_and_what_has_scrolled_away(sess
     [((100, 30), (100, 30)), ((0, -5), (2, 2)), ((10**9, 10**9), (1000, 500)), (("80", 24.9), (80, 24))],
 )
 async def test_a_resize_is_kept_within_bounds_and_told_to_the_others(
-    session: Session, asked: tuple[object, object], size: tuple[int, int]
+    session: ShellSession, asked: tuple[object, object], size: tuple[int, int]
 ) -> None:
     async with showing(session) as one, showing(session) as other:
         one.say("resize", {"cols": asked[0], "rows": asked[1]})
@@ -163,7 +163,7 @@ async def test_a_resize_is_kept_within_bounds_and_told_to_the_others(
         assert one.all("error") == []
 
 
-async def test_who_resized_is_not_told_the_size_again(session: Session) -> None:
+async def test_who_resized_is_not_told_the_size_again(session: ShellSession) -> None:
     async with showing(session) as page:
         told = len(page.all("resize"))
         page.say("resize", {"cols": 90, "rows": 20})
@@ -194,7 +194,7 @@ async def test_who_resized_is_not_told_the_size_again(session: Session) -> None:
     ],
     ids=lambda message: str(message)[:30],
 )
-async def test_a_message_that_makes_no_sense_is_answered_and_the_next_one_is_taken(session: Session, message: str | bytes) -> None:
+async def test_a_message_that_makes_no_sense_is_answered_and_the_next_one_is_taken(session: ShellSession, message: str | bytes) -> None:
     async with showing(session) as page:
         page.give(message)
         await page.until(lambda: page.all("error"))
@@ -203,7 +203,7 @@ async def test_a_message_that_makes_no_sense_is_answered_and_the_next_one_is_tak
         assert len(page.all("error")) == 1
 
 
-async def test_a_page_is_asked_whether_it_lives_and_its_answer_is_no_input(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_is_asked_whether_it_lives_and_its_answer_is_no_input(session: ShellSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PING_SECONDS", 0.05)
     async with showing(session) as page:
         await page.until(lambda: page.all("ping"))
@@ -216,7 +216,7 @@ async def test_a_page_is_asked_whether_it_lives_and_its_answer_is_no_input(sessi
         assert page.all("error") == []
 
 
-async def test_a_slow_page_gets_the_screen_anew_instead_of_everything(session: Session, run: Runner) -> None:
+async def test_a_slow_page_gets_the_screen_anew_instead_of_everything(session: ShellSession, run: Runner) -> None:
     async with showing(session) as page:
         page.reading.clear()
         before = len(page.output)
@@ -252,7 +252,7 @@ async def test_a_slow_page_gets_the_screen_anew_instead_of_everything(session: S
         b"\x1b]11;?\x1b\\",
     ],
 )
-async def test_what_a_program_asks_its_terminal_is_not_asked_of_the_page(session: Session, question: bytes) -> None:
+async def test_what_a_program_asks_its_terminal_is_not_asked_of_the_page(session: ShellSession, question: bytes) -> None:
     async with showing(session) as page:
         session.output(b"<" + question + b">")
         await page.until(lambda: page.output.endswith(">"))
@@ -264,7 +264,7 @@ async def test_what_a_program_asks_its_terminal_is_not_asked_of_the_page(session
         assert page.output.endswith("<>{}")
 
 
-async def test_everything_else_passes_as_it_is(session: Session) -> None:
+async def test_everything_else_passes_as_it_is(session: ShellSession) -> None:
     sent = "\x1b[31mred\x1b[0m\x1b[?25l\x1b[2J\x1b[H\x1b]0;title\x07\x1b]8;;http://x/\x1b\\link\x1b[?1049h\x1b[1;10r\x1b[22;0t\x1b(0é😀."
     async with showing(session) as page:
         session.output(sent.encode())
@@ -272,7 +272,7 @@ async def test_everything_else_passes_as_it_is(session: Session) -> None:
         assert page.output.endswith(sent)
 
 
-async def test_a_character_in_two_pieces_is_one(session: Session) -> None:
+async def test_a_character_in_two_pieces_is_one(session: ShellSession) -> None:
     raw = "日".encode()
     async with showing(session) as page:
         session.output(b"<" + raw[:2])
@@ -281,14 +281,14 @@ async def test_a_character_in_two_pieces_is_one(session: Session) -> None:
         await page.until(lambda: page.output.endswith("<日>"))
 
 
-async def test_after_output_was_missed_the_screen_comes_anew(session: Session) -> None:
+async def test_after_output_was_missed_the_screen_comes_anew(session: ShellSession) -> None:
     async with showing(session) as page:
         before = len(page.output)
         session.missed()
         await page.until(lambda: page.output.rfind(RESET) >= before)
 
 
-async def test_a_session_that_is_closed_says_so_and_closes(session: Session, server: Server) -> None:
+async def test_a_session_that_is_closed_says_so_and_closes(session: ShellSession, server: Server) -> None:
     async with showing(session) as page:
         await server.sessions.remove(session)
         await page.until(lambda: page.all("error"))
@@ -296,7 +296,7 @@ async def test_a_session_that_is_closed_says_so_and_closes(session: Session, ser
     assert page.closed == (1000, "")
 
 
-async def test_a_shell_that_ended_says_so_and_enter_opens_another(session: Session) -> None:
+async def test_a_shell_that_ended_says_so_and_enter_opens_another(session: ShellSession) -> None:
     async with showing(session) as page:
         page.say("input", "exit 3\n")
         await page.until(lambda: "exit code 3" in page.output)
@@ -308,14 +308,14 @@ async def test_a_shell_that_ended_says_so_and_enter_opens_another(session: Sessi
         assert page.all("error") == []
 
 
-async def test_a_page_that_leaves_is_forgotten_and_the_session_goes_on(session: Session, run: Runner) -> None:
+async def test_a_page_that_leaves_is_forgotten_and_the_session_goes_on(session: ShellSession, run: Runner) -> None:
     async with showing(session):
         assert len(session.state.viewers) == 1
     assert session.state.viewers == set()
     assert (await run("echo on")).output == "on\n"
 
 
-async def test_a_page_that_breaks_off_is_forgotten(session: Session) -> None:
+async def test_a_page_that_breaks_off_is_forgotten(session: ShellSession) -> None:
     page = Page()
     shown = asyncio.create_task(Terminal(page, anybody).show(session))
     await page.until(lambda: page.output)
@@ -326,7 +326,7 @@ async def test_a_page_that_breaks_off_is_forgotten(session: Session) -> None:
     assert session.state.viewers == set()
 
 
-async def test_a_session_that_is_gone_is_refused_with_a_reason(session: Session, shell: Shell, server: Server) -> None:
+async def test_a_session_that_is_gone_is_refused_with_a_reason(session: ShellSession, shell: Shell, server: Server) -> None:
     await server.sessions.remove(session)
     page = Page()
     async with asyncio.timeout(30):
@@ -347,7 +347,7 @@ async def test_without_a_session_one_is_made(shell: Shell, server: Server) -> No
     assert made.profile.personal
 
 
-async def test_what_is_typed_without_control_goes_nowhere_and_is_said_once(session: Session, run: Runner) -> None:
+async def test_what_is_typed_without_control_goes_nowhere_and_is_said_once(session: ShellSession, run: Runner) -> None:
     counts = False
 
     async def may_type() -> bool:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sandbox_server.core import Event
-from sandbox_server.features.shell.follow import Position
-from sandbox_server.features.shell.session import Session
+from sandbox_server.features.shell.follow import ShellPosition
+from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.state import REPLAY
 from sandbox_server.features.shell.view import follow_terminal, screen_text
 from tests.features.shell.conftest import Runner, Server
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def session(run: Runner, server: Server) -> Session:
+async def session(run: Runner, server: Server) -> ShellSession:
     """The session of `run`, with one command done and the prompt shown."""
     await run("echo begin")
     session = await server.sessions.get(run.id)
@@ -42,7 +42,7 @@ async def until(stream: AsyncIterator[Event], text: str) -> list[Event]:
     return events
 
 
-async def test_the_picture_has_commands_and_their_output(run: Runner, session: Session) -> None:
+async def test_the_picture_has_commands_and_their_output(run: Runner, session: ShellSession) -> None:
     await run("printf '\\033[31mred\\033[0m\\n'")
     text, hint = await screen_text(session, truncate=True)
     assert "echo begin\nbegin\n" in text
@@ -50,7 +50,7 @@ async def test_the_picture_has_commands_and_their_output(run: Runner, session: S
     assert hint is None
 
 
-async def test_what_has_scrolled_away_is_in_the_picture_as_long_as_it_is_remembered(run: Runner, session: Session) -> None:
+async def test_what_has_scrolled_away_is_in_the_picture_as_long_as_it_is_remembered(run: Runner, session: ShellSession) -> None:
     await run("seq 1000")
     scrolled = await screen_text(session, truncate=False)
     await run("seq 20000")
@@ -61,7 +61,7 @@ async def test_what_has_scrolled_away_is_in_the_picture_as_long_as_it_is_remembe
     assert "older lines" in (lost[1] or "")
 
 
-async def test_a_long_picture_is_cut_where_asked(run: Runner, session: Session) -> None:
+async def test_a_long_picture_is_cut_where_asked(run: Runner, session: ShellSession) -> None:
     await run("seq 9000")
     short, _ = await screen_text(session, truncate=True)
     whole, _ = await screen_text(session, truncate=False)
@@ -69,7 +69,7 @@ async def test_a_long_picture_is_cut_where_asked(run: Runner, session: Session) 
     assert "characters omitted" in short
 
 
-async def test_a_terminal_that_is_gone_says_so(server: Server, session: Session) -> None:
+async def test_a_terminal_that_is_gone_says_so(server: Server, session: ShellSession) -> None:
     subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
     assert await session.state.until(lambda: session.state.over, 30)
     text, hint = await screen_text(session, truncate=True)
@@ -77,7 +77,7 @@ async def test_a_terminal_that_is_gone_says_so(server: Server, session: Session)
     assert "gone" in (hint or "")
 
 
-async def test_a_viewer_sees_the_screen_then_what_comes_then_the_end(run: Runner, session: Session, server: Server) -> None:
+async def test_a_viewer_sees_the_screen_then_what_comes_then_the_end(run: Runner, session: ShellSession, server: Server) -> None:
     stream = follow_terminal(session, None)
     async with asyncio.timeout(30):
         first = await anext(stream)
@@ -91,19 +91,19 @@ async def test_a_viewer_sees_the_screen_then_what_comes_then_the_end(run: Runner
     assert session.state.viewers == set()
 
 
-async def test_after_an_event_the_stream_goes_on_with_what_came_since(run: Runner, session: Session) -> None:
+async def test_after_an_event_the_stream_goes_on_with_what_came_since(run: Runner, session: ShellSession) -> None:
     stream: AsyncGenerator[Event] = follow_terminal(session, None)  # type: ignore[assignment] # it is one
     seen = await until(stream, "begin")
     await stream.aclose()
     await run("echo meanwhile")
-    resumed = await until(follow_terminal(session, Position.parse(seen[-1].id or "")), "\nmeanwhile\n")
+    resumed = await until(follow_terminal(session, ShellPosition.parse(seen[-1].id or "")), "\nmeanwhile\n")
     assert {event.event for event in resumed} == {"output"}
     assert "begin" not in "".join(said(event)["output"] for event in resumed)
     assert [said(event)["seq"] for event in resumed] == sorted(said(event)["seq"] for event in resumed)
 
 
-async def test_a_viewer_that_fell_behind_is_told_of_the_gap_and_sees_the_screen_anew(session: Session) -> None:
-    position = Position(session.id, "", session.state.log.end)
+async def test_a_viewer_that_fell_behind_is_told_of_the_gap_and_sees_the_screen_anew(session: ShellSession) -> None:
+    position = ShellPosition(session.id, "", session.state.log.end)
     for _ in range(REPLAY // 1000 + 10):
         session.output(b"x" * 1000)
     async with asyncio.timeout(30):
@@ -115,7 +115,7 @@ async def test_a_viewer_that_fell_behind_is_told_of_the_gap_and_sees_the_screen_
     assert said(screen)["offset"] == session.state.log.end
 
 
-async def test_after_output_was_missed_the_screen_is_shown_anew(session: Session) -> None:
+async def test_after_output_was_missed_the_screen_is_shown_anew(session: ShellSession) -> None:
     stream = follow_terminal(session, None)
     async with asyncio.timeout(30):
         await anext(stream)
@@ -126,8 +126,8 @@ async def test_after_output_was_missed_the_screen_is_shown_anew(session: Session
     assert [event.event for event in events] == ["gap", "screen"]
 
 
-async def test_a_position_that_never_was_becomes_the_end(run: Runner, session: Session) -> None:
-    stream = follow_terminal(session, Position(session.id, "", 10**12))
+async def test_a_position_that_never_was_becomes_the_end(run: Runner, session: ShellSession) -> None:
+    stream = follow_terminal(session, ShellPosition(session.id, "", 10**12))
     waiting = asyncio.ensure_future(until(stream, "\nnews\n"))
     async with asyncio.timeout(30):
         while not session.state.viewers:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from sandbox_server.core import Model, Reply, operation
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.features.browser.page.driving import Targeted, driving
+from sandbox_server.features.browser.page.page_operation import Targeted, driving
 
 
 class InteractiveElement(Model):
@@ -42,7 +42,7 @@ class PageElements:
 
     tag = "browser-page"
 
-    def __init__(self, session: BrowserSession, elements: Elements) -> None:
+    def __init__(self, session: BrowserSession, elements: ElementIndex) -> None:
         self._session = session
         self._elements = elements
 

@@ -6,11 +6,12 @@ from pydantic import Field, model_validator
 
 from sandbox_server.core import Conflict, Failure, Model, NotFound, Reply, operation
 from sandbox_server.drivers.browser import answers
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.failures import translated
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
-from sandbox_server.drivers.browser.uploads import Uploads
-from sandbox_server.features.browser.page.driving import (
+from sandbox_server.drivers.browser.uploads import PageUploads
+from sandbox_server.features.browser.page.input import OneElement, element_of
+from sandbox_server.features.browser.page.page_operation import (
     MAX_TEXT,
     Acting,
     Index,
@@ -18,9 +19,8 @@ from sandbox_server.features.browser.page.driving import (
     driving,
     looking_for,
     milliseconds,
-    told,
+    with_hint,
 )
-from sandbox_server.features.browser.page.input import OneElement, element_of
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle
@@ -102,7 +102,7 @@ class Forms:
 
     tag = "browser-page"
 
-    def __init__(self, session: BrowserSession, elements: Elements, uploads: Uploads) -> None:
+    def __init__(self, session: BrowserSession, elements: ElementIndex, uploads: PageUploads) -> None:
         self._session = session
         self._elements = elements
         self._uploads = uploads
@@ -113,7 +113,7 @@ class Forms:
         async with driving(self._session, request, "filling the field") as driven, looking_for(driven, request.selector):
             element = await element_of(self._elements, driven, request)
             await element.fill(request.text, timeout=milliseconds(request.timeout))
-        return await told(self._session, None)
+        return await with_hint(self._session, None)
 
     @operation("POST /v1/browser/page/select_option", scope="browser", acts="cdp")
     async def select_option(self, request: SelectOptionRequest) -> Reply[list[str]]:
@@ -123,7 +123,7 @@ class Forms:
             chosen = await element.select_option(
                 value=request.value, label=request.label, index=request.index, timeout=milliseconds(request.timeout)
             )
-        return await told(self._session, chosen)
+        return await with_hint(self._session, chosen)
 
     @operation("POST /v1/browser/page/check", scope="browser", acts="cdp")
     async def check(self, request: CheckRequest) -> Reply[None]:
@@ -145,7 +145,7 @@ class Forms:
         async with driving(self._session, request, "choosing the files") as driven, looking_for(driven, request.selector):
             element = driven.frame.locator(request.selector).first
             await element.set_input_files(copies, timeout=milliseconds(request.timeout))
-        return await told(self._session, None)
+        return await with_hint(self._session, None)
 
     @operation("POST /v1/browser/page/fill_form", scope="browser", acts="cdp")
     async def fill_form(self, request: FormFillRequest) -> Reply[FormFilled]:
@@ -153,7 +153,7 @@ class Forms:
         async with driving(self._session, request, "filling the form") as driven:
             for number, item in enumerate(request.items):
                 await self._fill_item(driven, request, number, item)
-        return await told(self._session, FormFilled(filled=len(request.items)))
+        return await with_hint(self._session, FormFilled(filled=len(request.items)))
 
     async def value_of(self, request: OneElement) -> str:
         """The text that is in a field."""
@@ -164,7 +164,7 @@ class Forms:
     async def _set_checked(self, request: CheckRequest, *, checked: bool) -> Reply[None]:
         async with driving(self._session, request, "ticking the box") as driven, looking_for(driven, request.selector):
             await driven.frame.locator(request.selector).first.set_checked(checked, timeout=milliseconds(request.timeout))
-        return await told(self._session, None)
+        return await with_hint(self._session, None)
 
     async def _fill_item(self, driven: Driven, request: FormFillRequest, number: int, item: PageField) -> None:
         one = OneElement(selector=item.selector, index=item.index)

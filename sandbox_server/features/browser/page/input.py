@@ -6,11 +6,11 @@ from pydantic import Field, model_validator
 
 from sandbox_server.core import Model, NotFound, Reply, operation
 from sandbox_server.drivers.browser import answers
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.keys import combination, key_name
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
-from sandbox_server.features.browser.page.driving import (
+from sandbox_server.features.browser.page.page_operation import (
     MAX_TEXT,
     Acting,
     Element,
@@ -20,7 +20,7 @@ from sandbox_server.features.browser.page.driving import (
     invalid,
     looking_for,
     milliseconds,
-    told,
+    with_hint,
 )
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class PageInput:
 
     tag = "browser-page"
 
-    def __init__(self, session: BrowserSession, elements: Elements) -> None:
+    def __init__(self, session: BrowserSession, elements: ElementIndex) -> None:
         self._session = session
         self._elements = elements
 
@@ -162,7 +162,7 @@ class PageInput:
             else:
                 element = await element_of(self._elements, driven, request)
                 await element.click(button=request.button, click_count=request.click_count, timeout=milliseconds(request.timeout))
-        return await told(self._session, None)
+        return await with_hint(self._session, None)
 
     @operation(
         "POST /v1/browser/page/hover",
@@ -179,7 +179,7 @@ class PageInput:
                 await driven.page.mouse.move(request.x, request.y)
             else:
                 await (await element_of(self._elements, driven, request)).hover(timeout=milliseconds(request.timeout))
-        return await told(self._session, None)
+        return await with_hint(self._session, None)
 
     @operation("POST /v1/browser/page/type", scope="browser", acts="cdp")
     async def type_text(self, request: TypeTextRequest) -> Reply[None]:
@@ -194,7 +194,7 @@ class PageInput:
                 await driven.page.keyboard.insert_text(request.text)
             else:
                 await driven.page.keyboard.type(request.text, delay=request.delay)
-        return await told(self._session, None)
+        return await with_hint(self._session, None)
 
     @operation(
         "POST /v1/browser/page/press_key", scope="browser", tool="browser_press_key", aliases=("sandbox_browser_press_key",), acts="cdp"
@@ -221,7 +221,7 @@ class PageInput:
         along = "y" if request.direction in ("up", "down") else "x"
         async with driving(self._session, request, "scrolling") as driven:
             scrolled = await scroll_by(driven, **{along: sign * request.amount})
-        return await told(self._session, scrolled)
+        return await with_hint(self._session, scrolled)
 
     @operation("POST /v1/browser/page/scroll_to", scope="browser", acts="cdp")
     async def scroll_to(self, request: ScrollToRequest) -> Reply[Scrolled]:
@@ -229,7 +229,7 @@ class PageInput:
         async with driving(self._session, request, "scrolling") as driven:
             await driven.frame.evaluate("([x, y]) => scrollTo({left: x, top: y, behavior: 'instant'})", [request.x, request.y])
             scrolled = await scroll_by(driven)
-        return await told(self._session, scrolled)
+        return await with_hint(self._session, scrolled)
 
     @operation("POST /v1/browser/page/scroll_to_element", scope="browser", acts="cdp")
     async def scroll_to_element(self, request: ScrollToElementRequest) -> Reply[None]:
@@ -237,7 +237,7 @@ class PageInput:
         async with driving(self._session, request, "scrolling to the element") as driven, looking_for(driven, request.selector):
             element = await element_of(self._elements, driven, request)
             await element.scroll_into_view_if_needed(timeout=milliseconds(request.timeout))
-        return await told(self._session, None)
+        return await with_hint(self._session, None)
 
     async def _press(self, request: Acting, keys: str) -> Reply[None]:
         async with driving(self._session, request, "the key") as driven:
@@ -245,10 +245,10 @@ class PageInput:
                 await driven.page.keyboard.insert_text(keys)
             else:
                 await driven.page.keyboard.press(keys)
-        return await told(self._session, None)
+        return await with_hint(self._session, None)
 
 
-async def element_of(elements: Elements, driven: Driven, request: OnElement) -> Element:
+async def element_of(elements: ElementIndex, driven: Driven, request: OnElement) -> Element:
     """The element that a request names; raises Conflict for an index that is stale, NotFound for one that never was."""
     if request.index is not None:
         return await elements.find(driven.page, request.index)

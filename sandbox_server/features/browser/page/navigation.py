@@ -7,7 +7,7 @@ from pydantic import Field
 
 from sandbox_server.core import Conflict, Model, Reply, operation
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
-from sandbox_server.features.browser.page.driving import Acting, Seconds, driving, milliseconds, told
+from sandbox_server.features.browser.page.page_operation import Acting, Seconds, driving, milliseconds, with_hint
 
 if TYPE_CHECKING:
     from playwright.async_api import Response
@@ -54,8 +54,8 @@ class Navigation:
         async with driving(self._session, request, "loading the page", revive=True) as driven:
             timeout = milliseconds(request.timeout)
             response = await driven.frame.goto(address(request.url), wait_until=request.wait_until, timeout=timeout)
-            landed = await _landed(driven, response)
-        return await told(self._session, landed)
+            landed = await self._landed(driven, response)
+        return await with_hint(self._session, landed)
 
     @operation(
         "POST /v1/browser/page/back",
@@ -91,24 +91,23 @@ class Navigation:
                 response = await driven.page.goto(url, wait_until=until, timeout=timeout)
             else:
                 response = await driven.page.reload(wait_until=until, timeout=timeout)
-            landed = await _landed(driven, response)
-        return await told(self._session, landed)
+            landed = await self._landed(driven, response)
+        return await with_hint(self._session, landed)
 
     async def _go(self, request: ReloadRequest, steps: int) -> Reply[Landed]:
         async with driving(self._session, request, "going through the history") as driven:
             await _expect_entry(driven, steps)
             go = driven.page.go_back if steps < 0 else driven.page.go_forward
-            landed = await _landed(driven, await go(wait_until=request.wait_until, timeout=milliseconds(request.timeout)))
-        return await told(self._session, landed)
+            landed = await self._landed(driven, await go(wait_until=request.wait_until, timeout=milliseconds(request.timeout)))
+        return await with_hint(self._session, landed)
+
+    async def _landed(self, driven: Driven, response: "Response | None") -> Landed:
+        return Landed(url=driven.frame.url, title=await self._session.title(driven), status=response.status if response else None)
 
 
 def address(url: str) -> str:
     """An address with a scheme; `localhost:3000` has none."""
     return url if _SCHEME.match(url) else f"http://{url}"
-
-
-async def _landed(driven: Driven, response: "Response | None") -> Landed:
-    return Landed(url=driven.frame.url, title=await driven.page.title(), status=response.status if response else None)
 
 
 async def _expect_entry(driven: Driven, steps: int) -> None:

@@ -1,18 +1,19 @@
 """What a page shows: pictures, markup, text, and what a script finds in it."""
 
-import asyncio
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Blob, Model, Reply, TooLarge, operation, patterns
+from sandbox_server import patterns
+from sandbox_server.core import Blob, Model, Reply, TooLarge, operation
 from sandbox_server.drivers.browser import answers
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
-from sandbox_server.features.browser.page.driving import (
+from sandbox_server.features.browser.page.input import OnElement, element_of
+from sandbox_server.features.browser.page.page_operation import (
     ACT_SECONDS,
     READ_SECONDS,
     Acting,
@@ -24,9 +25,8 @@ from sandbox_server.features.browser.page.driving import (
     found_in,
     milliseconds,
     shown_frames,
-    told,
+    with_hint,
 )
-from sandbox_server.features.browser.page.input import OnElement, element_of
 
 MAX_PIXELS = 100_000_000
 """Of one picture; Chromium dies of much larger ones."""
@@ -140,7 +140,7 @@ class Reading:
 
     tag = "browser-page"
 
-    def __init__(self, session: BrowserSession, elements: Elements, readable: Readable) -> None:
+    def __init__(self, session: BrowserSession, elements: ElementIndex, readable: Readable) -> None:
         self._session = session
         self._elements = elements
         self._readable = readable
@@ -166,14 +166,14 @@ class Reading:
                 html = await driven.frame.content()
             else:
                 html = await (await found_in(driven, request.selector or "html")).evaluate(_HTML, request.outer)
-        return await told(self._session, without_passwords(html))
+        return await with_hint(self._session, without_passwords(html))
 
     @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", aliases=("sandbox_browser_get_text",))
     async def get_text(self, request: Targeted) -> Reply[str]:
         """Read all visible text, that of frames after the page's own."""
         async with driving(self._session, request, "reading the text") as driven:
             texts = [await answers.answer(frame, script("text"), None, str) for frame in shown_frames(driven)]
-        return await told(self._session, "\n".join(text for text in texts if text))
+        return await with_hint(self._session, "\n".join(text for text in texts if text))
 
     @operation("GET /v1/browser/page/markdown", scope="browser")
     async def get_markdown(self, request: Targeted) -> Reply[Markdown]:
@@ -183,14 +183,14 @@ class Reading:
         """
         async with driving(self._session, request, "reading the page") as driven:
             article = await self._readable.read(driven.frame)
-        return await told(self._session, Markdown(**asdict(article)))
+        return await with_hint(self._session, Markdown(**asdict(article)))
 
     @operation("POST /v1/browser/page/evaluate", scope="browser", acts="cdp")
     async def evaluate(self, request: EvaluateRequest) -> Reply[Any]:
         """Run JavaScript in the page and return what it gives, as far as JSON can hold it."""
-        async with driving(self._session, request, "the script") as driven:
-            result = await evaluated(driven, request.expression, request.timeout)
-        return await told(self._session, result)
+        async with driving(self._session, request, "the script", direct=request.frame is None) as driven:
+            result = await self._session.evaluate(driven, request.expression, request.timeout)
+        return await with_hint(self._session, result)
 
     @operation("POST /v1/browser/page/find_text", scope="browser", read_only=True)
     async def find_text(self, request: FindTextRequest) -> Reply[list[TextMatch]]:
@@ -204,7 +204,7 @@ class Reading:
                 total += found.total
                 inside = frame.url if frame.parent_frame else None
                 matches += [match.model_copy(update={"frame": inside}) for match in found.found]
-        reply = await told(self._session, matches)
+        reply = await with_hint(self._session, matches)
         more = f"{total - len(matches)} more places were found." if total > len(matches) else None
         return Reply(matches, hint=" ".join(filter(None, [reply.hint, more])) or None)
 
@@ -220,25 +220,6 @@ class Reading:
         if request.full_page:
             await _expect_drawable(driven)
         return await driven.page.screenshot(type=form, quality=quality, full_page=request.full_page, timeout=timeout)
-
-
-async def evaluated(driven: Driven, expression: str, timeout: float) -> Any:
-    """The value of a script. What is no expression is taken for the body of a function; it is compiled to know, and never run twice."""
-    source = expression.strip().rstrip(";")
-    async with asyncio.timeout(timeout):
-        if await _is_expression(driven, source):
-            return await answers.evaluated(driven.frame, f"(\n{source}\n)")
-        return await answers.evaluated(driven.frame, f"async () => {{\n{expression}\n}}")
-
-
-async def _is_expression(driven: Driven, source: str) -> bool:
-    session = await driven.page.context.new_cdp_session(driven.page)
-    try:
-        await session.send("Runtime.enable")
-        compiled = await session.send("Runtime.compileScript", {"expression": f"(\n{source}\n)", "sourceURL": "", "persistScript": False})
-    finally:
-        await session.detach()
-    return "exceptionDetails" not in compiled
 
 
 async def _expect_drawable(driven: Driven) -> None:

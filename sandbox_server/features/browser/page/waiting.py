@@ -16,7 +16,7 @@ from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import Download, Downloads
 from sandbox_server.drivers.devtools.globs import MAX_LENGTH, Glob
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.features.browser.page.driving import READ_SECONDS, Seconds, Selector, Targeted, milliseconds, told
+from sandbox_server.features.browser.page.page_operation import READ_SECONDS, Seconds, Selector, Targeted, milliseconds, with_hint
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -104,7 +104,7 @@ class Waiting:
         doing = f"waiting for {request.type}"
         async with self._session.driving(doing, tab=request.tab, frame=request.frame, answer=LOOKING, timeout=request.timeout) as driven:
             waited = await self._wait(driven, request)
-        return await told(self._session, waited)
+        return await with_hint(self._session, waited)
 
     async def _watch(self, *_: object) -> None:
         """See downloads from the moment that pages are driven."""

@@ -7,11 +7,11 @@ from pydantic import Field
 from sandbox_server.core import Model, Reply, operation
 from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.features.browser.page.driving import MAX_TEXT, Acting, Index, driving, told
 from sandbox_server.features.browser.page.forms import FillRequest, FormFillRequest, Forms, PageField
 from sandbox_server.features.browser.page.input import ClickRequest, OneElement, PageInput, Scrolled, scroll_by
 from sandbox_server.features.browser.page.navigation import NavigateRequest, Navigation
-from sandbox_server.features.browser.tabs import TabRef, Tabs
+from sandbox_server.features.browser.page.page_operation import MAX_TEXT, Acting, Index, driving, with_hint
+from sandbox_server.features.browser.tabs import BrowserTabs, TabRef
 from sandbox_server.features.browser.tools.listing import STALE, Outline
 
 END = 10_000_000
@@ -57,7 +57,7 @@ class ActingTools:
     tag = "browser-tools"
 
     def __init__(
-        self, session: BrowserSession, outline: Outline, navigation: Navigation, hands: PageInput, forms: Forms, tabs: Tabs
+        self, session: BrowserSession, outline: Outline, navigation: Navigation, hands: PageInput, forms: Forms, tabs: BrowserTabs
     ) -> None:
         self._session = session
         self._outline = outline
@@ -108,7 +108,7 @@ class ActingTools:
         """Scroll the page, by default to its bottom."""
         async with driving(self._session, request, "scrolling") as driven:
             scrolled = await scroll_by(driven, y=END if request.amount is None else request.amount)
-        return await told(self._session, scrolled)
+        return await with_hint(self._session, scrolled)
 
     @operation("POST /v1/browser/tools/click", scope="browser", tool="browser_vision_screen_click", acts="cdp")
     async def tool_click(self, request: VisionClickCall) -> Reply[None]:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from sandbox_server.drivers.browser.elements import Elements
+from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.features.browser.page.driving import Targeted, driving
+from sandbox_server.features.browser.page.page_operation import Targeted, driving
 
 STALE = (
     "clickable elements(Might be outdated, if an error occurs with the index element, use `browser_get_clickable_elements` to refresh it): "
@@ -17,7 +17,7 @@ _MAX_ATTRIBUTE = 100
 class Outline:
     """Reads pages as lines."""
 
-    def __init__(self, session: BrowserSession, elements: Elements) -> None:
+    def __init__(self, session: BrowserSession, elements: ElementIndex) -> None:
         self._session = session
         self._elements = elements
 

@@ -8,7 +8,7 @@ from sandbox_server.core import Blob, Model, Reply, operation
 from sandbox_server.drivers.browser import answers
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession
-from sandbox_server.features.browser.page.driving import (
+from sandbox_server.features.browser.page.page_operation import (
     READ_SECONDS,
     Acting,
     Index,
@@ -17,7 +17,7 @@ from sandbox_server.features.browser.page.driving import (
     Targeted,
     driving,
     shown_frames,
-    told,
+    with_hint,
 )
 from sandbox_server.features.browser.page.reading import MEDIA_TYPES, EvaluateRequest, PageScreenshotRequest, Reading
 from sandbox_server.features.browser.tools.listing import Outline
@@ -74,7 +74,7 @@ class ReadingTools:
     )
     async def tool_elements(self, request: Targeted) -> Reply[str]:
         """List what can be clicked, filled or chosen from, with the page's text between."""
-        return await told(self._session, await self._outline.read(request))
+        return await with_hint(self._session, await self._outline.read(request))
 
     @operation("GET /v1/browser/tools/markdown", scope="browser", tool="browser_get_markdown", aliases=("sandbox_browser_get_markdown",))
     async def tool_markdown(self, request: Targeted) -> Reply[str]:

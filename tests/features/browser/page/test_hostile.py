@@ -9,7 +9,7 @@ from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.encode import json_bytes
 from sandbox_server.core.results import Blob
 from sandbox_server.drivers.browser import elements, session
-from sandbox_server.features.browser.page import driving
+from sandbox_server.features.browser.page import page_operation
 from tests.features.browser.driven import Pages
 
 pytestmark = pytest.mark.anyio
@@ -115,7 +115,7 @@ async def test_long_addresses_are_cut_and_links_that_are_left_out_are_counted(pa
 
 
 async def test_of_frames_without_end_some_are_looked_into_and_it_says_so(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (driving, elements, session):
+    for module in (page_operation, elements, session):
         monkeypatch.setattr(module, "MAX_FRAMES", 3)
     await pages.visit("/")
     await pages.js("void (document.body.innerHTML = '<iframe srcdoc=framed></iframe>'.repeat(5))")

@@ -1,0 +1,189 @@
+"""The server's side of the relay: started when it is needed, and again when it ended."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.ipc.json_lines import JsonLine, JsonLines
+from sandbox_server.drivers.kernels.kernel_zygote import OOM_SCORE, KernelZygote
+from sandbox_server.drivers.spawn.process import Process, put_down
+
+SCRIPT = str(Path(__file__).with_name("relay.py"))
+RETRY_AFTER = 1.0
+ANSWER_SECONDS = 60.0
+"""How long a relay may take for what waits for no kernel; one that takes longer hangs, and is ended."""
+WAITS_FOR_NONE = frozenset({"open", "show", "sweep", "close"})
+MAX_LINE = (1 << 25) + (1 << 20)
+"""Bytes of a line: the largest output that a setting lets through, and what is round it."""
+SLACK = 1 << 20
+"""Bytes that a relay may say beyond the outputs that a question allows; one that says more is ended."""
+MAX_ESCAPED = 6
+"""Bytes of JSON that a byte of text takes at most."""
+AROUND = 300
+"""Bytes of JSON round an output, about."""
+TRIES = 3
+"""For what may be asked twice, where the relay ended before it answered."""
+
+type OnOutput = Callable[[JsonLine], None]
+type OnBegin = Callable[[], None]
+
+
+@dataclass(slots=True)
+class _RelayRequest:
+    answer: asyncio.Future[JsonLine]
+    on_output: OnOutput | None
+    on_begin: OnBegin | None
+    allowed: int
+    """Bytes that may still be said to it."""
+
+
+@dataclass(slots=True)
+class _RelayConnection:
+    """One relay's life; what was asked of it ends with it."""
+
+    lines: JsonLines
+    process: Process
+    number: int
+    slack: int = SLACK
+    """Bytes that it may still say to questions that nobody asks any more."""
+    questions: dict[int, _RelayRequest] = field(default_factory=dict)
+    over: bool = False
+
+    async def listen(self) -> None:
+        try:
+            before = 0
+            while line := await self.lines.receive():
+                size, before = self.lines.heard - before, self.lines.heard
+                if not self._hear(line, size):
+                    break
+                await asyncio.sleep(0)  # one that says a great deal does not keep the others from their turn
+        finally:
+            self.over = True
+            for question in self.questions.values():
+                if not question.answer.done():
+                    question.answer.set_exception(_gone())
+        await put_down(self.process)
+
+    def _hear(self, line: JsonLine, size: int) -> bool:
+        """Take a line of so many bytes; False where that is more than was asked for."""
+        number, event = line.get("id"), line.get("event")
+        question = self.questions.get(number) if isinstance(number, int) else None
+        if question is None or question.answer.done():
+            self.slack -= size
+            return self.slack >= 0
+        question.allowed -= size
+        if question.allowed < 0:
+            return False
+        output = line.get("output")
+        if event == "output" and question.on_output and isinstance(output, dict):
+            question.on_output(output)
+        elif event == "begun" and question.on_begin:
+            question.on_begin()
+        elif event == "done":
+            question.answer.set_result(line)
+        elif event == "failed":
+            question.answer.set_exception(Unavailable(f"the kernel does not answer: {str(line.get('reason'))[:1000]}"))
+        return True
+
+
+class RelayEnded(Unavailable):
+    """The relay ended before it had answered."""
+
+
+class RelayClient:
+    """Asks the relay; an asynchronous context manager, which ends it.
+
+    `zygote` starts it, `folder` is where kernels have their sockets, of the agent's tree.
+    """
+
+    def __init__(self, zygote: KernelZygote, folder: str) -> None:
+        self._zygote = zygote
+        self._role = ["kernels/relay", folder]
+        self._instead = [zygote.program, "-I", SCRIPT, zygote.packages, folder]
+        self._conversation: _RelayConnection | None = None
+        self._numbers = count(1)
+        self._starting = asyncio.Lock()
+        self._tasks = Tasks()
+        self._opened = AsyncExitStack()
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._closed = True
+        await self._tasks.close()
+        await self._opened.aclose()
+
+    async def current(self) -> int:
+        """Which relay it is, by number: a kernel has to be connected once through each. Raises Unavailable where none can start."""
+        return (await self._running()).number
+
+    async def prepare(self, op: str, **fields: object) -> JsonLine:
+        """Ask for what can be asked twice, and ask again where the relay ended before it answered.
+
+        Raises Unavailable as `ask` does, and ResourceExhausted where no relay can be started for want of processes.
+        """
+        for _ in range(TRIES - 1):
+            with suppress(RelayEnded):
+                return await self.ask(op, None, None, **fields)
+        return await self.ask(op, None, None, **fields)
+
+    async def ask(self, op: str, on_output: OnOutput | None = None, on_begin: OnBegin | None = None, **fields: object) -> JsonLine:
+        """Ask and give the answer; `on_output` hears what comes before it, `on_begin` of the code's begin.
+
+        Raises Unavailable where the relay cannot do it, and RelayEnded where that ended before it answered, or hung; the next one who asks
+        starts another.
+        """
+        conversation, number = await self._running(), next(self._numbers)
+        allowed = SLACK + MAX_ESCAPED * _number(fields.get("room")) + AROUND * _number(fields.get("count"))
+        question = _RelayRequest(asyncio.get_running_loop().create_future(), on_output, on_begin, allowed)
+        conversation.questions[number], conversation.slack = question, SLACK
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS if op in WAITS_FOR_NONE else None):
+                await conversation.lines.send({"id": number, "op": op, **fields})
+                return await question.answer
+        except ConnectionError:
+            raise _gone() from None
+        except TimeoutError:
+            conversation.over = True
+            await put_down(conversation.process)
+            raise _gone() from None
+        finally:
+            question.answer.cancel()
+            del conversation.questions[number]
+
+    async def _running(self) -> _RelayConnection:
+        async with self._starting:
+            if self._closed:
+                raise Unavailable("there are no kernels any more")
+            if self._conversation is None or self._conversation.over:
+                self._conversation = await self._start()
+            return self._conversation
+
+    async def _start(self) -> _RelayConnection:
+        await self._opened.aclose()
+        lines = await self._opened.enter_async_context(JsonLines(MAX_LINE))
+        forked = self._conversation is None  # one that has ended may have had too little of what it got of the zygote
+        options = {"cwd": "/", "stdin": lines.theirs, "oom_score": OOM_SCORE}
+        process = await self._zygote.start(self._role, self._instead, forked=forked, **options)
+        self._opened.push_async_callback(put_down, process)
+        lines.release()
+        conversation = _RelayConnection(lines, process, next(self._numbers))
+        self._tasks.start(conversation.listen(), name="the kernels' relay")
+        return conversation
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _gone() -> RelayEnded:
+    return RelayEnded("the relay to the kernels ended", retry_after=RETRY_AFTER)

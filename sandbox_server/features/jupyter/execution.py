@@ -1,0 +1,105 @@
+"""An execution in a kernel: the request, and the response by the contract's names."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sandbox_server.core import Model, Reply
+from sandbox_server.drivers.fence.policy import IsolationPolicy
+from sandbox_server.drivers.kernels.execution import Execution
+from sandbox_server.drivers.kernels.outputs import KernelOutput
+from sandbox_server.drivers.kernels.session import JupyterSession
+
+type ExecutionStatus = Literal["running", "ok", "error", "timeout"]
+
+
+Timeout = Annotated[int, Field(ge=1, le=300)]
+DEFAULT_TIMEOUT = 30
+
+
+class JupyterExecuteRequest(Model):
+    """Code to run."""
+
+    code: str
+    """Python code, as in a notebook's cell: the value of a last expression is an output."""
+    timeout: Timeout | None = DEFAULT_TIMEOUT
+    """Seconds after which it is interrupted. Code that does not react to that loses its kernel, and its variables."""
+    kernel_name: str | None = None
+    """Kernel to run it in, as `info` lists them. Absent: the default."""
+    session_id: str | None = None
+    """Session whose variables it sees and keeps; made when there is none of that id. Absent: a session that no caller has named and that is
+    idle, else a new one; the answer says which."""
+    cwd: str | None = None
+    """Working directory, absolute; the session stays there. Absent: where the session is, at first the workspace."""
+    isolation: IsolationPolicy | None = None
+    """What it is kept from. It holds for a session as long as that lives, from its first code on; absent later: the session's own."""
+
+
+class JupyterOutput(Model):
+    """One output."""
+
+    output_type: Literal["stream", "execute_result", "display_data", "error", "update_display_data", "clear_output"]
+    """The last two come in a stream of events only."""
+    name: str | None = None
+    """`stdout` or `stderr`, of a stream."""
+    text: str | None = None
+    """What was written, of a stream."""
+    data: dict[str, Any] | None = None
+    """What is shown, by media type: text as it is, pictures in base64, JSON as JSON."""
+    metadata: dict[str, Any] | None = None
+    execution_count: int | None = None
+    ename: str | None = None
+    """Class of the exception."""
+    evalue: str | None = None
+    """Text of the exception."""
+    traceback: list[str] | None = None
+
+
+class JupyterExecuteResponse(Model):
+    """What became of it."""
+
+    kernel_name: str
+    session_id: str | None = None
+    status: ExecutionStatus
+    """`ok`, `error` (an exception, or the kernel ended), `timeout` (it was interrupted)."""
+    execution_count: int | None = None
+    outputs: list[JupyterOutput]
+    """In order, with neighbouring pieces of a stream joined."""
+    code: str
+    msg_id: str | None = None
+    """Id of this execution."""
+    exit_code: int | None = None
+    """0, 1 after an exception, the code of a `sys.exit`; of a kernel that ended, its own. Null after a timeout or a signal."""
+    dropped_bytes: int = 0
+    """Bytes of output over the limit, of which nothing is kept."""
+
+
+def output_model(output: KernelOutput) -> JupyterOutput:
+    """An output by the contract's names."""
+    return JupyterOutput(
+        output_type=output.output_type,
+        name=output.name,
+        text=output.text,
+        data=output.data,
+        metadata=output.metadata,
+        execution_count=output.execution_count,
+        ename=output.ename,
+        evalue=output.evalue,
+        traceback=output.traceback,
+    )
+
+
+def answer(session: JupyterSession, execution: Execution) -> Reply[JupyterExecuteResponse]:
+    """What became of an execution that is over."""
+    response = JupyterExecuteResponse(
+        kernel_name=session.kernel_name,
+        session_id=session.id,
+        status=execution.status,
+        execution_count=execution.execution_count,
+        outputs=[output_model(output) for output in execution.shown],
+        code=execution.code,
+        msg_id=execution.id,
+        exit_code=execution.exit_code,
+        dropped_bytes=execution.dropped,
+    )
+    return Reply(response, hint="; ".join(execution.notes) or None)
