@@ -63,7 +63,7 @@ def spawn(_: argparse.Namespace) -> None:
     arguments += ["--agent", settings.agent.user, "--client", settings.users.control, "--desktop", settings.users.desktop]
     arguments += ["--max-memory", str(settings.box.max_memory), "--warm-process"]
     found = isolation.read(settings.paths.isolation)
-    arguments += ["--box", settings.paths.socket("box")] if found.rung == "box" else []
+    arguments += ["--box", settings.paths.socket("box")] if found.level == "box" else []
     main.main(arguments + ["--allow-root"] * (settings.agent.sudo and not found.root_withheld))
 
 

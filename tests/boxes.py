@@ -1,4 +1,4 @@
-"""A box with its keeper and its spawner, for tests of what lives in it.
+"""A box with its daemon and its spawner, for tests of what lives in it.
 
 These tests need what the box needs: root, the seccomp profile, `systempaths=unconfined` and a volume at /sandbox. scripts/test gives them
 that. None of them deletes anything outside the box's own layers: whoever runs them may have mounted a directory of his own.
@@ -24,42 +24,42 @@ from sandbox_server.drivers.spawn.child import SESSION
 ROOT = str(Path(sandbox_server.__file__).parent.parent)
 VOLUME = Path("/sandbox")
 SECONDS = 30.0
-KEEPER = "import sys; from sandbox_server.drivers.box.daemon import serve; serve(sys.argv[1:])"
+BOX_DAEMON = "import sys; from sandbox_server.drivers.box.daemon import serve; serve(sys.argv[1:])"
 SPAWNER = "import sys; from sandbox_server.drivers.spawn.main import main; main(sys.argv[1:])"
 
 Until = Callable[..., None]
 
 
 class BoxDaemons:
-    """A keeper and a spawner in processes of their own. The client is `daemon`; the agent is `gem`."""
+    """A daemon and a spawner in processes of their own. The client is `daemon`; the agent is `gem`."""
 
     def __init__(self, folder: Path, until: Until) -> None:
         self.store = VOLUME / secrets.token_hex(4)
         self.agent_run = Path("/run") / f"agent-{self.store.name}"
-        self.keeper_socket, self.spawn_socket = str(folder / "box.sock"), str(folder / "spawn.sock")
+        self.box_socket, self.spawn_socket = str(folder / "box.sock"), str(folder / "spawn.sock")
         self.record = folder / "box.json"
         self._environment = folder / "environment.json"
         self._until = until
-        self._keeper: subprocess.Popen[bytes] | None = None
+        self._box_daemon: subprocess.Popen[bytes] | None = None
         self._spawner: subprocess.Popen[bytes] | None = None
         self.agent_run.mkdir(mode=0o755)
         self._environment.write_text(json.dumps({"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "WORKSPACE": "/home/gem"}))
 
     def start(self) -> None:
         """Start both."""
-        self.start_keeper()
+        self.start_box_daemon()
         self.start_spawner()
 
-    def start_keeper(self, *options: str) -> None:
-        """Start the keeper and wait until it listens."""
-        arguments = ["--socket", self.keeper_socket, "--store", str(self.store), "--record", str(self.record)]
+    def start_box_daemon(self, *options: str) -> None:
+        """Start the daemon and wait until it listens."""
+        arguments = ["--socket", self.box_socket, "--store", str(self.store), "--record", str(self.record)]
         arguments += ["--agent-run", str(self.agent_run), "--client", "daemon", "--sudo-user", "gem", *options]
-        self._keeper = self._daemon(KEEPER, arguments, self.keeper_socket)
+        self._box_daemon = self._daemon(BOX_DAEMON, arguments, self.box_socket)
 
     def start_spawner(self) -> None:
         """Start the spawner and wait until it listens."""
         arguments = ["--socket", self.spawn_socket, "--environment", str(self._environment), "--client", "daemon"]
-        arguments += ["--private", str(self.agent_run), "--allow-root", "--desktop", "desktop", "--box", self.keeper_socket]
+        arguments += ["--private", str(self.agent_run), "--allow-root", "--desktop", "desktop", "--box", self.box_socket]
         self._spawner = self._daemon(SPAWNER, arguments, self.spawn_socket)
 
     def _daemon(self, code: str, arguments: list[str], path: str) -> subprocess.Popen[bytes]:
@@ -68,10 +68,10 @@ class BoxDaemons:
         self._until(lambda: os.path.exists(path), within=SECONDS)
         return started
 
-    def end_keeper(self, number: int = signal.SIGKILL) -> None:
-        """End the keeper with a signal and wait for it."""
-        _end(self._keeper, number)
-        self._keeper = None
+    def end_box_daemon(self, number: int = signal.SIGKILL) -> None:
+        """End the daemon with a signal and wait for it."""
+        _end(self._box_daemon, number)
+        self._box_daemon = None
 
     def end_spawner(self, number: int = signal.SIGKILL) -> None:
         """End the spawner with a signal and wait for it."""
@@ -81,11 +81,11 @@ class BoxDaemons:
     def stop(self) -> None:
         """End both, the box with them, and drop its files."""
         _end(self._spawner, signal.SIGTERM)
-        if self._keeper:
-            self._keeper.terminate()
+        if self._box_daemon:
+            self._box_daemon.terminate()
             self._until(self._reaped, within=SECONDS)
         with contextlib.suppress(OSError, ValueError, KeyError):
-            self.kill(self.init)  # a keeper that was killed left it
+            self.kill(self.init)  # a daemon that was killed left it
         subprocess.run(["rm", "-rf", self.store, self.agent_run], check=True)
 
     def kill(self, init: int) -> None:
@@ -94,12 +94,12 @@ class BoxDaemons:
         self._until(lambda: _has_ended(init), within=SECONDS)
 
     def _reaped(self) -> bool:
-        """Reap what a spawner that was killed left to us, where we are the first process: the box waits for that. The keeper goes last."""
+        """Reap what a spawner that was killed left to us, where we are the first process: the box waits for that. The daemon goes last."""
         for pid in map(int, Path("/proc/thread-self/children").read_text().split()):
-            if self._keeper and pid != self._keeper.pid:
+            if self._box_daemon and pid != self._box_daemon.pid:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
-        return self._keeper is None or self._keeper.poll() is not None
+        return self._box_daemon is None or self._box_daemon.poll() is not None
 
     @property
     def init(self) -> int:
@@ -107,24 +107,24 @@ class BoxDaemons:
         return int(json.loads(self.record.read_text())["init"])
 
     def ask(self, operation: str, *fds: int, **fields: object) -> dict[str, Any]:
-        """Have the keeper do something; a refusal is an error of this test."""
+        """Have the daemon do something; a refusal is an error of this test."""
         answer = self.answer(operation, *fds, **fields)
         assert "ok" in answer, answer
         done: dict[str, Any] = answer["ok"]
         return done
 
     def answer(self, operation: str, *fds: int, **fields: object) -> Message:
-        """What the keeper says to a request."""
-        with self.request_keeper(operation, *fds, **fields) as sock:
+        """What the daemon says to a request."""
+        with self.request_box_daemon(operation, *fds, **fields) as sock:
             _, received = descriptor_passing.receive(sock)
             try:
                 return descriptor_passing.read_body(received[0])
             finally:
                 descriptor_passing.close_all(received)
 
-    def request_keeper(self, operation: str, *fds: int, **fields: object) -> socket.socket:
-        """Ask the keeper for something, without waiting for its answer."""
-        sock = _connected(self.keeper_socket)
+    def request_box_daemon(self, operation: str, *fds: int, **fields: object) -> socket.socket:
+        """Ask the daemon for something, without waiting for its answer."""
+        sock = _connected(self.box_socket)
         descriptor_passing.send_request(sock, {"op": operation, **fields}, fds)
         return sock
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Reach
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.control.lease import Times
-from sandbox_server.features.control.lease_keeper import Clock, Driving, Fence, Policy
+from sandbox_server.features.control.lease import LeaseTimes
+from sandbox_server.features.control.lease_keeper import Clock, LeaseKeeper, RevocationHook, Policy
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 
 
@@ -46,12 +46,12 @@ class FreeControl:
 
 def driving(
     folder: Path,
-    *fences: Fence,
+    *hooks: RevocationHook,
     policy: Policy = "implicit",
-    times: Times | None = None,
+    times: LeaseTimes | None = None,
     clock: Clock = time.monotonic,
     listeners: LeaseListeners | None = None,
-) -> Driving:
+) -> LeaseKeeper:
     """A lease of its own."""
     file = JsonFile(str(folder / "control.json"))
-    return Driving(file, times or Times(), policy, fences, clock, listeners)
+    return LeaseKeeper(file, times or LeaseTimes(), policy, hooks, clock, listeners)

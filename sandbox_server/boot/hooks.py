@@ -1,7 +1,7 @@
 """The hooks that come before the services: RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES.
 
 They run where the agent lives, in the box where there is one, because a command finds there what the agent wrote in an earlier run: a
-shell's start-up files, packages of its own, the scripts of a repository. So the keeper of the box and the spawner run before them, and
+shell's start-up files, packages of its own, the scripts of a repository. So the box daemon and the spawner run before them, and
 everything else waits. They are asked for by a process of control's. Their output gets to the container's by a pipe and a process that
 copies, for as long as something that they left running writes: whoever holds a pipe's end may open the other, and the link that signs a
 person in is in the container's output.

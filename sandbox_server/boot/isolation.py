@@ -1,4 +1,4 @@
-"""Which rung of isolation this host allows. It is never a lower one in silence."""
+"""Which isolation level this host allows. It is never a lower one in silence."""
 
 import os
 from dataclasses import replace
@@ -15,11 +15,11 @@ class NotIsolatedError(Exception):
 
 
 def choose(settings: Settings) -> Isolation:
-    """Find the highest rung; raises NotIsolatedError where BOX=on and it is not the box."""
+    """Find the highest isolation level; raises NotIsolatedError where BOX=on and it is not the box."""
     host = box_host.look()
     chosen = _highest(settings)
-    chosen = replace(chosen, conditions=tuple(host.conditions), flags=() if chosen.rung == "box" else _flags(settings, host))
-    if settings.box.mode == "on" and chosen.rung != "box":
+    chosen = replace(chosen, conditions=tuple(host.conditions), flags=() if chosen.level == "box" else _flags(settings, host))
+    if settings.box.mode == "on" and chosen.level != "box":
         raise NotIsolatedError(f"BOX=on, and there can be no box: {chosen.reason}")
     return chosen
 
@@ -41,7 +41,7 @@ def announce(settings: Settings, chosen: Isolation) -> str | None:
     """Write down the choice for the others, and say what is lost; None where nothing is."""
     control = (settings.users.control_uid, settings.users.control_uid)
     atomic_write.replace(settings.paths.isolation, chosen.encode(), mode=0o400, owner=control)
-    if chosen.rung == "users" and settings.box.mode != "off":
+    if chosen.level == "users" and settings.box.mode != "off":
         lost = "there is no box for the agent, who is an ordinary user of this container: no undo, no root that cannot hurt"
         withheld = "; it may not become root, because root could write the host's settings here" if chosen.root_withheld else ""
         return f"{lost}{withheld}. The kernel says: {chosen.reason}. GET /v1/capabilities says how to win it"

@@ -52,15 +52,15 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     places.prepare(settings)
     if lost := isolation.announce(settings, chosen):
         _say(lost)
-    agent_environ = desktop.guest_environ(settings, boxed=chosen.rung == "box") | declared.agent_environ(environ, settings)
+    agent_environ = desktop.guest_environ(settings, boxed=chosen.level == "box") | declared.agent_environ(environ, settings)
     _write_environs(settings, environ, agent_environ)
     places.prepare_workspace(settings)
     _prepare_keys(settings)
     desktop.prepare(settings)
     proxy.prepare(settings)
     Path(settings.paths.announcement).touch()
-    components.link(settings, with_box=chosen.rung == "box")
-    if chosen.rung == "box" or chosen.root_withheld:
+    components.link(settings, with_box=chosen.level == "box")
+    if chosen.level == "box" or chosen.root_withheld:
         accounts.withdraw_root()
     return agent_environ
 

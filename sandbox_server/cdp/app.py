@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -23,7 +22,6 @@ from sandbox_server.cdp.takeover import TakeoverRules
 from sandbox_server.cdp.wire import MAX_FROM_BROWSER
 from sandbox_server.core import logs
 from sandbox_server.core.control import Holding
-from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers.box import desktop_root, isolation
 from sandbox_server.drivers.box.client import BoxClient
@@ -44,7 +42,7 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application; its lifespan keeps the browser running."""
     paths = settings.paths
-    linked = isolation.read(paths.isolation).rung != "box"
+    linked = isolation.read(paths.isolation).level != "box"
     shown = desktop_root.viewable()
     place = ChromiumPaths(
         paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), shown, linked
@@ -69,7 +67,7 @@ def create(settings: Settings) -> Starlette:
         chromium,
         RestorableTabs(paths.tabs),
         prepare,
-        partial(_thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation))),
+        BoxClient(paths.socket("box"), isolation.read(paths.isolation)).resume,
         eager=settings.browser.start == "eager",
         homepage=settings.browser.homepage or "about:blank",
         rules=rules,
@@ -89,13 +87,6 @@ def create(settings: Settings) -> Starlette:
     )
 
 
-async def _thaw(box: BoxClient) -> None:
-    """Resume a box that is suspended, where there is a box."""
-    if box.isolation.rung == "box":
-        with suppress(Failure):  # its keeper is starting anew, and the box with it
-            await box.ask("thaw")
-
-
 def _kept_holding(path: str) -> Holding:
     """Who had control when the API wrote it down last: this process may start while a person has it."""
     try:
@@ -106,7 +97,7 @@ def _kept_holding(path: str) -> Holding:
 
 def _display(settings: Settings) -> str:
     """What the X server is called where the browser runs: by path in a box, in which /tmp is the agent's."""
-    if isolation.read(settings.paths.isolation).rung != "box":
+    if isolation.read(settings.paths.isolation).level != "box":
         return settings.display.name
     return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.socket)}"
 

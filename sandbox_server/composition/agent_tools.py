@@ -7,15 +7,14 @@ from sandbox_server.composition.part import Part
 from sandbox_server.drivers.clients.mcp_hub import McpHubClient
 from sandbox_server.drivers.documents.markdown import Conversion
 from sandbox_server.drivers.documents.web_markdown import Web
-from sandbox_server.drivers.documents.web_reach import Reach
+from sandbox_server.drivers.documents.web_reach import WebReach
 from sandbox_server.drivers.ports.holders import PortHolders
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.mcp.servers import McpServers
 from sandbox_server.features.mcp.tools import McpTools
-from sandbox_server.features.ports.feature import PortViews
-from sandbox_server.features.skills.feature import Skills
+from sandbox_server.features.ports.ports import PortViews
 from sandbox_server.features.skills.folders import SkillFolders
-from sandbox_server.features.util import Markdown
+from sandbox_server.features.util import MarkdownConversion
 
 
 def build_agent_tools(machine: Machine, way: Callable[[str], str | None]) -> Part:
@@ -28,4 +27,4 @@ def build_agent_tools(machine: Machine, way: Callable[[str], str | None]) -> Par
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(machine.ports, holders, machine.shares, settings.auth.preview_domain)
     hub = McpHubClient(paths.socket("mcp"))
-    return Part((skills, McpServers(hub), McpTools(hub), Markdown(Conversion(processes), web, files, paths.spool), ports))
+    return Part((skills, McpServers(hub), McpTools(hub), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports))

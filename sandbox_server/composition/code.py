@@ -3,7 +3,7 @@
 from sandbox_server.composition.activity import Activity
 from sandbox_server.composition.machine import Machine
 from sandbox_server.composition.part import Part
-from sandbox_server.drivers.editors import Editor, Editors, code_server, jupyterlab
+from sandbox_server.drivers.editors import EditorProgram, Editors, code_server, jupyterlab
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import KernelSessions
 from sandbox_server.drivers.nodes.nodes import Nodes
@@ -49,7 +49,7 @@ def build_code(machine: Machine, activity: Activity) -> Part:
     return Part((*features, EditorPages(editors)), (kernels, python, javascript, editors))
 
 
-def _editors(machine: Machine) -> tuple[Editor, ...]:
+def _editors(machine: Machine) -> tuple[EditorProgram, ...]:
     settings = machine.settings
     workspace, idle = settings.agent.workspace, settings.code.editor_idle
     lab = jupyterlab(settings.code.jupyterlab_port, f"{settings.paths.kernels}/known", workspace, idle)
@@ -62,7 +62,7 @@ def _limits(machine: Machine) -> dict[str, int]:
     Half of the box's processes stay for the shells and for whoever ends a fork bomb. Without a box the kernel counts a user's processes in
     all containers together, so there they are not limited by default.
     """
-    code, boxed = machine.settings.code, machine.isolation.rung == "box"
+    code, boxed = machine.settings.code, machine.isolation.level == "box"
     processes = code.max_processes or (machine.settings.box.max_processes // 2 if boxed else 0)
     limits = {"nproc": processes, "nofile": code.open_files, "fsize": code.file_bytes, "cpu": code.cpu_seconds}
     return {name: value for name, value in limits.items() if value}

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from sandbox_server.composition.part import Part
 from sandbox_server.composition.recorder import FlightRecorder
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.control.calls_in_flight import Acts
-from sandbox_server.features.control.feature import ControlLease
+from sandbox_server.features.control.calls_in_flight import CallsInFlight
+from sandbox_server.features.control.control import ControlLease
 from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
-from sandbox_server.features.control.input_streams import Hands
-from sandbox_server.features.control.lease import Times
-from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.input_streams import InputStreams
+from sandbox_server.features.control.lease import LeaseTimes
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.control.lease_listeners import LeaseListeners
-from sandbox_server.features.control.revocation_hooks import BrowserFence, Owner
-from sandbox_server.features.control.visibility_guard import Sight
+from sandbox_server.features.control.revocation_hooks import BrowserControl, TellBrowser
+from sandbox_server.features.control.visibility_guard import VisibilityGuard
 from sandbox_server.features.recorder.entries import LeaseEntries
 from sandbox_server.settings.control import Control as ControlSettings
 
@@ -22,9 +22,9 @@ from sandbox_server.settings.control import Control as ControlSettings
 class Control:
     """The lease, and what keeps to it."""
 
-    keeper: Driving
+    keeper: LeaseKeeper
     guard: ControlGuard
-    visibility: Sight
+    visibility: VisibilityGuard
     part: Part
 
     @property
@@ -37,19 +37,17 @@ class Control:
         return {EPOCH_HEADER: str(self.keeper.holding.epoch)}
 
 
-def build_control(file: JsonFile, settings: ControlSettings, owner: Owner | None, recorder: FlightRecorder) -> Control:
+def build_control(file: JsonFile, settings: ControlSettings, owner: BrowserControl | None, recorder: FlightRecorder) -> Control:
     """Make the lease. `file` keeps it; `owner` is None where there is no browser."""
-    acts = Acts()
-    browser = [BrowserFence(owner)] if owner else []
-    keeper = Driving(
+    calls = CallsInFlight()
+    browser = [TellBrowser(owner)] if owner else []
+    keeper = LeaseKeeper(
         file,
-        Times(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request),
+        LeaseTimes(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request),
         settings.take,
-        [acts.interrupt, *browser],
+        [calls.interrupt, *browser],
         listeners=LeaseListeners((owner.close_fresh,) if owner else (), recorder.inputs.note, recorder.lines.entered),
     )
-    visibility = Sight(keeper)
-    keeper.follow(visibility.end)
     entries = LeaseEntries(recorder.journal, keeper, recorder.inputs, recorder.redaction)
-    part = Part((ControlLease(keeper, owner), Hands(keeper)), (entries, *browser, keeper))
-    return Control(keeper, ControlGuard(keeper, acts), visibility, part)
+    part = Part((ControlLease(keeper, owner), InputStreams(keeper)), (entries, *browser, keeper))
+    return Control(keeper, ControlGuard(keeper, calls), VisibilityGuard(keeper, calls), part)

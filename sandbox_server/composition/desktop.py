@@ -7,13 +7,13 @@ from sandbox_server.composition.activity import Activity
 from sandbox_server.composition.control import Control
 from sandbox_server.composition.machine import Machine
 from sandbox_server.composition.part import Part
-from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.turns import Turns
+from sandbox_server.drivers.x11.turns import InputTurns
 from sandbox_server.features.browser.pictures import Pictures
-from sandbox_server.features.control.privacy import ClipboardFence
-from sandbox_server.features.control.revocation_hooks import KeysFence
+from sandbox_server.features.control.privacy import ClearClipboard
+from sandbox_server.features.control.revocation_hooks import ReleaseKeys
 from sandbox_server.features.display import Display
 from sandbox_server.features.vnc import Vnc
 
@@ -23,17 +23,17 @@ class DesktopAndInput:
     """The desktop, and the turns in which callers put input into it."""
 
     desktop: Desktop
-    turns: Turns
+    turns: InputTurns
     part: Part
 
 
 def build_desktop(machine: Machine, control: Control, activity: Activity) -> DesktopAndInput:
     """Make them; input and clipboard follow the control lease. Recordings are counted in `activity`."""
     paths, desktop = machine.settings.paths, Desktop(machine.settings.display.name)
-    turns = Turns(desktop)
-    control.keeper.follow(KeysFence(turns))
-    control.keeper.follow(ClipboardFence(desktop.clipboard))
-    display = Display(desktop.screen, Sound(paths.sound), machine.files, private_mode(control))
+    turns = InputTurns(desktop)
+    control.keeper.follow(ReleaseKeys(turns))
+    control.keeper.follow(ClearClipboard(desktop.clipboard))
+    display = Display(desktop.screen, PulseAudio(paths.sound), machine.files, private_mode(control))
     activity.follow_recordings(lambda: display.recording)
     features = (Pictures(desktop), Vnc(VncServer(paths.vnc), desktop, control.keeper), display)
     return DesktopAndInput(desktop, turns, Part(features, (desktop, turns, display)))

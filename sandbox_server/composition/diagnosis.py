@@ -5,7 +5,7 @@ from sandbox_server.composition.part import Part
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.box.checks import BoxChecks
 from sandbox_server.features.doctor import Doctor
-from sandbox_server.features.observe.feature import Observe
+from sandbox_server.features.observe.observe import Observe
 
 
 def build_diagnosis(machine: Machine, desktop: Desktop) -> Part:

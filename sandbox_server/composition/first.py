@@ -11,7 +11,7 @@ from sandbox_server.composition.part import Part
 from sandbox_server.composition.recorder import FlightRecorder, build_recorder
 from sandbox_server.composition.work import Work, build_work
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.handoff.desk import Receipted
+from sandbox_server.features.handoff.queue import Receipted
 from sandbox_server.settings import Settings
 
 

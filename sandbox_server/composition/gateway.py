@@ -14,11 +14,11 @@ from sandbox_server.drivers.credentials.token_keys import KeySource, StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.ports.container_names import ContainerNames
 from sandbox_server.drivers.stats import system
-from sandbox_server.drivers.stats.components import Components
-from sandbox_server.features.auth import Auth, Credentials, SessionGuard, Sessions
+from sandbox_server.drivers.stats.components import ComponentSockets
+from sandbox_server.features.auth import Auth, Credentials, SessionGuard, SignInSessions
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.turns import EditorTurns
-from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.health import Health
 from sandbox_server.settings import Settings
 
@@ -32,7 +32,7 @@ class Gateway:
     part: Part
 
 
-def build_gateway(machine: Machine, keeper: Driving, is_asked: Callable[[str], bool]) -> Gateway:
+def build_gateway(machine: Machine, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> Gateway:
     """Make what the gateway asks. `is_asked` tells of a handoff's id whether it is open: its links are void otherwise."""
     audit = Audit()
     health = Health(Components(component_sockets(machine.settings)), audit, machine.liveness)
@@ -40,7 +40,7 @@ def build_gateway(machine: Machine, keeper: Driving, is_asked: Callable[[str], b
     return Gateway(audit, SessionGuard(machine.revoked), Part((authentication(machine, keeper, is_asked), sessions, health)))
 
 
-def authentication(machine: Machine, keeper: Driving, is_asked: Callable[[str], bool]) -> Auth:
+def authentication(machine: Machine, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> Auth:
     """Who is calling, by key, token, ticket or session."""
     settings, auth = machine.settings, machine.settings.auth
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)

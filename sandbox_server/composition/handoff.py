@@ -10,11 +10,11 @@ from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.features.control.lease_keeper import Driving
-from sandbox_server.features.handoff.desk import Desk, Receipted
-from sandbox_server.features.handoff.links import Expel, Links
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
+from sandbox_server.features.handoff.queue import HandoffQueue, Receipted
+from sandbox_server.features.handoff.links import Expel, HandoffLinks
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import Handoff as Asked
+from sandbox_server.features.handoff.handoff import Handoff as Asked
 from sandbox_server.features.recorder.entries import HandoffEntries
 
 
@@ -22,16 +22,16 @@ from sandbox_server.features.recorder.entries import HandoffEntries
 class HandoffDesk:
     """Every handoff, and the links that lead people to them."""
 
-    desk: Desk
-    links: Links
+    desk: HandoffQueue
+    links: HandoffLinks
     part: Part
 
 
-def build_desk(machine: Machine, keeper: Driving, journal: Journal, receipts: Late[Receipted | None]) -> HandoffDesk:
+def build_desk(machine: Machine, keeper: LeaseKeeper, journal: Journal, receipts: Late[Receipted | None]) -> HandoffDesk:
     """Make the desk: the gateway asks it about links from the first call on. `receipts` tells what people changed."""
     settings, handoff = machine.settings, machine.settings.handoff
     tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
-    links, entries = Links(tickets, handoff.link, expelled_by(machine.revoked, keeper)), HandoffEntries(journal)
+    links, entries = HandoffLinks(tickets, handoff.link, expelled_by(machine.revoked, keeper)), HandoffEntries(journal)
 
     def kept(asked: Asked) -> None:
         entries.kept(asked)
@@ -42,13 +42,13 @@ def build_desk(machine: Machine, keeper: Driving, journal: Journal, receipts: La
         return await receipt(person, since, until) if receipt else None
 
     store = HandoffStore(handoff.file or f"{settings.paths.run}/handoffs.db")
-    desk = Desk(store, receipted=receipted, kept=kept)
+    desk = HandoffQueue(store, receipted=receipted, kept=kept)
     if settings.control.private_handoff:
         keeper.hide_when(desk.asks_privacy)
     return HandoffDesk(desk, links, Part((), (store, links, desk)))
 
 
-def expelled_by(revoked: Revoked, keeper: Driving) -> Expel:
+def expelled_by(revoked: Revoked, keeper: LeaseKeeper) -> Expel:
     """What ends what those have open whose names begin in one way, once their sessions are void."""
 
     async def expel(prefix: str) -> None:

@@ -6,37 +6,37 @@ from sandbox_server.composition.handoff import HandoffDesk
 from sandbox_server.composition.part import Part
 from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.clients.mail import MailServer
-from sandbox_server.features.control.lease_keeper import Driving
-from sandbox_server.features.handoff.desk import Desk
-from sandbox_server.features.handoff.feature import Claimed, Drop, Handoffs
-from sandbox_server.features.handoff.notices import Notices
-from sandbox_server.features.handoff.targets import Mail, Ntfy, Slack, Target, Telegram, Webhook
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
+from sandbox_server.features.handoff.queue import HandoffQueue
+from sandbox_server.features.handoff.handoffs import Claimed, Drop, Handoffs
+from sandbox_server.features.handoff.notifier import HandoffNotifier
+from sandbox_server.features.handoff.targets import MailTarget, NtfyTarget, SlackTarget, NotificationTarget, TelegramTarget, WebhookTarget
 from sandbox_server.settings import Settings
 from sandbox_server.settings.handoff import Handoff
 
 
-def build_handoffs(settings: Settings, handoffs: HandoffDesk, keeper: Driving, drop: Drop) -> Part:
+def build_handoffs(settings: Settings, handoffs: HandoffDesk, keeper: LeaseKeeper, drop: Drop) -> Part:
     """Make the operations, and tell people wherever the settings say. `drop` puts a secret into a page."""
     claimed = private_by(handoffs.desk, keeper, wanted=settings.control.private_handoff)
-    notices = Notices(handoffs.desk, targets_of(settings.handoff), handoffs.links.make)
+    notices = HandoffNotifier(handoffs.desk, targets_of(settings.handoff), handoffs.links.make)
     return Part((Handoffs(handoffs.desk, claimed, drop),), (notices,))
 
 
-def targets_of(handoff: Handoff) -> Iterator[Target]:
+def targets_of(handoff: Handoff) -> Iterator[NotificationTarget]:
     """Whoever is to be told, as the settings say; several at once if they say so."""
     if handoff.webhook:
-        yield Webhook(handoff.webhook, handoff.secret.reveal() if handoff.secret else None)
+        yield WebhookTarget(handoff.webhook, handoff.secret.reveal() if handoff.secret else None)
     if handoff.slack:
-        yield Slack(handoff.slack.reveal())
+        yield SlackTarget(handoff.slack.reveal())
     if handoff.telegram and handoff.telegram_chat:
-        yield Telegram(handoff.telegram_url, handoff.telegram.reveal(), handoff.telegram_chat)
+        yield TelegramTarget(handoff.telegram_url, handoff.telegram.reveal(), handoff.telegram_chat)
     if handoff.ntfy:
-        yield Ntfy(handoff.ntfy.reveal(), handoff.ntfy_token.reveal() if handoff.ntfy_token else None)
+        yield NtfyTarget(handoff.ntfy.reveal(), handoff.ntfy_token.reveal() if handoff.ntfy_token else None)
     if handoff.smtp and handoff.mail_from:
-        yield Mail(MailServer.at(handoff.smtp.reveal()), handoff.mail_from, handoff.mail_to)
+        yield MailTarget(MailServer.at(handoff.smtp.reveal()), handoff.mail_from, handoff.mail_to)
 
 
-def private_by(desk: Desk, keeper: Driving, *, wanted: bool) -> Claimed:
+def private_by(desk: HandoffQueue, keeper: LeaseKeeper, *, wanted: bool) -> Claimed:
     """What turns on private mode once the person who has control claims a handoff in which secrets are typed."""
 
     async def claimed(caller: Caller) -> None:

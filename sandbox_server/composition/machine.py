@@ -7,7 +7,7 @@ from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.credentials.revoked import Revoked
-from sandbox_server.drivers.credentials.shares import Shares
+from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
 from sandbox_server.drivers.ports.listening_ports import Ports
@@ -33,7 +33,7 @@ class Machine:
     box: BoxClient
     liveness: Liveness
     ports: Ports
-    shares: Shares
+    shares: PortShares
     revoked: Revoked
 
     @property
@@ -56,14 +56,14 @@ def build_machine(settings: Settings) -> Machine:
         box=BoxClient(paths.socket("box"), found, RESTART_SECONDS),
         liveness=liveness_of(settings, found),
         ports=_agent_ports(settings),
-        shares=Shares(JsonFile(f"{paths.run}/shares.json")),
+        shares=PortShares(JsonFile(f"{paths.run}/shares.json")),
         revoked=Revoked(JsonFile(f"{paths.run}/revoked.json"), settings.auth.session_ttl),
     )
 
 
 def liveness_of(settings: Settings, found: isolation.Isolation) -> Liveness:
     """Asks whoever starts processes, and whoever keeps the box where there is one."""
-    box = {"box": settings.paths.socket("box")} if found.rung == "box" else {}
+    box = {"box": settings.paths.socket("box")} if found.level == "box" else {}
     return Liveness({"spawner": settings.paths.socket("spawn")} | box)
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sandbox_server.composition.machine import Machine
 from sandbox_server.composition.part import Part
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.proxy import Proxy
-from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.proxy.proxy import EgressProxy
+from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.proxy import ForwardProxy, ProxyPac
 
@@ -15,14 +15,14 @@ from sandbox_server.features.proxy import ForwardProxy, ProxyPac
 class Forwarding:
     """The proxy, and its operations."""
 
-    proxy: Proxy
+    proxy: EgressProxy
     part: Part
 
 
 def build_proxy(machine: Machine) -> Forwarding:
     """Make the proxy, which browsers elsewhere may follow by its PAC file."""
     settings, paths = machine.settings, machine.settings.paths
-    proxy = Proxy(
+    proxy = EgressProxy(
         settings.proxy,
         JsonFile(paths.proxy_plan),
         Haproxy(paths.proxy),
@@ -30,5 +30,5 @@ def build_proxy(machine: Machine) -> Forwarding:
         machine.owner if machine.has_browser else None,
         enabled="proxy" not in settings.components.left_out,
     )
-    features = (ForwardProxy(proxy, Components({"gateway": paths.socket("gateway")})), ProxyPac(proxy))
+    features = (ForwardProxy(proxy, ComponentSockets({"gateway": paths.socket("gateway")})), ProxyPac(proxy))
     return Forwarding(proxy, Part(features, (proxy,)))

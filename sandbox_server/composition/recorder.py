@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sandbox_server.composition.part import Opened, Part
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.entries import InputEntries, LineEntries
-from sandbox_server.features.recorder.feature import Recorder
+from sandbox_server.features.recorder.events import EventLogReader
 from sandbox_server.features.recorder.guard import RecorderGuard, Span
 from sandbox_server.settings import Settings, secrets_in
 from sandbox_server.settings.recorder import Recorder as RecorderSettings
@@ -31,7 +31,7 @@ class FlightRecorder:
 
 def build_recorder(settings: Settings, private: Callable[[], bool]) -> FlightRecorder:
     """Make the recorder. `private` tells whether a person is in private mode: then nothing is recorded of what that person does."""
-    journal = Journal(Log(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on, private=private)
+    journal = Journal(EventLog(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on, private=private)
     redaction = Redaction(known_secrets(settings))
     span, exporter = _trace_exporter(settings.recorder)
     return FlightRecorder(
@@ -40,7 +40,7 @@ def build_recorder(settings: Settings, private: Callable[[], bool]) -> FlightRec
         inputs=InputEntries(journal),
         lines=LineEntries(journal, redaction),
         guard=RecorderGuard(journal, redaction, span),
-        part=Part((Recorder(journal),), (journal, *exporter)),
+        part=Part((EventLogReader(journal),), (journal, *exporter)),
     )
 
 

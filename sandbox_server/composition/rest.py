@@ -14,7 +14,7 @@ from sandbox_server.composition.proxy import build_proxy
 from sandbox_server.composition.screen_record import build_screen_record
 from sandbox_server.core.custom import load_features
 from sandbox_server.core.dispatch import Guard
-from sandbox_server.features.handoff.desk import Receipted
+from sandbox_server.features.handoff.queue import Receipted
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,20 @@ from sandbox_server.composition.machine import Machine
 from sandbox_server.composition.part import Part
 from sandbox_server.composition.recorder import FlightRecorder
 from sandbox_server.drivers.devtools.downloads import Downloads
-from sandbox_server.drivers.recorder.camera import Camera
+from sandbox_server.drivers.recorder.screen_recorder import ScreenRecorder
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.reel import Reel
+from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.drivers.x11.changes import ScreenChanges
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.features.handoff.desk import Receipted
+from sandbox_server.features.handoff.queue import Receipted
 from sandbox_server.features.recorder.export import RecordExport
 from sandbox_server.features.recorder.fields import FieldWatch
 from sandbox_server.features.recorder.navigation import NavigationEntries
-from sandbox_server.features.recorder.pictures import RecordedPictures
+from sandbox_server.features.recorder.thumbnails import RecordedPictures
 from sandbox_server.features.recorder.receipts import Receipts
-from sandbox_server.features.recorder.snapshot import ComputerEyes
-from sandbox_server.features.recorder.video import RecordedVideo
+from sandbox_server.features.recorder.snapshot import ComputerSnapshots
+from sandbox_server.features.recorder.video import RecordedScreen
 from sandbox_server.settings import Settings
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def build_screen_record(
     thumbnails = Thumbnails(f"{settings.paths.recorder}/pictures")
     places = sorted({settings.agent.home, settings.agent.workspace})
     fields = FieldWatch(machine.owner.socket)
-    eyes = ComputerEyes(desktop, lambda: navigation.tabs, machine.processes, places, downloads, thumbnails, fields, hidden)
+    eyes = ComputerSnapshots(desktop, lambda: navigation.tabs, machine.processes, places, downloads, thumbnails, fields, hidden)
     receipts = Receipts(journal, eyes, recorder.redaction, keeper.take_receipt)
     video = build_video(settings, journal, desktop, control, thumbnails) if settings.recorder.video and settings.recorder.on else Part()
     return ScreenRecord(receipts.of, Part((RecordedPictures(thumbnails), *video.features), (navigation, receipts, *video.opened)))
@@ -60,12 +60,12 @@ def build_screen_record(
 def build_video(settings: Settings, journal: Journal, desktop: Desktop, control: Control, thumbnails: Thumbnails) -> Part:
     """Make the video of what the screen shows while somebody acts on it."""
     screen, display = desktop.screen, settings.display.name
-    reel = Reel(f"{settings.paths.recorder}/video", settings.recorder.video_bytes, settings.recorder.video_seconds)
+    reel = RecordingSegments(f"{settings.paths.recorder}/video", settings.recorder.video_bytes, settings.recorder.video_seconds)
 
     async def picture() -> "Image.Image":
         return (await screen.grab())[0]
 
-    camera = Camera(picture, lambda: ScreenChanges(display), reel, private_mode(control))
+    camera = ScreenRecorder(picture, lambda: ScreenChanges(display), reel, private_mode(control))
 
     def hear(entry: dict[str, Any]) -> None:
         if entry["kind"] in ACTING and entry.get("event") not in ("state", "came", "left"):
@@ -73,4 +73,4 @@ def build_video(settings: Settings, journal: Journal, desktop: Desktop, control:
 
     journal.listen(hear)
     export = RecordExport(journal, reel, thumbnails, settings.paths.spool)
-    return Part((RecordedVideo(reel, camera, journal), export), (camera,))
+    return Part((RecordedScreen(reel, camera, journal), export), (camera,))

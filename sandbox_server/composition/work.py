@@ -25,16 +25,16 @@ from sandbox_server.features.box.checkpoints import Checkpoints
 from sandbox_server.features.box.itself import BoxItself
 from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.suspension import Suspension
-from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.file.archives import FileArchives
 from sandbox_server.features.file.changes import FileChanges
 from sandbox_server.features.file.content import FileContent
-from sandbox_server.features.file.editor import Editor
+from sandbox_server.features.file.editor import TextEditor
 from sandbox_server.features.file.listing import FileListing
 from sandbox_server.features.file.operations import FileOperations
 from sandbox_server.features.file.search import FileSearch
 from sandbox_server.features.file.transfer import FileTransfer
-from sandbox_server.features.file.uploads import Uploads
+from sandbox_server.features.file.uploads import FileUploads
 from sandbox_server.features.hooks import Hooks
 from sandbox_server.features.sandbox import Sandbox
 from sandbox_server.features.shell.feature import Shell
@@ -53,7 +53,7 @@ class Work:
     part: Part
 
 
-def build_work(machine: Machine, keeper: Driving, *, new: bool) -> Work:
+def build_work(machine: Machine, keeper: LeaseKeeper, *, new: bool) -> Work:
     """Make them. `new`: no process has served before this one since the container started."""
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     bash = Bash(
@@ -95,12 +95,12 @@ class Box:
     part: Part
 
 
-def build_box(machine: Machine, keeper: Driving, sessions: ShellSessions, activity: Activity, *, new: bool) -> Box:
+def build_box(machine: Machine, keeper: LeaseKeeper, sessions: ShellSessions, activity: Activity, *, new: bool) -> Box:
     """Make them. The box is not suspended while anything is active or a person has control."""
     box, settings = machine.box, machine.settings.box
     renewal = Renewal(box, sessions)
     checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota)
-    when = settings.checkpoint_before if machine.isolation.rung == "box" else "never"
+    when = settings.checkpoint_before if machine.isolation.level == "box" else "never"
     automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy, holding=lambda: keeper.holding)
 
     def needed() -> bool:
@@ -129,7 +129,7 @@ def file_features(files: Files, processes: Processes, settings: Settings) -> tup
         search,
         FileArchives(files),
         FileTransfer(files, workspace=workspace, max_bytes=limit),
-        Uploads(files, workspace=workspace, max_bytes=limit),
-        Editor(files, Documents(processes)),
+        FileUploads(files, workspace=workspace, max_bytes=limit),
+        TextEditor(files, Documents(processes)),
         FileOperations(content, search, listing, changes),
     )

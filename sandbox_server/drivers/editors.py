@@ -25,7 +25,7 @@ FRONT = str(Path(__file__).with_name("editor-front.cjs"))
 
 
 @dataclass(frozen=True, slots=True)
-class Editor:
+class EditorProgram:
     """One of them. It listens on `port` of this machine, and ends by itself when nobody has used it for a while."""
 
     name: str
@@ -53,7 +53,7 @@ class Editor:
         return f"/proxy/{self.port}/{self.base}"
 
 
-def jupyterlab(port: int, kernels: str, workspace: str, idle_seconds: float) -> Editor:
+def jupyterlab(port: int, kernels: str, workspace: str, idle_seconds: float) -> EditorProgram:
     """JupyterLab; the kernels whose connection files are in `kernels` are in its list."""
     options = {
         "ServerApp.base_url": "/jupyter/",
@@ -75,23 +75,23 @@ def jupyterlab(port: int, kernels: str, workspace: str, idle_seconds: float) -> 
     }
     program = "/opt/jupyterlab/bin/python"
     argv = [program, "-I", "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
-    return Editor("jupyter", "JupyterLab", port, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1", "jupyter/")
+    return EditorProgram("jupyter", "JupyterLab", port, "/opt/jupyterlab/bin/jupyter-lab", argv, "JUPYTERLAB=1", "jupyter/")
 
 
-def code_server(port: int, workspace: str, idle_seconds: float) -> Editor:
+def code_server(port: int, workspace: str, idle_seconds: float) -> EditorProgram:
     """code-server, which is VS Code."""
     script = "/opt/code-server/out/node/entry.js"
     options = [f"--bind-addr=127.0.0.1:{port}", "--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
     options += [f"--trusted-origins=localhost:{port}"]  # which is how a preview calls it
     argv = ["/opt/node/24/bin/node", "--require", FRONT, script, *options, "--disable-getting-started-override", workspace]
     told = {"EDITOR_FRONT": f"{port} {idle_seconds:.0f}"}
-    return Editor("code-server", "code-server", port, script, argv, "CODE_SERVER=1", environment=told)
+    return EditorProgram("code-server", "code-server", port, script, argv, "CODE_SERVER=1", environment=told)
 
 
 class Editors:
     """Starts and ends them; an asynchronous context manager, which ends those that run."""
 
-    def __init__(self, processes: Processes, editors: Sequence[Editor]) -> None:
+    def __init__(self, processes: Processes, editors: Sequence[EditorProgram]) -> None:
         self._processes = processes
         self._editors = {editor.name: editor for editor in editors}
         self._running: dict[str, tuple[Process, PipeReader]] = {}
@@ -109,25 +109,25 @@ class Editors:
         for name in list(self._running):
             await self.stop(name)
 
-    def __iter__(self) -> Iterator[Editor]:
+    def __iter__(self) -> Iterator[EditorProgram]:
         return iter(self._editors.values())
 
-    def get(self, name: str) -> Editor:
+    def get(self, name: str) -> EditorProgram:
         """One of them; raises NotFound, also for one that is disabled."""
         if name not in self._editors:
             raise NotFound(f"there is no editor {name!r} here", name=name, hint="DISABLE_JUPYTER and DISABLE_CODE_SERVER leave one out")
         return self._editors[name]
 
-    def runs(self, editor: Editor) -> bool:
+    def runs(self, editor: EditorProgram) -> bool:
         """Whether it has been started, and has not ended."""
         return editor.name in self._running and self._running[editor.name][0].exit is None
 
-    async def installed(self, editor: Editor) -> bool:
+    async def installed(self, editor: EditorProgram) -> bool:
         """Whether the image has it."""
         done = await self._processes.run(["test", "-e", editor.needs], timeout=PROBE_SECONDS, max_output=0)
         return done.exit.code == 0
 
-    async def start(self, name: str) -> Editor:
+    async def start(self, name: str) -> EditorProgram:
         """Start it where it does not run, and wait until it answers.
 
         Raises NotFound, Unavailable where the image has none or it ended, and DeadlineExceeded where it does not answer.
@@ -165,7 +165,7 @@ class Editors:
             await put_down(running[0])
             running[1].close()
 
-    async def _start(self, editor: Editor) -> None:
+    async def _start(self, editor: EditorProgram) -> None:
         if not await self.installed(editor):
             hint = f"build one that has it: {editor.build_argument} scripts/build"
             raise Unavailable(f"{editor.title} is not in this image", hint=hint, name=editor.name)

@@ -9,9 +9,9 @@ from pydantic import Field
 from sandbox_server.core import Model, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.sound.pulseaudio import Sound
-from sandbox_server.drivers.video.privacy_mask import Hidden, VeiledPictures, VeiledSounds
-from sandbox_server.drivers.video.recording import Options, Recording
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
+from sandbox_server.drivers.video.privacy_mask import Hidden, MaskedPictures, MaskedSounds
+from sandbox_server.drivers.video.recording import Recording, RecordingOptions
 from sandbox_server.drivers.video.recordings import Recordings
 from sandbox_server.drivers.x11.picture import Size
 from sandbox_server.drivers.x11.screen import MAX_SIZE
@@ -52,8 +52,8 @@ class DisplayRecordResult(Model):
     """Every film that is being recorded, by its path."""
 
 
-class Screen(Protocol):
-    """What pictures are taken of; `drivers.x11.screen.Screen` is one."""
+class Screenshots(Protocol):
+    """What pictures are taken of; `drivers.x11.screen.X11Screen` is one."""
 
     async def grab(self) -> tuple[Image.Image, Size]: ...
 
@@ -63,7 +63,7 @@ class Display:
 
     tag = "display"
 
-    def __init__(self, screen: Screen, sound: Sound, files: Files, hidden: Hidden = lambda: False) -> None:
+    def __init__(self, screen: Screenshots, sound: PulseAudio, files: Files, hidden: Hidden = lambda: False) -> None:
         self._hidden = hidden
         self._screen = screen
         self._sound = sound
@@ -97,9 +97,9 @@ class Display:
 
     async def _start(self, request: DisplayRecordRequest) -> Recording:
         _require_size(request)
-        options = Options(request.fps, request.crf, request.max_duration, (request.width, request.height))
-        sounds = VeiledSounds(self._sound, self._hidden) if request.sound and self._sound.available else None
-        pictures = VeiledPictures(_Desktop(self._screen), self._hidden)
+        options = RecordingOptions(request.fps, request.crf, request.max_duration, (request.width, request.height))
+        sounds = MaskedSounds(self._sound, self._hidden) if request.sound and self._sound.available else None
+        pictures = MaskedPictures(_Desktop(self._screen), self._hidden)
         return await self._recordings.start(request.save_path, options, pictures, sounds)
 
     def _result(self, recording: Recording | None) -> DisplayRecordResult:
@@ -130,7 +130,7 @@ def _require_size(request: DisplayRecordRequest) -> None:
 class _Desktop:
     """The screen with the pointer, as pictures."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screenshots) -> None:
         self._screen = screen
 
     async def picture(self) -> Image.Image:

@@ -1,7 +1,7 @@
 """Editors in the browser: JupyterLab and code-server, which start when somebody opens them and end when nobody uses them."""
 
 from sandbox_server.core import Model, Unavailable, operation
-from sandbox_server.drivers.editors import Editor, Editors
+from sandbox_server.drivers.editors import EditorProgram, Editors
 
 
 class EditorRef(Model):
@@ -63,7 +63,7 @@ class EditorPages:
         await self._editors.stop(request.name)
         return await self._described(editor)
 
-    async def _described(self, editor: Editor) -> EditorState:
+    async def _described(self, editor: EditorProgram) -> EditorState:
         installed = await self._editors.installed(editor)
         return EditorState(
             name=editor.name,

@@ -2,7 +2,7 @@
 
 from sandbox_server.core import Blob, Call, Model, Reply, operation
 from sandbox_server.core.audit import BUCKETS, Audit, Durations
-from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.stats.liveness import Liveness
 
 RETRY_SECONDS = 1
@@ -24,7 +24,7 @@ class Health:
 
     tag = "health"
 
-    def __init__(self, components: Components, audit: Audit, liveness: Liveness) -> None:
+    def __init__(self, components: ComponentSockets, audit: Audit, liveness: Liveness) -> None:
         self._components = components
         self._liveness = liveness
         self._audit = audit

@@ -11,9 +11,9 @@ from pydantic import Field
 from sandbox_server.core import Blob, InvalidArgument, Model, NotFound, Reply, ResourceExhausted, Slashes, operation
 from sandbox_server.drivers.proxy.configuration import MAPPED_PORT
 from sandbox_server.drivers.proxy.pac import pac
-from sandbox_server.drivers.proxy.plan import Plan
-from sandbox_server.drivers.proxy.proxy import Proxy
-from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.proxy.plan import ProxyPlan
+from sandbox_server.drivers.proxy.proxy import EgressProxy
+from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.settings.proxy import Route, Upstream, pattern, route, upstream
 
 MAX_ENTRIES = 500
@@ -97,7 +97,7 @@ class ForwardProxy:
 
     tag = "proxy"
 
-    def __init__(self, proxy: Proxy, gateway: Components) -> None:
+    def __init__(self, proxy: EgressProxy, gateway: ComponentSockets) -> None:
         self._proxy = proxy
         self._gateway = gateway
 
@@ -207,7 +207,7 @@ class ProxyPac:
 
     tag = "browser"
 
-    def __init__(self, proxy: Proxy) -> None:
+    def __init__(self, proxy: EgressProxy) -> None:
         self._proxy = proxy
 
     @operation("GET /v1/browser/proxy.pac", scope="view", operation_id="get_proxy_pac", media_type="application/x-ns-proxy-autoconfig")
@@ -226,7 +226,7 @@ def _mapping(found: Route) -> ProxyMappingRoute:
     )
 
 
-def _without(plan: Plan, source: str) -> list[Route]:
+def _without(plan: ProxyPlan, source: str) -> list[Route]:
     return [each for each in plan.routes if each.source != source]
 
 

@@ -19,7 +19,7 @@ class UtilConvertToMarkdownRequest(Model):
     """Where the document is: an `http:`, `https:`, `file:` or `data:` URI."""
 
 
-class Markdown:
+class MarkdownConversion:
     """Converts documents."""
 
     tag = "util"

@@ -7,8 +7,8 @@ from sandbox_server.core import Call, Caller, InvalidArgument, Private, Resource
 from sandbox_server.core.control import Control
 from sandbox_server.core.quota import NEEDED, Quota
 from sandbox_server.core.tasks import start_task
-from sandbox_server.drivers.vnc.messages import BadMessage, Message
-from sandbox_server.drivers.vnc.rights import INPUT, Rights, means_to_act
+from sandbox_server.drivers.vnc.messages import BadVncMessage, VncMessage
+from sandbox_server.drivers.vnc.rights import INPUT, VncRights, means_to_act
 from sandbox_server.drivers.vnc.server import PIECE_BYTES, RETRY_AFTER, Stream, VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
 
@@ -37,13 +37,13 @@ class Vnc:
         Keys, pointer, clipboard and size of a viewer without the scope `control` go no further than here, nor do anybody's while
         somebody else has control. A person's first key or click takes it from the agent, where the settings let it.
         """
-        rights, evicted = Rights(control=call.caller.may("control")), asyncio.Event()
+        rights, evicted = VncRights(control=call.caller.may("control")), asyncio.Event()
         place = self._places.take(call.caller.name, person=call.caller.person, leave=evicted.set)
         with place, self._control.watching(call.caller):
             try:
                 async with self._server.connect() as stream:
-                    seeing = Seeing(socket, lambda: self._check_seen(call.caller))
-                    await _carry(seeing, Hand(rights, call.caller, self._control), stream, evicted)
+                    seeing = VncViewerSocket(socket, lambda: self._check_seen(call.caller))
+                    await _carry(seeing, VncInput(rights, call.caller, self._control), stream, evicted)
             except Unavailable:
                 if rights.pressing:  # the server died, so nobody else releases what it pressed
                     await self._desktop.release_everything()
@@ -54,7 +54,7 @@ class Vnc:
             raise Private("private: a person does something that nobody else sees")
 
 
-class Seeing:
+class VncViewerSocket:
     """A viewer's socket, as long as the viewer may see: `check` raises Private when that ends."""
 
     def __init__(self, socket: Socket, check: Callable[[], None]) -> None:
@@ -71,16 +71,16 @@ class Seeing:
         await self._socket.send(message)
 
 
-class Hand:
+class VncInput:
     """What a viewer does with mouse and keyboard, as far as it may: by its scopes, and while it has control."""
 
-    def __init__(self, rights: Rights, caller: Caller, control: Control) -> None:
+    def __init__(self, rights: VncRights, caller: Caller, control: Control) -> None:
         self._rights = rights
         self._caller = caller
         self._control = control
 
     async def pass_on(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        """Send on what of these bytes may go on. Raises BadMessage."""
+        """Send on what of these bytes may go on. Raises BadVncMessage."""
         for message in self._rights.admitted(data):
             if message.kind not in INPUT:
                 writer.write(message.body)
@@ -96,20 +96,20 @@ class Hand:
             if self._rights.pressing and not self._control.drives(self._caller, "gui"):
                 writer.write(self._rights.let_go())
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, message: VncMessage) -> None:
         if means_to_act(message):
             self._control.note(self._caller, "keys" if message.kind == "key" else "clicks", 1)
         elif message.kind == "clipboard":
             self._control.note(self._caller, "pastes", 1)
 
-    async def _counts(self, message: Message) -> bool:
+    async def _counts(self, message: VncMessage) -> bool:
         """Whether an input goes on; what only passes by does not take control."""
         if not means_to_act(message) and not self._control.drives(self._caller, "gui"):
             return False
         return await self._control.drive(self._caller, "gui")
 
 
-async def _carry(socket: Seeing, hand: Hand, stream: Stream, evicted: asyncio.Event) -> None:
+async def _carry(socket: VncViewerSocket, hand: VncInput, stream: Stream, evicted: asyncio.Event) -> None:
     """Carry what both sides send until the viewer leaves.
 
     Raises Unavailable if the server ended, Private once the viewer may not see, InvalidArgument for what is no RFB, and ResourceExhausted
@@ -136,20 +136,20 @@ async def _leave(evicted: asyncio.Event) -> None:
     raise ResourceExhausted(NEEDED)
 
 
-async def _to_server(socket: Seeing, hand: Hand, writer: asyncio.StreamWriter) -> None:
+async def _to_server(socket: VncViewerSocket, hand: VncInput, writer: asyncio.StreamWriter) -> None:
     while (data := await socket.receive()) is not None:
         if isinstance(data, str):
             raise InvalidArgument("RFB comes in binary messages")
         try:
             await hand.pass_on(data, writer)
             await writer.drain()
-        except BadMessage as bad:
+        except BadVncMessage as bad:
             raise InvalidArgument(str(bad)) from None
         except ConnectionError:
             raise _server_ended() from None
 
 
-async def _to_viewer(reader: asyncio.StreamReader, socket: Seeing) -> None:
+async def _to_viewer(reader: asyncio.StreamReader, socket: VncViewerSocket) -> None:
     while data := await _read(reader):
         await socket.send(data)
     raise _server_ended()

@@ -75,7 +75,7 @@ class FileWaitRequest(Model):
     """What to wait for. A file that exists satisfies `create` at once."""
 
 
-class Watcher(Model):
+class FileWatcher(Model):
     """A watcher."""
 
     watcher_id: str
@@ -161,13 +161,13 @@ class FileWatch:
         self._watches = watches
 
     @operation("GET /v1/file/watch", scope="files", operation_id="watch_list")
-    async def list_watches(self) -> Reply[tuple[Watcher, ...]]:
+    async def list_watches(self) -> Reply[tuple[FileWatcher, ...]]:
         """List the watchers."""
         watchers = tuple(_watcher(watch) for watch in self._watches.all() if watch.listed)
         return Reply(watchers, extra={"watchers": watchers})
 
     @operation("POST /v1/file/watch", scope="files", operation_id="watch_create", message="Watcher created")
-    async def create_watch(self, request: CreateWatchRequest) -> Reply[Watcher]:
+    async def create_watch(self, request: CreateWatchRequest) -> Reply[FileWatcher]:
         """Start watching a file or a directory.
 
         Read its events with `watch_poll` or `watch_events`. The watch stays when the directory is removed or replaced, and says so.
@@ -293,8 +293,8 @@ def _position(watch: Watch, last_event_id: str | None) -> int:
     return min(int(seq), watch.last)
 
 
-def _watcher(watch: Watch) -> Watcher:
-    return Watcher(
+def _watcher(watch: Watch) -> FileWatcher:
+    return FileWatcher(
         watcher_id=watch.id,
         path=watch.path,
         recursive=watch.recursive,

@@ -2,9 +2,8 @@
 
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from mcp.server.lowlevel import NotificationOptions, Server
@@ -14,7 +13,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from sandbox_server.core import logs
-from sandbox_server.core.errors import Failure
 from sandbox_server.core.http.serving import serve_on
 from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
@@ -137,19 +135,12 @@ def serve(settings: Settings, version: str) -> None:
     paths = settings.paths
     registry = ServerRegistry(built_in(settings), paths.mcp_servers, settings.mcp.extra, JsonFile(f"{paths.run}/mcp-servers.json"))
     connect = connector(Processes(paths.socket("spawn"), RESTART_SECONDS), version)
-    wake = partial(thaw, BoxClient(paths.socket("box"), isolation.read(paths.isolation)))
+    wake = BoxClient(paths.socket("box"), isolation.read(paths.isolation)).resume
     api = paths.socket("api")
     servers = UpstreamServers(
         registry, connect, idle_seconds=settings.mcp.idle, recorded_tools=recorded_tools(), wake=wake, admit=LeaseCheck(api)
     )
     serve_on(paths.socket("mcp"), create_mcp_app(api, McpHub(registry, servers, settings.handoff.asks_clients), version))
-
-
-async def thaw(box: BoxClient) -> None:
-    """Resume the box, if there is one and it is suspended."""
-    if box.isolation.rung == "box":
-        with suppress(Failure):  # its daemon restarts, and the box with it
-            await box.ask("thaw")
 
 
 def quiet_library_logs() -> None:

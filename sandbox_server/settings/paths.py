@@ -85,7 +85,7 @@ class Paths:
 
     @property
     def box_record(self) -> str:
-        """Which box runs, for the keeper that comes after this one; root's."""
+        """Which box runs, for the daemon that comes after this one; root's."""
         return f"{self.boot}/box.json"
 
     @property

@@ -23,9 +23,9 @@ from sandbox_server.core.identity import ACTOR, CALLER, SCOPES, Caller
 from sandbox_server.core.quota import NEEDED, Quota
 from sandbox_server.core.tasks import Tasks, start_task
 from sandbox_server.drivers.browser.focus import news
-from sandbox_server.drivers.clients.lease import Hand
-from sandbox_server.drivers.sound.pulseaudio import Sound
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.clients.lease import LeaseClient
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings, Stream
 from sandbox_server.stream.capture.x11 import ScreenCapture
@@ -79,12 +79,12 @@ class _StarletteSocket:
 class StreamViewers:
     """Admits viewers to the display `name`, and serves each; open for as long as the context."""
 
-    def __init__(self, name: str, api: str, sound: Sound, stream: Stream, browser: str | None) -> None:
+    def __init__(self, name: str, api: str, sound: PulseAudio, stream: Stream, browser: str | None) -> None:
         self._api = api
         self._browser = browser
         self._stream = stream
         self._desktop = Desktop(name)
-        self._input_connection = Connection(name)
+        self._input_connection = X11Connection(name)
         self._sources = StreamSources(
             ScreenCapture(name), FrameEncoder(), StreamSessions(), SoundBroadcast(sound), sound if stream.microphone else None
         )
@@ -144,7 +144,7 @@ class StreamViewers:
             with suppress(Unavailable):
                 await injector.release_all()
 
-        lease, session = Hand(self._api, asking_for(websocket), release_all), secrets.randbits(32)
+        lease, session = LeaseClient(self._api, asking_for(websocket), release_all), secrets.randbits(32)
         channels = self._channels(websocket.url.hostname or "") if self._channels else None
         transport = ViewerTransport(_StarletteSocket(websocket), channels)
         viewer = StreamViewer(transport, self._sources, injector, caller, lease, session)
@@ -160,7 +160,7 @@ class StreamViewers:
             await websocket.close(UNSUPPORTED, str(bad))
 
 
-async def _while_admitted(viewer: StreamViewer, lease: Hand, evicted: asyncio.Event) -> None:
+async def _while_admitted(viewer: StreamViewer, lease: LeaseClient, evicted: asyncio.Event) -> None:
     """Serve a viewer; raises Unauthenticated once it was signed out, and ResourceExhausted once a person has its place."""
     running = start_task(viewer.run())
     ends = start_task(lease.ended.wait()), start_task(evicted.wait())
@@ -198,7 +198,7 @@ def create(name: str, api: str, sound: str, stream: Stream | None = None, browse
     `api` is the socket at which the API keeps the lease, `sound` that of the sound server, `browser` that of the
     process that owns the browser, where there is one.
     """
-    viewers = StreamViewers(name, api, Sound(sound), stream or Stream(), browser)
+    viewers = StreamViewers(name, api, PulseAudio(sound), stream or Stream(), browser)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -27,7 +27,7 @@ def probe(monkeypatch: pytest.MonkeyPatch, reason: str | None, *, exposed: bool 
 def test_where_a_box_can_be_made_it_is_the_box(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     probe(monkeypatch, None)
     chosen = isolation.choose(settings)
-    assert (chosen.rung, chosen.reason) == ("box", "")
+    assert (chosen.level, chosen.reason) == ("box", "")
     assert isolation.announce(settings, chosen) is None
     assert told.read(settings.paths.isolation) == chosen
 
@@ -35,7 +35,7 @@ def test_where_a_box_can_be_made_it_is_the_box(settings: Settings, monkeypatch: 
 def test_where_none_can_be_made_it_is_separate_users_and_boot_says_so(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     probe(monkeypatch, "EPERM: /proc")
     chosen = isolation.choose(settings)
-    assert (chosen.rung, chosen.root_withheld) == ("users", False)
+    assert (chosen.level, chosen.root_withheld) == ("users", False)
     assert chosen.flags == (box_host.PATHS_FLAG,)
     assert "Landlock 7" in chosen.conditions
     assert "EPERM: /proc" in (isolation.announce(settings, chosen) or "")
@@ -57,11 +57,11 @@ def test_a_box_that_is_required_and_cannot_be_had_stops_the_boot(settings: Setti
 def test_a_box_that_is_not_wanted_is_not_tried_and_not_missed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     probe(monkeypatch, None)
     chosen = isolation.choose(replace(settings, box=replace(settings.box, mode="off")))
-    assert (chosen.rung, chosen.reason, chosen.root_withheld) == ("users", "BOX=off", False)
+    assert (chosen.level, chosen.reason, chosen.root_withheld) == ("users", "BOX=off", False)
     assert chosen.flags == (box_host.PATHS_FLAG, "BOX=auto")
     assert isolation.announce(replace(settings, box=replace(settings.box, mode="off")), chosen) is None
 
 
 def test_without_root_there_is_nothing_to_choose(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert isolation.choose(settings).rung == "none"
+    assert isolation.choose(settings).level == "none"

@@ -1,6 +1,6 @@
 """The control lease, put together."""
 
-from sandbox_server.features.control.revocation_hooks import BrowserFence
+from sandbox_server.features.control.revocation_hooks import TellBrowser
 from tests.composition.made import first
 
 
@@ -18,8 +18,8 @@ def test_the_settings_are_the_leases() -> None:
 
 
 def test_the_browser_is_told_where_there_is_one() -> None:
-    assert [isinstance(each, BrowserFence) for each in first().control.part.opened] == [False, True, False]
-    assert not any(isinstance(each, BrowserFence) for each in first(DISABLE_BROWSER="1").control.part.opened)
+    assert [isinstance(each, TellBrowser) for each in first().control.part.opened] == [False, True, False]
+    assert not any(isinstance(each, TellBrowser) for each in first(DISABLE_BROWSER="1").control.part.opened)
 
 
 def test_every_answer_tells_the_epoch() -> None:

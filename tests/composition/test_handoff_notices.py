@@ -1,7 +1,7 @@
 """Who is told of a handoff."""
 
 from sandbox_server.composition.handoff_notices import build_handoffs, targets_of
-from sandbox_server.features.handoff.notices import Notices
+from sandbox_server.features.handoff.notifier import HandoffNotifier
 from sandbox_server.settings import load
 from tests.composition.made import first
 
@@ -31,4 +31,4 @@ def test_notices_are_opened_beside_the_operations() -> None:
     part = build_handoffs(made.machine.settings, made.handoffs, made.control.keeper, made.machine.owner.drop)
 
     assert [feature.tag for feature in part.features] == ["handoffs"]
-    assert [type(each) for each in part.opened] == [Notices]
+    assert [type(each) for each in part.opened] == [HandoffNotifier]

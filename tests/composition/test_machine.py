@@ -15,7 +15,7 @@ def test_what_is_made_is_not_opened() -> None:
     machine = build_machine(load({}))
 
     assert not Path(machine.settings.paths.socket("spawn")).exists()
-    assert machine.isolation.rung
+    assert machine.isolation.level
 
 
 def test_a_browser_is_there_unless_it_was_left_out() -> None:

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.drivers.editors import FRONT, Editor, Editors, code_server, jupyterlab
+from sandbox_server.drivers.editors import FRONT, EditorProgram, Editors, code_server, jupyterlab
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.waiting import until
 
@@ -22,9 +22,9 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def editor(*argv: str, needs: str = "/bin/sh") -> Editor:
+def editor(*argv: str, needs: str = "/bin/sh") -> EditorProgram:
     port = free_port()
-    return Editor("one", "One", port, needs, [*(argv or ("python3", "-c", SERVE)), str(port)], "ONE=1")
+    return EditorProgram("one", "One", port, needs, [*(argv or ("python3", "-c", SERVE)), str(port)], "ONE=1")
 
 
 async def test_an_editor_answers_once_it_is_started_and_is_gone_once_it_is_stopped(processes: Processes) -> None:
@@ -85,11 +85,11 @@ createServer((_, answer) => answer.end("an extension")).listen(Number(process.ar
 """
 
 
-def fronted(idle_seconds: int, other: int) -> Editor:
+def fronted(idle_seconds: int, other: int) -> EditorProgram:
     """A server behind the front, and another one in its process."""
     port = free_port()
     argv = ["node", "--require", FRONT, "-e", LISTEN, str(port), str(other)]
-    return Editor("one", "One", port, "/bin/sh", argv, "ONE=1", environment={"EDITOR_FRONT": f"{port} {idle_seconds}"})
+    return EditorProgram("one", "One", port, "/bin/sh", argv, "ONE=1", environment={"EDITOR_FRONT": f"{port} {idle_seconds}"})
 
 
 async def answered(port: int, host: str, *headers: str) -> bytes:

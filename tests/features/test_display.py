@@ -9,10 +9,10 @@ from PIL import Image
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.x11.picture import Size
 from sandbox_server.features.display import Display, DisplayRecordRequest
-from tests.drivers.video.films import BLUE, colours, plain, size
+from tests.drivers.video.mp4 import BLUE, colours, plain, size
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ def screen() -> Screen:
 
 @pytest.fixture
 async def display(files: Files, screen: Screen) -> AsyncIterator[Display]:
-    async with Display(screen, Sound("/nonexistent"), files) as opened:
+    async with Display(screen, PulseAudio("/nonexistent"), files) as opened:
         yield opened
 
 

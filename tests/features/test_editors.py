@@ -6,7 +6,7 @@ import anyio.lowlevel
 import pytest
 
 from sandbox_server.core import NotFound, Unavailable
-from sandbox_server.drivers.editors import Editor, Editors
+from sandbox_server.drivers.editors import EditorProgram, Editors
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.editors import EditorPages, EditorRef
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
-MISSING = Editor("missing", "Missing", 9, "/no/such", ["true"], "MISSING=1")
-THERE = Editor("there", "There", 9, "/bin/sh", ["true"], "THERE=1")
+MISSING = EditorProgram("missing", "Missing", 9, "/no/such", ["true"], "MISSING=1")
+THERE = EditorProgram("there", "There", 9, "/bin/sh", ["true"], "THERE=1")
 
 
 async def test_the_list_tells_what_the_image_has_and_how_to_have_the_rest(spawner: "SpawnerDaemon") -> None:
@@ -40,7 +40,7 @@ async def test_one_that_is_woken_starts_and_says_when_to_come_again(spawner: "Sp
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    serves = Editor("web", "Web", port, "/bin/sh", ["python3", "-m", "http.server", str(port), "--bind", "127.0.0.1"], "WEB=1")
+    serves = EditorProgram("web", "Web", port, "/bin/sh", ["python3", "-m", "http.server", str(port), "--bind", "127.0.0.1"], "WEB=1")
     async with Editors(Processes(spawner.socket), [serves]) as editors:
         with anyio.fail_after(30):
             for _ in range(2):

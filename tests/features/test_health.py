@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.core import Call, Caller
 from sandbox_server.core.audit import Audit, Durations
 from sandbox_server.drivers.stats import liveness
-from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.features.health import Health, exposition
 
@@ -18,7 +18,7 @@ STRANGER = Call(Caller("nobody", frozenset()), "r2")
 
 
 async def test_a_missing_component_is_named_and_readiness_is_refused(tmp_path: Path) -> None:
-    health = Health(Components({"gateway": f"{tmp_path}/gateway.sock"}), Audit(), Liveness({}))
+    health = Health(ComponentSockets({"gateway": f"{tmp_path}/gateway.sock"}), Audit(), Liveness({}))
 
     reply = await health.readyz(SIGNED_IN)
 
@@ -30,7 +30,7 @@ async def test_everything_answering_is_ready(tmp_path: Path) -> None:
     path = f"{tmp_path}/gateway.sock"
     server = await asyncio.start_unix_server(lambda _, writer: writer.close(), path)
     async with server:
-        reply = await Health(Components({"gateway": path}), Audit(), Liveness({})).readyz(SIGNED_IN)
+        reply = await Health(ComponentSockets({"gateway": path}), Audit(), Liveness({})).readyz(SIGNED_IN)
 
     assert (reply.status, reply.data.components) == (200, {"gateway": "ready"})
 
@@ -41,19 +41,19 @@ async def test_a_daemon_that_takes_connections_and_answers_nothing_is_not_ready(
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen()
-        reply = await Health(Components({}), Audit(), Liveness({"spawner": path})).readyz(SIGNED_IN)
+        reply = await Health(ComponentSockets({}), Audit(), Liveness({"spawner": path})).readyz(SIGNED_IN)
 
     assert (reply.status, reply.data.components) == (503, {"spawner": "it did not answer within 0.1 s"})
 
 
 async def test_a_stranger_learns_no_component(tmp_path: Path) -> None:
-    reply = await Health(Components({"gateway": f"{tmp_path}/gateway.sock"}), Audit(), Liveness({})).readyz(STRANGER)
+    reply = await Health(ComponentSockets({"gateway": f"{tmp_path}/gateway.sock"}), Audit(), Liveness({})).readyz(STRANGER)
 
     assert reply.data.components is None
 
 
 async def test_the_server_says_that_it_is_alive() -> None:
-    assert (await Health(Components({}), Audit(), Liveness({})).healthz()).status == "ok"
+    assert (await Health(ComponentSockets({}), Audit(), Liveness({})).healthz()).status == "ok"
 
 
 async def test_metrics_count_cumulatively_up_to_infinity() -> None:

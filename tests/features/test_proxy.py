@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.proxy.proxy import Proxy
+from sandbox_server.drivers.proxy.proxy import EgressProxy
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features import proxy as module
 from sandbox_server.features.proxy import (
@@ -33,14 +33,14 @@ def haproxy() -> Told:
 
 
 @pytest.fixture
-async def proxy(haproxy: Told, tmp_path: Path) -> AsyncIterator[Proxy]:
-    async with Proxy(load({}).proxy, JsonFile(f"{tmp_path}/proxy.json"), haproxy, Processes("/nowhere"), None) as made:
+async def proxy(haproxy: Told, tmp_path: Path) -> AsyncIterator[EgressProxy]:
+    async with EgressProxy(load({}).proxy, JsonFile(f"{tmp_path}/proxy.json"), haproxy, Processes("/nowhere"), None) as made:
         yield made
 
 
 @pytest.fixture
-def feature(proxy: Proxy) -> ForwardProxy:
-    return ForwardProxy(proxy, Components({}))
+def feature(proxy: EgressProxy) -> ForwardProxy:
+    return ForwardProxy(proxy, ComponentSockets({}))
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def set_upstream(feature: ForwardProxy, server: str) -> str:
     return shown.model_dump_json()
 
 
-async def test_the_password_of_an_upstream_is_told_to_nobody(feature: ForwardProxy, proxy: Proxy, haproxy: Told) -> None:
+async def test_the_password_of_an_upstream_is_told_to_nobody(feature: ForwardProxy, proxy: EgressProxy, haproxy: Told) -> None:
     told = [await set_upstream(feature, "user:s3cret@proxy.example:3128"), str(await feature.get_upstream())]
     told += [str(await feature.health()), (await ProxyPac(proxy).proxy_pac()).body.decode()]
 

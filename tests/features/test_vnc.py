@@ -14,7 +14,7 @@ from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features import vnc as feature
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease_keeper import Driving, actor_of
+from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from sandbox_server.features.vnc import Vnc
 from tests.controls import driving
 from tests.drivers.vnc.conftest import VncProcess, vnc
@@ -76,17 +76,17 @@ class Page:
 
 
 @pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Driving]:
+async def control(tmp_path: Path) -> AsyncIterator[LeaseKeeper]:
     async with driving(tmp_path) as found:
         yield found
 
 
 @pytest.fixture
-def viewers(vnc: VncProcess, desktop: Desktop, control: Driving) -> Vnc:
+def viewers(vnc: VncProcess, desktop: Desktop, control: LeaseKeeper) -> Vnc:
     return Vnc(VncServer(vnc.path), desktop, control)
 
 
-async def test_a_viewer_with_control_acts_and_one_without_does_not(viewers: Vnc, program: Program, control: Driving) -> None:
+async def test_a_viewer_with_control_acts_and_one_without_does_not(viewers: Vnc, program: Program, control: LeaseKeeper) -> None:
     person, watcher = Page("view", "control"), Page("view")
     async with asyncio.TaskGroup() as open_pages:
         for page in (watcher, person):
@@ -126,7 +126,7 @@ async def test_what_was_copied_is_for_those_with_control(viewers: Vnc, desktop: 
         watcher.say(None)
 
 
-async def test_who_may_not_see_any_more_is_sent_nothing_and_let_go(viewers: Vnc, control: Driving) -> None:
+async def test_who_may_not_see_any_more_is_sent_nothing_and_let_go(viewers: Vnc, control: LeaseKeeper) -> None:
     person, watcher = Page("view", "control"), Page("view", name="watcher")
     watching = asyncio.create_task(viewers.view_desktop(watcher, watcher.call))
     async with asyncio.TaskGroup() as open_pages:
@@ -203,7 +203,7 @@ async def test_a_person_who_finds_no_place_has_the_one_of_the_program_that_came_
             page.say(None)
 
 
-async def test_who_has_no_control_moves_nothing_and_who_loses_it_lets_go(viewers: Vnc, program: Program, control: Driving) -> None:
+async def test_who_has_no_control_moves_nothing_and_who_loses_it_lets_go(viewers: Vnc, program: Program, control: LeaseKeeper) -> None:
     ann, bob = Page("view", "control", name="ann"), Page("view", "control", name="bob")
     async with asyncio.TaskGroup() as open_pages:
         for page in (ann, bob):
@@ -226,7 +226,7 @@ async def test_who_has_no_control_moves_nothing_and_who_loses_it_lets_go(viewers
         bob.say(None)
 
 
-async def test_a_pointer_that_passes_by_takes_nothing(viewers: Vnc, desktop: Desktop, control: Driving) -> None:
+async def test_a_pointer_that_passes_by_takes_nothing(viewers: Vnc, desktop: Desktop, control: LeaseKeeper) -> None:
     page, before = Page("view", "control"), await desktop.pointer.position()
     viewing = asyncio.create_task(viewers.view_desktop(page, page.call))
     await page.greet()
@@ -240,7 +240,7 @@ async def test_a_pointer_that_passes_by_takes_nothing(viewers: Vnc, desktop: Des
     await viewing
 
 
-async def test_a_program_drives_over_vnc_until_a_person_takes_over(viewers: Vnc, desktop: Desktop, control: Driving) -> None:
+async def test_a_program_drives_over_vnc_until_a_person_takes_over(viewers: Vnc, desktop: Desktop, control: LeaseKeeper) -> None:
     program, person = Page("view", "control", name="key", person=False), actor_of(Caller("ann", person=True))
     viewing = asyncio.create_task(viewers.view_desktop(program, program.call))
     await program.greet()

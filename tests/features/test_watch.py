@@ -9,7 +9,7 @@ from sandbox_server.core import Call, Caller, Event, FileError, NotFound, Reply
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.watches import watches as driver
 from sandbox_server.drivers.watches.watches import Watch, Watches
-from sandbox_server.features.watch import CreateWatchRequest, FileEvent, FileWaitRequest, FileWatch, PollRequest, Watcher, WatcherRef
+from sandbox_server.features.watch import CreateWatchRequest, FileEvent, FileWaitRequest, FileWatch, FileWatcher, PollRequest, WatcherRef
 
 if TYPE_CHECKING:
     from tests.conftest import FileWorkers
@@ -23,18 +23,18 @@ async def watch(files: Files, workers: "FileWorkers") -> AsyncIterator[FileWatch
         yield FileWatch(files, watches)
 
 
-async def begin(watch: FileWatch, path: Path, **fields: object) -> Watcher:
+async def begin(watch: FileWatch, path: Path, **fields: object) -> FileWatcher:
     request = CreateWatchRequest.model_validate({"path": str(path), "debounce": 50, **fields})
-    reply: Reply[Watcher] = await watch.create_watch(request)
+    reply: Reply[FileWatcher] = await watch.create_watch(request)
     return reply.data
 
 
-async def poll(watch: FileWatch, watcher: Watcher, **fields: Any) -> Any:
+async def poll(watch: FileWatch, watcher: FileWatcher, **fields: Any) -> Any:
     reply = await watch.poll_events(PollRequest(watcher_id=watcher.watcher_id, **({"timeout": 30} | fields)))
     return reply.data
 
 
-async def stream(watch: FileWatch, watcher: Watcher, after: str | None = None) -> AsyncIterator[Event]:
+async def stream(watch: FileWatch, watcher: FileWatcher, after: str | None = None) -> AsyncIterator[Event]:
     events: AsyncIterator[Event] = await watch.watch_events(
         WatcherRef(watcher_id=watcher.watcher_id), Call(Caller("test"), "1", last_event_id=after)
     )

@@ -36,7 +36,7 @@ def boxed() -> Iterator[Sandbox]:
         launcher.remove()
 
 
-def test_the_box_is_the_rung_that_holds(boxed: Sandbox) -> None:
+def test_the_box_is_the_isolation_level_that_holds(boxed: Sandbox) -> None:
     told = boxed.request("GET", "/v1/capabilities").json()["data"]
     assert (told["rung"], told["storage"], told["flags"]) == ("box", "container", [])
 

@@ -57,7 +57,7 @@ SPRUNG_BY_THE_HOOK = {"usercustomize", "pth", "bash_profile", "bashrc", "cat", "
 
 @pytest.fixture(scope="module", params=["box", "users", "none"])
 def trapped(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """A container on that rung whose home was written by an earlier run, and whose hooks walk into it."""
+    """A container at that isolation level whose home was written by an earlier run, and whose hooks walk into it."""
     launcher = new_launcher(f"trapped-{request.param}")
     env = {"RUN_HOOK_INIT": HOOK, "RUN_HOOK_PRE_SERVICES": HOOK, "BOX": "on" if request.param == "box" else "off"}
     args = ["--volume=/home/gem", *(["--user=1000:1000"] if request.param == "none" else [])]
@@ -89,9 +89,9 @@ def test_what_an_earlier_run_left_runs_as_nobody_but_the_agent(trapped: Sandbox)
     trapped.request("POST", "/v1/browser/restart", json={})
     until(lambda: trapped.answers("/readyz"), 60, trapped.logs)
     found = sprung(trapped)
-    rung = trapped.request("GET", "/v1/capabilities").json()["data"]["rung"]
+    level = trapped.request("GET", "/v1/capabilities").json()["data"]["rung"]
     assert "host" not in {where for _, _, where in found}, found
-    if rung == "box":
+    if level == "box":
         assert {user for _, user, _ in found} <= {"gem", "root"}, found
         assert {where for _, _, where in found} == {"inside"}, found
     else:

@@ -1,4 +1,4 @@
-"""Isolated commands in the running image, on each rung, and what a host without the profile refuses."""
+"""Isolated commands in the running image, at each isolation level, and what a host without the profile refuses."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -15,9 +15,9 @@ WRITE_WORK = {"read": {"deny": ["~/secret"]}, "write": {"allow": ["~/work"]}, "n
 
 
 @pytest.fixture(scope="module", params=["box", "users"])
-def rung(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """A container on that rung, with `~/work` and `~/secret/key`."""
-    launcher = new_launcher(f"rung-{request.param}")
+def at_level(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A container at that isolation level, with `~/work` and `~/secret/key`."""
+    launcher = new_launcher(f"isolation-{request.param}")
     try:
         sandbox = launcher.start(args=["--security-opt=systempaths=unconfined"], env={"BOX": "on" if request.param == "box" else "off"})
         assert sandbox.request("GET", "/v1/capabilities").json()["data"]["rung"] == request.param
@@ -63,13 +63,13 @@ FORBIDDEN = {
 
 @pytest.mark.parametrize("command", FORBIDDEN.values(), ids=FORBIDDEN)
 @pytest.mark.parametrize("run", [bash, shell])
-def test_an_isolated_command_cannot(rung: Sandbox, run: Callable[..., dict[str, Any]], command: str) -> None:
-    assert run(rung, command, isolation=WRITE_WORK)["exit_code"] not in (0, None)
+def test_an_isolated_command_cannot(at_level: Sandbox, run: Callable[..., dict[str, Any]], command: str) -> None:
+    assert run(at_level, command, isolation=WRITE_WORK)["exit_code"] not in (0, None)
 
 
 @pytest.mark.parametrize("run", [bash, shell])
-def test_an_isolated_command_can_do_what_it_is_allowed(rung: Sandbox, run: Callable[..., dict[str, Any]]) -> None:
-    done = run(rung, "echo x > ~/work/x && grep -q x ~/work/x && git init -q ~/work/repo && rm -r ~/work/repo", isolation=WRITE_WORK)
+def test_an_isolated_command_can_do_what_it_is_allowed(at_level: Sandbox, run: Callable[..., dict[str, Any]]) -> None:
+    done = run(at_level, "echo x > ~/work/x && grep -q x ~/work/x && git init -q ~/work/repo && rm -r ~/work/repo", isolation=WRITE_WORK)
     assert done["exit_code"] == 0, done
 
 
@@ -83,25 +83,25 @@ def test_an_isolated_command_can_do_what_it_is_allowed(rung: Sandbox, run: Calla
         ),
     ],
 )
-def test_isolated_code_writes_where_it_is_allowed_and_nowhere_else(rung: Sandbox, language: str, source: str) -> None:
+def test_isolated_code_writes_where_it_is_allowed_and_nowhere_else(at_level: Sandbox, language: str, source: str) -> None:
     asked = {"language": language, "code": source.format(f"by-{language}"), "cwd": "/home/gem/work", "isolation": WRITE_WORK}
-    done = rung.request("POST", "/v1/code/execute", json=asked).json()["data"]
+    done = at_level.request("POST", "/v1/code/execute", json=asked).json()["data"]
     assert (done["status"], done["stdout"]) == ("error", "1\n"), done
-    written = rung.run("sh", "-c", f"ls ~/work/by-{language} ~/by-{language} 2>/dev/null").stdout
+    written = at_level.run("sh", "-c", f"ls ~/work/by-{language} ~/by-{language} 2>/dev/null").stdout
     assert written == f"/home/gem/work/by-{language}\n"
 
 
-def test_a_wrong_policy_is_422_and_a_missing_path_400(rung: Sandbox) -> None:
-    wrong = rung.request("POST", "/v1/bash/exec", json={"command": "true", "isolation": {"reads": {}}})
+def test_a_wrong_policy_is_422_and_a_missing_path_400(at_level: Sandbox) -> None:
+    wrong = at_level.request("POST", "/v1/bash/exec", json={"command": "true", "isolation": {"reads": {}}})
     assert wrong.status_code == 422
     assert wrong.json()["detail"][0]["loc"][:2] == ["body", "isolation"]
     for path in ("/v1/bash/exec", "/v1/shell/exec"):
-        missing = rung.request("POST", path, json={"command": "true", "isolation": {"write": {"allow": ["/none"]}}})
+        missing = at_level.request("POST", path, json={"command": "true", "isolation": {"write": {"allow": ["/none"]}}})
         assert missing.status_code == 400, missing.text
 
 
-def test_doctor_says_that_policies_are_enforced(rung: Sandbox) -> None:
-    checks = {check["name"]: check for check in rung.request("GET", "/v1/doctor").json()["data"]["checks"]}
+def test_doctor_says_that_policies_are_enforced(at_level: Sandbox) -> None:
+    checks = {check["name"]: check for check in at_level.request("GET", "/v1/doctor").json()["data"]["checks"]}
     assert checks["isolation"]["status"] == "holds", checks["isolation"]
 
 

@@ -15,7 +15,7 @@ from agent_sandbox import AsyncSandbox
 from agent_sandbox import Sandbox as Client
 
 from tests.drivers.devtools.har_schema import SCHEMA
-from tests.drivers.video.films import colours, loudness
+from tests.drivers.video.mp4 import colours, loudness
 from tests.image.container import Sandbox, until
 
 SITE = "http://site.example"

@@ -9,7 +9,7 @@ import pytest
 from agent_sandbox import Sandbox as Client
 from agent_sandbox.browser import Action_MoveTo
 
-from tests.drivers.video.films import loudness, shown, size
+from tests.drivers.video.mp4 import loudness, shown, size
 from tests.image.container import until
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from sandbox_server.core.operation import operations
 from sandbox_server.core.operation import socket as websocket
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
-from sandbox_server.drivers.credentials.shares import Shares
+from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.nginx import body, listen, origins, upstreams
@@ -156,7 +156,7 @@ class Gateway:
         run = str(self.folder / "run/sandbox")
         keyring = Keyring(run, str(self.folder / "run/sandbox-agent"))
         tickets = Tickets(keyring.tickets)
-        self.shares = Shares(JsonFile(f"{run}/shares.json"))
+        self.shares = PortShares(JsonFile(f"{run}/shares.json"))
         revoked = Revoked(JsonFile(f"{run}/revoked.json"), 3600)
         credentials = Credentials(keyring, Tokens([], None, None), tickets, self.shares, revoked, api_key=KEY, session_ttl=3600)
         auth = Auth(credentials, tickets, Ports({self.port}, ()), self._settings)

@@ -8,7 +8,7 @@ from Xlib import X
 from Xlib import display as xlib
 
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.screen import Screen as Pictures
+from sandbox_server.drivers.x11.screen import X11Screen as Pictures
 from tests.drivers.x11.conftest import XServer, program, xserver
 
 __all__ = ["program", "xserver"]

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 from sandbox_server.core.identity import Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound.pulseaudio import Sound
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
 from sandbox_server.stream.capture.x11 import ScreenCapture
@@ -20,7 +20,7 @@ from sandbox_server.stream.sound.broadcast import SoundBroadcast
 from sandbox_server.stream.viewer.stream_viewer import StreamSources, StreamViewer
 
 PERSON = Caller("person", frozenset({"view", "control"}), person=True)
-QUIET = SoundBroadcast(Sound("/nonexistent"))
+QUIET = SoundBroadcast(PulseAudio("/nonexistent"))
 GUEST = Caller("guest", frozenset({"view"}), person=True)
 
 
@@ -116,7 +116,7 @@ class FakeClient:
 
 @asynccontextmanager
 async def sharing(
-    name: str, *, sessions: StreamSessions | None = None, sound: SoundBroadcast = QUIET, microphone: Sound | None = None
+    name: str, *, sessions: StreamSessions | None = None, sound: SoundBroadcast = QUIET, microphone: PulseAudio | None = None
 ) -> AsyncIterator[StreamSources]:
     """What viewers of the display `name` share."""
     async with ScreenCapture(name) as screen, FrameEncoder() as encoder:
@@ -134,12 +134,12 @@ async def watching(
     sessions: StreamSessions | None = None,
     session: int = 1,
     sound: SoundBroadcast = QUIET,
-    microphone: Sound | None = None,
+    microphone: PulseAudio | None = None,
     before: wire.Resume | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     async with (
         sharing(name, sessions=sessions, sound=sound, microphone=microphone) as sources,
-        Connection(name) as connection,
+        X11Connection(name) as connection,
         Tasks() as tasks,
     ):
         injector = InputInjector(desktop, connection)

@@ -10,11 +10,11 @@ from typing import IO
 from sandbox_server.drivers.box import resolve_beneath
 from sandbox_server.drivers.box.archive import FORMAT, RECORD, XATTR
 from sandbox_server.drivers.box.layers import MAX_LEVELS, MAX_PATH
-from sandbox_server.drivers.box.mount_plan import Layered
+from sandbox_server.drivers.box.mount_plan import LayeredPart
 from sandbox_server.drivers.box.records import Record, is_time, text_of
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError
-from sandbox_server.drivers.box.tar_reader import ArchiveError, Entry, Inflated, TarReader, TooLargeError
+from sandbox_server.drivers.box.tar_reader import ArchiveError, Inflated, TarEntry, TarReader, TooLargeError
 from sandbox_server.drivers.box.xattrs import is_kept, is_left_out
 
 MAX_RECORD = 1 << 20
@@ -26,7 +26,7 @@ _REGULAR, _LINK, _SYMLINK, _DEVICE, _DIRECTORY, _PIPE = b"0", b"1", b"2", b"3", 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def read(store: BoxStore, source: IO[bytes], label: str | None, who: str, quota: int, parts: Sequence[Layered] = ()) -> Record:
+def read(store: BoxStore, source: IO[bytes], label: str | None, who: str, quota: int, parts: Sequence[LayeredPart] = ()) -> Record:
     """Add the checkpoints of an archive under new names and give the last; raises StoreError for what is no such archive.
 
     `quota` is how many bytes its files may hold together, `parts` are what the layers of this box are mounted as.
@@ -52,7 +52,7 @@ def read(store: BoxStore, source: IO[bytes], label: str | None, who: str, quota:
         store.drop(drafts.values())
 
 
-def _read_record(entry: Entry | None, reader: TarReader) -> list[Record]:
+def _read_record(entry: TarEntry | None, reader: TarReader) -> list[Record]:
     if entry is None or entry.name != RECORD.encode() or entry.size > MAX_RECORD:
         raise ArchiveError(f"it does not begin with {RECORD}")
     content = json.loads(b"".join(reader.content()))
@@ -84,14 +84,14 @@ def _adopt(store: BoxStore, records: Sequence[Record], drafts: Mapping[str, str]
 class _Filling:
     """Puts entries into `drafts`, the directories of the layers by their names in the archive. No link in them is followed."""
 
-    def __init__(self, drafts: Mapping[str, str], reader: TarReader, quota: int, parts: Sequence[Layered]) -> None:
+    def __init__(self, drafts: Mapping[str, str], reader: TarReader, quota: int, parts: Sequence[LayeredPart]) -> None:
         self._drafts = drafts
         self._reader = reader
         self._left = quota
         self._entries = 0
         self._parts = [part.path.rstrip("/") + "/" for part in parts]
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: TarEntry) -> None:
         """Make what an entry tells of."""
         self._count(entry)
         layer, path = self._split(entry.name)
@@ -107,7 +107,7 @@ class _Filling:
         finally:
             os.close(place)
 
-    def _count(self, entry: Entry) -> None:
+    def _count(self, entry: TarEntry) -> None:
         self._left -= entry.size
         self._entries += 1
         if self._left < 0 or self._entries > MAX_ENTRIES:
@@ -125,7 +125,7 @@ class _Filling:
             raise ArchiveError(f"{name[:200]!r} is no path in a layer")
         return layer, path
 
-    def _make(self, entry: Entry, layer: str, path: str, place: int, name: str) -> None:
+    def _make(self, entry: TarEntry, layer: str, path: str, place: int, name: str) -> None:
         if entry.kind == _DIRECTORY:
             _make_directory(place, name)
             _finish_directory(os.open(name, resolve_beneath.DIRECTORY, dir_fd=place), entry)
@@ -148,14 +148,14 @@ class _Filling:
         else:
             raise ArchiveError(f"/{path} is of a type that no checkpoint holds")
 
-    def _write(self, entry: Entry, place: int, name: str) -> None:
+    def _write(self, entry: TarEntry, place: int, name: str) -> None:
         fd = os.open(name, _NEW_FILE, 0o600, dir_fd=place)
         with open(fd, "wb") as file:
             file.writelines(self._reader.content())
             file.flush()
             _finish_open(fd, entry)
 
-    def _link(self, entry: Entry, layer: str, place: int, name: str) -> None:
+    def _link(self, entry: TarEntry, layer: str, place: int, name: str) -> None:
         other, path = self._split(entry.link)
         if other != layer or not path:
             raise ArchiveError(f"{entry.link[:200]!r} is in another layer")
@@ -175,14 +175,14 @@ def _make_directory(place: int, name: str) -> None:
             raise
 
 
-def _finish_directory(fd: int, entry: Entry) -> None:
+def _finish_directory(fd: int, entry: TarEntry) -> None:
     try:
         _finish_open(fd, entry)
     finally:
         os.close(fd)
 
 
-def _finish_open(fd: int, entry: Entry) -> None:
+def _finish_open(fd: int, entry: TarEntry) -> None:
     os.fchown(fd, entry.uid, entry.gid)
     os.fchmod(fd, entry.mode)
     for name, value in _attributes(entry):
@@ -195,7 +195,7 @@ def _finish_open(fd: int, entry: Entry) -> None:
     os.utime(fd, (entry.mtime, entry.mtime))
 
 
-def _finish(place: int, name: str, entry: Entry) -> None:
+def _finish(place: int, name: str, entry: TarEntry) -> None:
     """Finish what has no attributes."""
     os.chown(name, entry.uid, entry.gid, dir_fd=place, follow_symlinks=False)
     if not stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
@@ -203,7 +203,7 @@ def _finish(place: int, name: str, entry: Entry) -> None:
     os.utime(name, (entry.mtime, entry.mtime), dir_fd=place, follow_symlinks=False)
 
 
-def _attributes(entry: Entry) -> list[tuple[str, bytes]]:
+def _attributes(entry: TarEntry) -> list[tuple[str, bytes]]:
     found = [(key.removeprefix(XATTR), value) for key, value in entry.extended.items() if key.startswith(XATTR)]
     for name, value in found:
         if not is_kept(name, value) and not is_left_out(name):

@@ -1,4 +1,4 @@
-"""Who is behind it: the sessions that have processes in the box, with what those use, and what the ones used that have just ended.
+"""Attribution of resource use to sessions: what their processes in the box use, and what those used that have just ended.
 
 A process belongs to the session that its environment names (`child.SESSION`), or that another process of its kernel session names: so
 does what was orphaned or is a zombie. A program may hide from that by leaving both; it is then told by its number alone.
@@ -32,7 +32,7 @@ _MARK = SESSION.encode() + b"="
 
 
 @dataclass(frozen=True)
-class Use:
+class ProcessUse:
     """What a process uses, or used: bytes of memory, bytes written to whatever it was, and seconds of the kernel's time for it."""
 
     threads: int = 1
@@ -43,7 +43,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Culprit:
+class AttributedProcess:
     """Who it was: `session` is None for what no session started, `pid` as the box knows it."""
 
     session: str | None
@@ -59,30 +59,30 @@ class _Process:
     uid: int
     kernel_session: str
     session: str | None
-    use: Use
+    use: ProcessUse
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedProcess:
     """A process that is gone."""
 
-    culprit: Culprit
-    use: Use
+    culprit: AttributedProcess
+    use: ProcessUse
     killed: bool
     """By a signal that nobody outside the box had sent."""
     at: float = field(default_factory=time.monotonic)
 
 
-class Suspects:
+class UsageAttribution:
     """Looks at the processes of the box, and remembers who has just ended."""
 
     def __init__(self) -> None:
         self._counts: dict[int, tuple[int, float]] = {}
         self._processes: list[_Process] = []
-        self._ended: list[Ended] = []
-        self._large: dict[int, Ended] = {}
+        self._ended: list[EndedProcess] = []
+        self._large: dict[int, EndedProcess] = {}
 
-    def note(self, ended: Ended) -> None:
+    def note(self, ended: EndedProcess) -> None:
         """Remember a command that has ended."""
         self._ended = [*self._ended, ended][-MAX_ENDED:]
 
@@ -101,8 +101,8 @@ class Suspects:
         for pid in large.keys() - self._large.keys():
             self.note(replace(large[pid], at=time.monotonic()))
 
-    def _as_ended(self, one: _Process) -> "Ended":
-        return Ended(Culprit(self._named(one), command_line(one.outer), one.pid, one.uid), one.use, killed=False)
+    def _as_ended(self, one: _Process) -> "EndedProcess":
+        return EndedProcess(AttributedProcess(self._named(one), command_line(one.outer), one.pid, one.uid), one.use, killed=False)
 
     def _read(self, before: Mapping[int, tuple[int, float]]) -> Iterator[_Process]:
         for name in filter(str.isdigit, os.listdir("/proc")):
@@ -113,7 +113,7 @@ class Suspects:
                 continue
             written, system = self._counts[pid] = bytes_written(pid), _system_time(pid)
             earlier = before.get(pid, (0, 0.0))
-            use = Use(
+            use = ProcessUse(
                 threads=int(status["Threads"][0]),
                 memory=sum(int(status.get(kind, ["0"])[0]) for kind in ("RssAnon", "RssShmem")) << 10,
                 descriptors=int(status.get("FDSize", ["0"])[0]),
@@ -123,15 +123,17 @@ class Suspects:
             yield _Process(pid, int(numbers[1]), int(status["Uid"][0]), status["NSsid"][1], _session(pid), use)
 
     @property
-    def total(self) -> Use:
+    def total(self) -> ProcessUse:
         """What all processes use together, at the last look; of descriptors, the most that one has."""
         uses = [one.use for one in self._processes]
-        return Use(sum(use.threads for use in uses), sum(use.memory for use in uses), max((use.descriptors for use in uses), default=0))
+        return ProcessUse(
+            sum(use.threads for use in uses), sum(use.memory for use in uses), max((use.descriptors for use in uses), default=0)
+        )
 
-    def worst(self, what: str) -> Culprit | None:
-        """Who uses most of `what`, a field of `Use`: of all sessions that one, and of it the process; None where nobody uses much."""
+    def worst(self, what: str) -> AttributedProcess | None:
+        """The session that uses most of `what`, a field of `ProcessUse`, and its process that does; None where nobody uses much."""
 
-        def used(one: _Process | Ended) -> float:
+        def used(one: _Process | EndedProcess) -> float:
             return float(getattr(one.use, what))
 
         groups = self._groups()
@@ -148,7 +150,7 @@ class Suspects:
         often = Counter(filter(None, commands.values()))  # a zombie has none
         top = max(group, key=lambda one: (used(one), often[commands[one.outer]], -one.outer))
         command = commands[top.outer] or next(iter(often), "")
-        return Culprit(self._named(top), command, top.pid, top.uid)
+        return AttributedProcess(self._named(top), command, top.pid, top.uid)
 
     def end_largest(self) -> str:
         """Kill the process that has most memory; gives its command line."""
@@ -158,13 +160,13 @@ class Suspects:
             os.kill(largest.outer, signal.SIGKILL)
         return command
 
-    def killed(self) -> list[Ended]:
+    def killed(self) -> list[EndedProcess]:
         """Those that have just been killed by somebody in the box; forgotten with this."""
         found = [one for one in self._recent() if one.killed]
         self._ended = [one for one in self._ended if not one.killed]
         return found
 
-    def _recent(self) -> list[Ended]:
+    def _recent(self) -> list[EndedProcess]:
         return [one for one in self._ended if time.monotonic() - one.at < RECENT_SECONDS]
 
     def _named(self, process: _Process) -> str | None:

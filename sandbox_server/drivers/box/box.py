@@ -147,14 +147,14 @@ def _become_init(tree: Tree, sock: socket.socket) -> None:
     namespaces.forbid_imports()
     os.unshare(os.CLONE_NEWNS)
     root = box_tree.build(tree.store, tree.parts, tree.stacks, tree.agent_run, tree.hidden)
-    desk_mounts = _made_elsewhere(lambda sock: _open_desk(sock, root, tree))
+    desktop_mounts = _made_elsewhere(lambda sock: _open_desktop(sock, root, tree))
     namespaces.enter_root(root)
     inner = _made_elsewhere(lambda sock: _open_inner(sock, tree.processes))
     os.setns(inner, os.CLONE_NEWNS)
     sent = sock.dup()
-    os.dup2(desk_mounts, DESK)
+    os.dup2(desktop_mounts, DESK)
     fds = [os.open(f"/proc/self/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in KINDS]
-    _forget_the_keeper()
+    _forget_the_daemon()
     socket.send_fds(sent, [b"{}"], fds)
     os.closerange(0, DESK)
     os.closerange(DESK + 1, os.sysconf("SC_OPEN_MAX"))
@@ -191,7 +191,7 @@ def _open_inner(sock: socket.socket, processes: int) -> None:
     _send_mounts(sock)
 
 
-def _open_desk(sock: socket.socket, root: str, tree: Tree) -> None:
+def _open_desktop(sock: socket.socket, root: str, tree: Tree) -> None:
     os.unshare(os.CLONE_NEWNS)
     desktop_root.build(root, tree.sockets, tree.hidden)
     _send_mounts(sock)
@@ -201,7 +201,7 @@ def _send_mounts(sock: socket.socket) -> None:
     socket.send_fds(sock, [b"{}"], [os.open("/proc/self/ns/mnt", os.O_RDONLY)])
 
 
-def _forget_the_keeper() -> None:
+def _forget_the_daemon() -> None:
     """Become what only reaps: the kernel does that itself for a process that ignores SIGCHLD (sigaction(2))."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
@@ -210,4 +210,4 @@ def _forget_the_keeper() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     namespaces.name_process("box")
-    namespaces.forbid_tracing(forbidden=False)  # the next keeper finds the box through it; only the outer namespace's root may
+    namespaces.forbid_tracing(forbidden=False)  # the next daemon finds the box through it; only the outer namespace's root may

@@ -1,8 +1,9 @@
-"""The API's side of the box's keeper: asks it, and names its refusals."""
+"""The API's side of the box daemon: asks it, and names its refusals."""
 
 import asyncio
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, InvalidArgument, NotFound, ResourceExhausted, Unavailable
@@ -11,7 +12,7 @@ from sandbox_server.drivers.ipc import connect_with_retry, descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError
 
 QUICK_SECONDS = 30.0
-"""For what takes the keeper milliseconds; ending a box waits for its processes, and those may wait for a disk."""
+"""For what takes the daemon milliseconds; ending a box waits for its processes, and those may wait for a disk."""
 LONG_SECONDS = 3600.0
 """For what reads or writes whole layers."""
 RETRY_AFTER = 1.0
@@ -26,7 +27,7 @@ _KINDS: dict[str, type[Failure]] = {
 
 
 class BoxClient:
-    """Asks the keeper on `path`, which may take `patience` seconds to be there.
+    """Asks the daemon on `path`, which may take `patience` seconds to be there.
 
     Without a box, everything is refused with the reason and how to win one.
     """
@@ -37,8 +38,8 @@ class BoxClient:
         self._path = path
 
     async def ask(self, operation: str, *, fds: Sequence[int] = (), timeout: float = QUICK_SECONDS, **fields: object) -> dict[str, Any]:
-        """Have the keeper do one thing; the descriptors stay the caller's. Raises the Failure that the keeper names."""
-        if self.isolation.rung != "box":
+        """Have the daemon do one thing; the descriptors stay the caller's. Raises the Failure that the daemon names."""
+        if self.isolation.level != "box":
             raise Conflict(
                 f"there is no box here: {self.isolation.reason}",
                 hint="GET /v1/capabilities says how to win it",
@@ -47,13 +48,19 @@ class BoxClient:
             async with asyncio.timeout(timeout):
                 answer = await self._exchange({"op": operation, **fields}, fds)
         except TimeoutError:
-            raise DeadlineExceeded(f"the box's keeper did not do it within {timeout:g} s") from None
+            raise DeadlineExceeded(f"the box daemon did not do it within {timeout:g} s") from None
         except (OSError, MalformedMessageError) as error:
-            raise Unavailable(f"the box's keeper does not answer: {error}", retry_after=RETRY_AFTER) from error
+            raise Unavailable(f"the box daemon does not answer: {error}", retry_after=RETRY_AFTER) from error
         if "refused" in answer:
             raise _KINDS[answer["refused"]](str(answer["message"]))
         done: dict[str, Any] = answer["ok"]
         return done
+
+    async def resume(self) -> None:
+        """Resume the box if it is suspended; nothing where there is no box, or its daemon is starting anew, and the box with it."""
+        if self.isolation.level == "box":
+            with suppress(Failure):
+                await self.ask("thaw")
 
     async def _exchange(self, body: dict[str, object], fds: Sequence[int]) -> dict[str, Any]:
         loop = asyncio.get_running_loop()

@@ -1,10 +1,10 @@
-"""The keeper of the box: makes it, replaces it when it ends, and turns its files into checkpoints.
+"""Box daemon: makes it, replaces it when it ends, and turns its files into checkpoints.
 
 A small root daemon of the standard library on a Unix socket. It lives in a user namespace of its own, so that it has rights over the box
 and none over the container beyond those of a file's owner. A client sends one request per connection, in the way of `wire_fds`: a JSON
 object `{"op": name, ...}`. The answer comes the same way: `{"ok": ...}`, or `{"refused": kind, "message"}`.
 
-The spawner sends `{"op": "attach"}` instead and keeps the connection: on it the keeper puts the descriptors of each box that it makes.
+The spawner sends `{"op": "attach"}` instead and keeps the connection: on it the daemon puts the descriptors of each box that it makes.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from functools import partial
 from typing import NoReturn
 
 from sandbox_server.drivers.box import mount_plan, namespaces
-from sandbox_server.drivers.box.attribution import Culprit, Ended, Use
+from sandbox_server.drivers.box.attribution import AttributedProcess, EndedProcess, ProcessUse
 from sandbox_server.drivers.box.box import Box, BoxError
 from sandbox_server.drivers.box.layer_work import LayerWork
-from sandbox_server.drivers.box.lifecycle import Answer, BoxCare, find
-from sandbox_server.drivers.box.limit_monitor import Limits
+from sandbox_server.drivers.box.lifecycle import Answer, BoxLifecycle, find
+from sandbox_server.drivers.box.limit_monitor import MonitoredLimits
 from sandbox_server.drivers.box.mount_plan import Part
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, StoreError
@@ -44,7 +44,7 @@ WORK_SECONDS = 3600
 WORK_BYTES = 1 << 30
 """Memory of each."""
 PATIENCE_SECONDS = 180
-"""The keeper is ended, and started anew, when one thing takes it so long."""
+"""A watchdog restarts the daemon when one thing takes this long."""
 _NICE = 10
 
 
@@ -56,20 +56,20 @@ class _Client:
     """The process that does what it asked for; 0 for none."""
 
 
-class Keeper:
+class BoxDaemon:
     """Serves clients of `listener` in one thread; `peers` are the uids that may ask, `quota` bytes that checkpoints may take."""
 
-    def __init__(self, listener: socket.socket, care: BoxCare, store: BoxStore, *, peers: frozenset[int], quota: int) -> None:
+    def __init__(self, listener: socket.socket, lifecycle: BoxLifecycle, store: BoxStore, *, peers: frozenset[int], quota: int) -> None:
         self._listener = listener
-        self._care = care
+        self._lifecycle = lifecycle
         self._store = store
         self._peers = peers
         self._quota = quota
         self._poller = Poller(PATIENCE_SECONDS)
         self._workers: set[int] = set()
         self._remover = 0
-        self._lookout = care.lookout
-        self._seats: set[_Client] = set()
+        self._monitor = lifecycle.monitor
+        self._spawners: set[_Client] = set()
         self._announced = 0
 
     def run(self) -> None:
@@ -78,8 +78,8 @@ class Keeper:
         self._poller.watch_signals((signal.SIGCHLD, signal.SIGTERM, signal.SIGINT), self._on_signals)
         self._poller.watch(self._listener.fileno(), self._accept)
         self._poller.run(self._before_waiting)
-        if self._care.box:
-            self._care.box.kill()
+        if self._lifecycle.box:
+            self._lifecycle.box.kill()
         self._poller.close()
 
     def _on_signals(self, numbers: bytes) -> None:
@@ -104,29 +104,29 @@ class Keeper:
         retry = self._have_box()
         self._store.reserve.hold()
         try:
-            self._lookout.look(self._care.box.init if self._care.box else None)
+            self._monitor.look(self._lifecycle.box.init if self._lifecycle.box else None)
         except (OSError, ValueError, LookupError) as error:  # a process went while it was looked at
             _log(f"could not look at the box: {error!r}")
-        return self._lookout.wait() if retry is None else retry
+        return self._monitor.wait() if retry is None else retry
 
     def _have_box(self) -> float | None:
         """Make a box where there is none, and give a new one to whom it concerns; gives the seconds after which to try again."""
-        before = self._care.failure
-        if not self._care.box and not self._care.make() and self._care.failure != before:
-            _log(f"cannot make a box, and tries again every {RETRY_SECONDS:g} s: {self._care.failure}")
-        if (box := self._care.box) and self._announced != self._care.made:
-            self._announced = self._care.made
+        before = self._lifecycle.failure
+        if not self._lifecycle.box and not self._lifecycle.make() and self._lifecycle.failure != before:
+            _log(f"cannot make a box, and tries again every {RETRY_SECONDS:g} s: {self._lifecycle.failure}")
+        if (box := self._lifecycle.box) and self._announced != self._lifecycle.made:
+            self._announced = self._lifecycle.made
             self._poller.watch(box.pidfd, partial(self._on_end, box))
-            for seat in self._seats:
-                self._seat(seat)
+            for spawner in self._spawners:
+                self._give_box(spawner)
             self._clear_away()
-        return None if self._care.box else RETRY_SECONDS
+        return None if self._lifecycle.box else RETRY_SECONDS
 
     def _on_end(self, box: Box) -> None:
         self._poller.unwatch(box.pidfd)
-        if self._care.box is box:
+        if self._lifecycle.box is box:
             _log("the box ended and is made anew")
-            self._care.forget()
+            self._lifecycle.forget()
 
     def _clear_away(self) -> None:
         """Remove, in the background, what no box needs any more."""
@@ -150,7 +150,7 @@ class Keeper:
         fds: list[int] = []
         try:
             message, fds = descriptor_passing.receive(client.sock)
-            if message and client in self._seats and "ended" in message:
+            if message and client in self._spawners and "ended" in message:
                 self._note_end(message)
             elif message and "ping" in message:
                 descriptor_passing.send(client.sock, {"pong": True})
@@ -168,12 +168,14 @@ class Keeper:
 
     def _note_end(self, message: Message) -> None:
         """Note what the spawner says of a process that ended; not of one that ended with its box."""
-        if message["box"] == self._care.made:
+        if message["box"] == self._lifecycle.made:
             ended = message["ended"]
-            self._lookout.suspects.note(Ended(Culprit(**ended["culprit"]), Use(**ended["use"]), killed=ended["killed"]))
+            self._monitor.attribution.note(
+                EndedProcess(AttributedProcess(**ended["culprit"]), ProcessUse(**ended["use"]), killed=ended["killed"])
+            )
 
     def _hang_up(self, client: _Client) -> None:
-        self._seats.discard(client)
+        self._spawners.discard(client)
         if client.worker in self._workers:  # nobody waits for what it does
             os.kill(client.worker, signal.SIGKILL)
         self._poller.unwatch(client.sock.fileno())
@@ -182,8 +184,8 @@ class Keeper:
     def _serve(self, client: _Client, request: Message, fds: list[int]) -> None:
         name = str(request.get("op"))
         if name == "attach" and client.uid == 0:
-            self._seats.add(client)
-            self._seat(client)
+            self._spawners.add(client)
+            self._give_box(client)
         elif name in LayerWork.OPERATIONS:
             self._begin_work(client, name, request, fds)
         else:
@@ -193,28 +195,28 @@ class Keeper:
         if len(self._workers) >= WORKERS:
             _answer(client.sock, _refuse_work)
             return
-        work = LayerWork(self._store, self._care.layered, self._quota)
+        work = LayerWork(self._store, self._lifecycle.layered, self._quota)
         client.worker = self._fork(lambda: _answer(client.sock, lambda: work.run(name, request, fds)), self._store.folder)
         self._workers.add(client.worker)
 
     def _operate(self, client: _Client, name: str, request: Message) -> None:
-        box = self._care.box
+        box = self._lifecycle.box
         watched = box.pidfd if box else -1
         self._poller.unwatch(watched)  # the operation may close it, and another descriptor may get its number
         _answer(client.sock, lambda: self._operation(name)(request), self._have_box)
-        if box and self._care.box is box:
+        if box and self._lifecycle.box is box:
             self._poller.watch(watched, partial(self._on_end, box))
             self._clear_away()
 
     def _operation(self, name: str) -> Callable[[Message], Answer]:
-        if name not in self._care.operations:
+        if name not in self._lifecycle.operations:
             raise StoreError("not_found", f"no operation {name!r}")
-        return self._care.operations[name]
+        return self._lifecycle.operations[name]
 
-    def _seat(self, client: _Client) -> None:
-        if box := self._care.box:
+    def _give_box(self, client: _Client) -> None:
+        if box := self._lifecycle.box:
             with suppress(OSError):
-                descriptor_passing.send(client.sock, {"box": self._care.made}, box.descriptors)
+                descriptor_passing.send(client.sock, {"box": self._lifecycle.made}, box.descriptors)
 
     def _fork(self, work: Callable[[], None], folder: str | None = None) -> int:
         """Work in a process of its own, which ends with this one; where `folder` is given, it follows no link below that."""
@@ -250,7 +252,7 @@ def _answer(sock: socket.socket, work: Callable[[], Answer], then: Callable[[], 
 def _work(work: Callable[[], None], folder: str | None, parent: int) -> NoReturn:
     status = 1
     try:
-        namespaces.end_with(parent)  # the next keeper takes it that nobody else works on the store
+        namespaces.end_with(parent)  # the next daemon takes it that nobody else works on the store
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
@@ -272,7 +274,7 @@ def _log(message: str) -> None:
 
 
 def serve(arguments: Sequence[str]) -> None:
-    """Run the keeper with command-line `arguments`."""
+    """Run the daemon with command-line `arguments`."""
     options = _parse(arguments)
     client = Account.named(options.client)
     store = BoxStore(options.store)
@@ -283,18 +285,18 @@ def serve(arguments: Sequence[str]) -> None:
         os.setns(found[0].user, os.CLONE_NEWUSER)
         parts = found[1]
     else:
-        if found:  # its files were in the memory of a keeper that is gone
+        if found:  # its files were in the memory of a daemon that is gone
             found[0].kill()
             found = None
         namespaces.leave_user_namespace()
         if options.memory:
             namespaces.mount_memory(options.store)
         parts = _prepare(store, options.sudo_user, options.shared)
-    limits = Limits(options.processes, options.max_memory or cgroup.snapshot().mem_max_bytes, enforced=options.max_memory > 0)
-    care = BoxCare(store, parts, options.agent_run, options.desktop_sockets, options.record, limits)
+    limits = MonitoredLimits(options.processes, options.max_memory or cgroup.snapshot().mem_max_bytes, enforced=options.max_memory > 0)
+    lifecycle = BoxLifecycle(store, parts, options.agent_run, options.desktop_sockets, options.record, limits)
     if found:
-        care.take_over(found[0])
-    Keeper(listener, care, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
+        lifecycle.take_over(found[0])
+    BoxDaemon(listener, lifecycle, store, peers=frozenset({0, client.uid}), quota=options.quota).run()
 
 
 def _prepare(store: BoxStore, sudo_user: str | None, shared: Sequence[str]) -> list[Part]:
@@ -315,7 +317,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("sandbox_server box", description="Keep the agent's box.")
     parser.add_argument("--socket", required=True, help="Unix socket to serve on")
     parser.add_argument("--store", required=True, help="directory for the box's files, on a filesystem that can hold layers")
-    parser.add_argument("--record", required=True, help="file that tells the next keeper which box runs")
+    parser.add_argument("--record", required=True, help="file that tells the next daemon which box runs")
     parser.add_argument("--agent-run", required=True, help="directory that the box sees too, read-only")
     parser.add_argument("--desktop-sockets", default="", help="directory in which programs on the desktop find the X server")
     parser.add_argument("--client", default="control", help="user that may ask")

@@ -1,4 +1,4 @@
-"""What the host and its engine do to this container, as far as it decides which rung of isolation can be had."""
+"""What the host and its engine do to this container, as far as it decides which isolation level can be had."""
 
 import errno
 import os
@@ -64,7 +64,7 @@ class Host:
 
     @property
     def flags(self) -> list[str]:
-        """How to start the container for the highest rung, as far as its engine can do anything about it."""
+        """How to start the container for the highest isolation level, as far as its engine can do anything about it."""
         return list(self._flags())
 
     def _flags(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the keeper does with layers in a process of its own, because it takes as long as they are large."""
+"""What the daemon does with layers in a process of its own, because it takes as long as they are large."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sandbox_server.drivers.box import layers as box_layers
 from sandbox_server.drivers.box import namespaces, tree_walk
-from sandbox_server.drivers.box.mount_plan import Layered
+from sandbox_server.drivers.box.mount_plan import LayeredPart
 from sandbox_server.drivers.box.records import Why
 from sandbox_server.drivers.box.store import BoxStore
 from sandbox_server.drivers.ipc.descriptor_passing import Message
@@ -20,7 +20,7 @@ class LayerWork:
 
     OPERATIONS: ClassVar[frozenset[str]] = frozenset({"diff", "usage", "export", "import", "squash"})
 
-    def __init__(self, store: BoxStore, parts: Sequence[Layered], quota: int) -> None:
+    def __init__(self, store: BoxStore, parts: Sequence[LayeredPart], quota: int) -> None:
         self._store = store
         self._parts = parts
         self._quota = quota
@@ -54,7 +54,7 @@ class LayerWork:
         return sum(record.bytes or 0 for record in self._store.records())
 
     def _export(self, checkpoint: str, fd: int) -> Mapping[str, object]:
-        from sandbox_server.drivers.box import archive  # heavy, and the keeper itself never needs it
+        from sandbox_server.drivers.box import archive  # heavy, and the daemon itself never needs it
 
         archive.load()
         with open(fd, "wb", closefd=False) as out:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from sandbox_server.drivers.box.mount_plan import Layered
+from sandbox_server.drivers.box.mount_plan import LayeredPart
 from sandbox_server.drivers.box.resolve_beneath import OPAQUE
 from sandbox_server.drivers.box.store import BoxStore, StoreError
 
@@ -30,7 +30,7 @@ type Change = Literal["added", "changed", "deleted"]
 
 
 @dataclass(frozen=True)
-class Difference:
+class LayerDifference:
     """One path that differs; sizes in bytes, of the older and the newer state, None where there is nothing."""
 
     path: str
@@ -52,11 +52,11 @@ def is_opaque(path: str) -> bool:
 
 
 @dataclass(frozen=True)
-class View:
+class LayeredView:
     """A state of the box that is not mounted: layers, the uppermost first, over the parts of the image."""
 
     layers: Sequence[str]
-    parts: Sequence[Layered]
+    parts: Sequence[LayeredPart]
 
     def find(self, path: str) -> os.stat_result | None:
         """What is at a path, which starts with a slash; None where nothing is."""
@@ -94,14 +94,14 @@ def _look(layer: str, path: str) -> tuple[os.stat_result | None, bool]:
     return status if names else os.lstat(layer), hidden
 
 
-def diff(layers: Sequence[str], older: View, limit: int) -> tuple[list[Difference], bool]:
+def diff(layers: Sequence[str], older: LayeredView, limit: int) -> tuple[list[LayerDifference], bool]:
     """List what `layers`, the uppermost first, changed of `older`, in the order of paths; and whether there was more than `limit`.
 
     A directory that was deleted, or took the place of another, is one entry. Of more than `MAX_COMPARED` paths the first are looked at.
     """
-    newer = View([*layers, *older.layers], older.parts)
+    newer = LayeredView([*layers, *older.layers], older.parts)
     own = {part.path for part in older.parts}
-    found: list[Difference] = []
+    found: list[LayerDifference] = []
     paths = {path for layer in layers for path in islice(_paths(layer), MAX_COMPARED)}
     for path in sorted(paths)[:MAX_COMPARED]:
         for difference in _compare(path, newer, older, is_part=path in own):
@@ -111,14 +111,14 @@ def diff(layers: Sequence[str], older: View, limit: int) -> tuple[list[Differenc
     return found, len(paths) >= MAX_COMPARED or any(map(is_too_long, paths))
 
 
-def _compare(path: str, newer: View, older: View, *, is_part: bool) -> Iterator[Difference]:
+def _compare(path: str, newer: LayeredView, older: LayeredView, *, is_part: bool) -> Iterator[LayerDifference]:
     before, after = older.find(path), newer.find(path)
     if before is None and after is None:
         return
     if before is None or after is None:
-        yield Difference(path, "added" if before is None else "deleted", _size(before), _size(after))
+        yield LayerDifference(path, "added" if before is None else "deleted", _size(before), _size(after))
     elif not is_part and _signature(before) != _signature(after):
-        yield Difference(path, "changed", _size(before), _size(after))
+        yield LayerDifference(path, "changed", _size(before), _size(after))
 
 
 def _size(status: os.stat_result | None) -> int | None:
@@ -163,7 +163,7 @@ def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
     return None
 
 
-def changes(store: BoxStore, parts: Sequence[Layered], checkpoint: str | None, against: str | None) -> tuple[list[str], View]:
+def changes(store: BoxStore, parts: Sequence[LayeredPart], checkpoint: str | None, against: str | None) -> tuple[list[str], LayeredView]:
     """Give the layers between two states, and the older one.
 
     `checkpoint` None is the box as it is now, `against` None the state before the newest of those layers, `"image"` the image.
@@ -179,4 +179,4 @@ def changes(store: BoxStore, parts: Sequence[Layered], checkpoint: str | None, a
         count = layers.index(store.layer(against))
     else:
         raise StoreError("conflict", f"checkpoint {against!r} is not an ancestor of {checkpoint or 'the box'}")
-    return layers[:count], View(layers[count:], parts)
+    return layers[:count], LayeredView(layers[count:], parts)

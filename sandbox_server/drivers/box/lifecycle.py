@@ -1,4 +1,4 @@
-"""Caring for the box: making it, ending it, and what may be done to it in between, each in milliseconds."""
+"""Lifecycle of the box: make it, end it, and the operations on it in between, each in milliseconds."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,8 +8,8 @@ from typing import Any
 
 from sandbox_server.drivers.box import processes as box_processes
 from sandbox_server.drivers.box.box import Box, BoxError, Tree, create, start_time
-from sandbox_server.drivers.box.limit_monitor import Limits, Lookout, disk, told
-from sandbox_server.drivers.box.mount_plan import Layered, Part, Shared
+from sandbox_server.drivers.box.limit_monitor import LimitMonitor, MonitoredLimits, disk, newest_first
+from sandbox_server.drivers.box.mount_plan import LayeredPart, Part, SharedPart
 from sandbox_server.drivers.box.reserve import FULL
 from sandbox_server.drivers.box.store import BoxStore, Former, StoreError
 from sandbox_server.drivers.box.tree_walk import remove
@@ -25,10 +25,10 @@ _FILE_WORKER = "-m sandbox_server spawn"
 type Answer = Mapping[str, object]
 
 
-class BoxCare:
-    """Owns the box that runs. `record` is the file that tells the next keeper which one that is."""
+class BoxLifecycle:
+    """Owns the box that runs. `record` is the file that tells the next daemon which one that is."""
 
-    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, sockets: str, record: str, limits: Limits) -> None:
+    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, sockets: str, record: str, limits: MonitoredLimits) -> None:
         self.box: Box | None = None
         self.made = 0
         """How many boxes there were; a number for the newest."""
@@ -40,7 +40,7 @@ class BoxCare:
         self._sockets = sockets
         self._record = record
         self._limits = limits
-        self.lookout = Lookout(store.folder, limits)
+        self.monitor = LimitMonitor(store.folder, limits)
         self._frozen = False
         self._stopped_before: set[int] = set()
         self.operations: dict[str, Callable[[Message], Answer]] = {
@@ -55,9 +55,9 @@ class BoxCare:
         }
 
     @property
-    def layered(self) -> list[Layered]:
+    def layered(self) -> list[LayeredPart]:
         """The parts of the tree that have layers."""
-        return [part for part in self._parts if isinstance(part, Layered)]
+        return [part for part in self._parts if isinstance(part, LayeredPart)]
 
     def make(self) -> bool:
         """Make a box where there is none; tell whether there is one now, or say in `failure` why not."""
@@ -78,16 +78,16 @@ class BoxCare:
     def adopt(self, box: Box) -> None:
         """Take care of a box that runs."""
         self.box, self.failure, self._frozen, self.made = box, None, False, self.made + 1
-        self.lookout.begin_anew()
+        self.monitor.begin_anew()
         self._write_record(box)
 
     def take_over(self, box: Box) -> None:
-        """Take care of the box of a keeper that is gone, which may have suspended it."""
+        """Take care of the box of a daemon that is gone, which may have suspended it."""
         self.adopt(box)
         box_processes.thaw(set())
 
     def _write_record(self, box: Box) -> None:
-        parts = [[part.path, part.lower] if isinstance(part, Layered) else [part.path] for part in self._parts]
+        parts = [[part.path, part.lower] if isinstance(part, LayeredPart) else [part.path] for part in self._parts]
         atomic_write.replace(self._record, json.dumps({"init": box.init, "start": start_time(box.init), "parts": parts}))
 
     def forget(self) -> None:
@@ -116,7 +116,7 @@ class BoxCare:
             "limits": asdict(self._limits),
             "disk": disk(self._store.folder),
             "reserved": self._store.reserve.held,
-            "incidents": told(self.lookout.incidents),
+            "incidents": newest_first(self.monitor.incidents),
         }
 
     def _list(self, _: Message) -> Answer:
@@ -199,11 +199,11 @@ class BoxCare:
 
 
 def find(record: str) -> tuple[Box, list[Part]] | None:
-    """Find the box of an earlier keeper and what its tree is made of; None where it has ended."""
+    """Find the box of an earlier daemon and what its tree is made of; None where it has ended."""
     try:
         with open(record, encoding="utf-8") as file:
             content: dict[str, Any] = json.load(file)
-        parts: list[Part] = [Layered(*part) if len(part) == 2 else Shared(*part) for part in content["parts"]]
+        parts: list[Part] = [LayeredPart(*part) if len(part) == 2 else SharedPart(*part) for part in content["parts"]]
         return Box.find(content["init"], content["start"]), parts
     except (OSError, ValueError, KeyError):
         return None

@@ -1,4 +1,4 @@
-"""The lookout: sees when the agent meets a limit of its box, or breaks it, and names who did.
+"""Limit monitor: finds when the agent meets or breaks a limit of its box, and which process did.
 
 It looks once a second, which costs next to nothing, and ten times a second while memory runs short. What it sees becomes an incident:
 one when it begins, until it is over.
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from sandbox_server.drivers.box import resolve_beneath
-from sandbox_server.drivers.box.attribution import RECENT_SECONDS, Culprit, Ended, Suspects
+from sandbox_server.drivers.box.attribution import RECENT_SECONDS, AttributedProcess, EndedProcess, UsageAttribution
 from sandbox_server.drivers.box.reserve import BYTES, FILES
 from sandbox_server.drivers.stats import cgroup
 
@@ -44,20 +44,20 @@ _HINTS: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Incident:
+class LimitBreach:
     """Something that the agent did to its box. Times are in seconds since the epoch; `ended` is None while it lasts."""
 
     id: int
     kind: Kind
     detail: str
     hint: str
-    culprit: Culprit | None
+    culprit: AttributedProcess | None
     began: float
     ended: float | None = None
 
 
 @dataclass(frozen=True)
-class Limits:
+class MonitoredLimits:
     """What the box may have; memory in bytes, None where nothing limits it."""
 
     processes: int
@@ -70,17 +70,17 @@ _USED: dict[Kind, str] = {"processes": "threads", "memory": "memory", "descripto
 """What the culprit uses most of; of the others, the kernel's time."""
 
 
-class Lookout:
+class LimitMonitor:
     """Watches the box whose files are in `folder`."""
 
-    def __init__(self, folder: str, limits: Limits, control: str = cgroup.ROOT) -> None:
-        self.incidents: list[Incident] = []
-        self.suspects = Suspects()
+    def __init__(self, folder: str, limits: MonitoredLimits, control: str = cgroup.ROOT) -> None:
+        self.incidents: list[LimitBreach] = []
+        self.attribution = UsageAttribution()
         self._folder = folder
         self._limits = limits
         self._control = control
         self._memory = cgroup.snapshot(control)
-        self._killed: list[Ended] = []
+        self._killed: list[EndedProcess] = []
         self._due = 0.0
         self._short_until = 0.0
         self._count = 0
@@ -94,9 +94,9 @@ class Lookout:
         if self.wait() > 0 or init is None:
             return
         room = list(self._see_disk())  # before who used it is looked for, so that nothing is missing of what they did
-        self.suspects.look()
+        self.attribution.look()
         seen = {kind: detail for kind, detail in [*room, *self._see(init)] if detail}
-        used = self.suspects.total.memory if self._limits.enforced else self._memory.mem_current_bytes
+        used = self.attribution.total.memory if self._limits.enforced else self._memory.mem_current_bytes
         hurries = used > MEMORY_HURRY * (self._limits.memory or sys.maxsize)
         self._due = time.monotonic() + (HURRY_SECONDS if hurries else LOOK_SECONDS)
         self._update(seen)
@@ -105,16 +105,16 @@ class Lookout:
         """Take note of a new box: nobody of an earlier one is to blame for what is seen of this, nor the other way round."""
         self._short_until = 0.0
         self._update({})
-        self.suspects.forget()
+        self.attribution.forget()
 
     def _see(self, init: int) -> Iterator[tuple[Kind, str | None]]:
-        total = self.suspects.total
+        total = self.attribution.total
         yield "processes", self._over("processes", total.threads, self._limits.processes, "processes and threads")
         yield "memory", self._see_memory()
         yield "descriptors", f"a process has room for {total.descriptors} open files" if total.descriptors >= MANY_DESCRIPTORS else None
         gone = not _has_system(f"/proc/{init}/root")
         yield "system", f"the box has no /{_SYSTEM_FOLDER}/{_SYSTEM_PROGRAM} any more: nothing starts in it" if gone else None
-        self._killed = self.suspects.killed()
+        self._killed = self.attribution.killed()
         many = len(self._killed) >= KILLED_TOGETHER
         yield "killed", f"{len(self._killed)} processes were killed from inside" if many else None
 
@@ -130,10 +130,10 @@ class Lookout:
             return "the kernel ended a process, because there was no memory left"
         held = (self._memory.memory_anon_bytes or 0) + (self._memory.memory_shmem_bytes or 0)
         if self._limits.enforced:
-            held = self.suspects.total.memory
+            held = self.attribution.total.memory
             if held > (self._limits.memory or sys.maxsize):
                 self._end("memory")  # that a process is ended is an incident of its own
-                return f"{held} of {self._limits.memory} bytes of memory; the largest process was ended: {self.suspects.end_largest()}"
+                return f"{held} of {self._limits.memory} bytes of memory; the largest process was ended: {self.attribution.end_largest()}"
         return self._over("memory", held, self._limits.memory, "bytes of memory")
 
     def _see_disk(self) -> Iterator[tuple[Kind, str | None]]:
@@ -146,7 +146,7 @@ class Lookout:
     def _least(self, kind: Kind, reserved: int) -> int:
         return reserved * (4 if self._lasting(kind) else 2)
 
-    def _lasting(self, kind: Kind) -> Incident | None:
+    def _lasting(self, kind: Kind) -> LimitBreach | None:
         return next((one for one in self.incidents if one.kind == kind and one.ended is None), None)
 
     def _update(self, seen: dict[Kind, str]) -> None:
@@ -161,7 +161,7 @@ class Lookout:
         now = time.time()
         self.incidents = [replace(one, ended=now) if one.ended is None and one.kind in kinds else one for one in self.incidents]
 
-    def _named(self, incident: Incident, now: float) -> Incident:
+    def _named(self, incident: LimitBreach, now: float) -> LimitBreach:
         """Name who it was where that shows only now: a command tells what it used when it ends.
 
         Where the kernel's time was all there was to go by, a session takes the place of a process that no session started.
@@ -178,15 +178,15 @@ class Lookout:
 
     def _begin(self, kind: Kind, detail: str, now: float) -> None:
         self._count += 1
-        incident = Incident(self._count, kind, detail, _HINTS[kind], self._culprit(kind), now)
+        incident = LimitBreach(self._count, kind, detail, _HINTS[kind], self._culprit(kind), now)
         self.incidents = [*self.incidents, incident][-MAX_INCIDENTS:]
         _log(incident, now)
 
-    def _culprit(self, kind: Kind) -> Culprit | None:
+    def _culprit(self, kind: Kind) -> AttributedProcess | None:
         if kind == "killed":
             sessions = {one.culprit.session: one.culprit for one in self._killed if one.culprit.session}
             return next(iter(sessions.values())) if len(sessions) == 1 else None  # else all but one are victims
-        return self.suspects.worst(_USED.get(kind, "system"))
+        return self.attribution.worst(_USED.get(kind, "system"))
 
 
 def _has_system(root: str) -> bool:
@@ -198,7 +198,7 @@ def _has_system(root: str) -> bool:
         return False
 
 
-def _log(incident: Incident, now: float) -> None:
+def _log(incident: LimitBreach, now: float) -> None:
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     fields = {key: value for key, value in asdict(incident).items() if key not in ("began", "ended")}
     line = {"time": at, "level": "warning", "logger": "box", "message": "incident", **fields}
@@ -212,6 +212,6 @@ def disk(folder: str) -> dict[str, int]:
     return sizes | {"total_inodes": room.f_files, "free_inodes": room.f_favail}
 
 
-def told(incidents: Sequence[Incident]) -> list[dict[str, object]]:
+def newest_first(incidents: Sequence[LimitBreach]) -> list[dict[str, object]]:
     """Incidents for somebody else, the newest first."""
     return [asdict(one) for one in reversed(incidents)]

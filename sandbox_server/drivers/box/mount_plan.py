@@ -30,7 +30,7 @@ SMALL_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
-class Layered:
+class LayeredPart:
     """A directory of the image, at `path` of the box; `lower` is where its files are."""
 
     path: str
@@ -38,13 +38,13 @@ class Layered:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedPart:
     """A mount of the container's user, the same inside the box."""
 
     path: str
 
 
-type Part = Layered | Shared
+type Part = LayeredPart | SharedPart
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ class Planner:
     def _parts(self, path: str) -> Iterator[Part]:
         below = self._mounts_below(path)
         if path in self._mounts:
-            yield Shared(path)
+            yield SharedPart(path)
         elif not below and path not in COPIED:
-            yield Layered(path, self._source(path))
+            yield LayeredPart(path, self._source(path))
         elif is_small(self._source(path), leave=[self._source(mount) for mount in below]):
             yield self._copy(path, below)
-            yield from (Shared(mount) for mount in below if mount not in ENGINE_FILES and mount not in self._hidden)
+            yield from (SharedPart(mount) for mount in below if mount not in ENGINE_FILES and mount not in self._hidden)
         else:
             yield from self._divide(path)
 
@@ -107,15 +107,15 @@ class Planner:
             elif _is_copied(entry):
                 shutil.copy2(entry.path, f"{target}/{entry.name}", follow_symlinks=False)
                 children += [child] if child in self._mounts and child not in ENGINE_FILES else []
-        yield Layered(path, target)
+        yield LayeredPart(path, target)
         for child in sorted(children):
             if child not in self._hidden:
                 yield from self._parts(child)
 
-    def _copy(self, path: str, leave: Sequence[str]) -> Layered:
+    def _copy(self, path: str, leave: Sequence[str]) -> LayeredPart:
         self._make_directory(path)
         copy_tree(self._source(path), self._target(path), leave={self._source(mount) for mount in leave})
-        return Layered(path, self._target(path))
+        return LayeredPart(path, self._target(path))
 
     def _make_directory(self, path: str) -> str:
         target = self._target(path)
@@ -192,7 +192,7 @@ def prepare(base: str, hidden: Collection[str], sudo_user: str | None, shared: S
     """
     parts = Planner(base, sorted({*mount_points(), *shared}), hidden).plan()
     etc = next((part for part in parts if part.path == "/etc"), None)
-    if sudo_user and isinstance(etc, Layered) and os.path.isdir(f"{etc.lower}/sudoers.d"):
+    if sudo_user and isinstance(etc, LayeredPart) and os.path.isdir(f"{etc.lower}/sudoers.d"):
         with open(f"{etc.lower}/sudoers.d/agent", "w", encoding="ascii", opener=_private) as file:
             file.write(f"{sudo_user} ALL=(ALL:ALL) NOPASSWD: ALL\n")
     return parts

@@ -1,6 +1,6 @@
-"""System calls for namespaces and mounts that Python does not have, and the two that need care.
+"""System calls for namespaces and mounts that Python does not have, and the two that need lifecycle.
 
-Only the standard library: the spawner and the keeper of the box are made of this.
+Only the standard library: the spawner and the box daemon are made of this.
 """
 
 import ctypes

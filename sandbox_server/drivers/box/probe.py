@@ -10,7 +10,7 @@ from pathlib import Path
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.box.box import BoxError, Tree, create
 from sandbox_server.drivers.box.isolation import Storage
-from sandbox_server.drivers.box.mount_plan import Layered
+from sandbox_server.drivers.box.mount_plan import LayeredPart
 from sandbox_server.drivers.box.store import BoxStore, StoreError
 
 PROCESSES = 16
@@ -54,7 +54,7 @@ def _try(store: str) -> None:
         BoxStore(store).reserve.make_room()
         tried = BoxStore(folder)
         tried.prepare()
-        root = [Layered("/", tried.make_base())]
+        root = [LayeredPart("/", tried.make_base())]
         create(Tree(folder, root, tried.prepare_mounts(root), "/nonexistent", [], "/nonexistent", PROCESSES)).kill()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Room that is kept for the keeper: on a disk that the agent has filled, a checkpoint is still recorded and a box still made."""
+"""Room that is kept for the daemon: on a disk that the agent has filled, a checkpoint is still recorded and a box still made."""
 
 import errno
 import os

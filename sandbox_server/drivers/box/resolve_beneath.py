@@ -15,7 +15,7 @@ OPAQUE = "user.overlay.opaque"
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Look(NamedTuple):
+class FoundBeneath(NamedTuple):
     """What a layer has at a path: whether a directory is there, and whether the layer hides what lower ones have."""
 
     directory: bool
@@ -96,7 +96,7 @@ def is_directory(top: str | int, path: str) -> bool:
     return True
 
 
-def look(layer: str, path: str) -> Look:
+def look(layer: str, path: str) -> FoundBeneath:
     """Look for a directory in a layer: what is no directory on the way hides what lower layers have there, and so does an opaque one."""
     place, hides = os.open(layer, DIRECTORY), False
     try:
@@ -104,14 +104,14 @@ def look(layer: str, path: str) -> Look:
             try:
                 found = os.stat(name, dir_fd=place, follow_symlinks=False)
             except FileNotFoundError:
-                return Look(False, hides)
+                return FoundBeneath(False, hides)
             if not stat.S_ISDIR(found.st_mode):
-                return Look(False, True)
+                return FoundBeneath(False, True)
             inner = os.open(name, DIRECTORY, dir_fd=place)
             os.close(place)
             place = inner
             hides |= _is_opaque(place)
-        return Look(True, hides)
+        return FoundBeneath(True, hides)
     finally:
         os.close(place)
 

@@ -1,4 +1,4 @@
-"""The spawner's place at the keeper: it learns there of each box, and its children enter the newest.
+"""The spawner's connection to the box daemon, which tells it of each new box: its children enter the newest.
 
 Entering costs a child four system calls: the spawner itself joins the user namespace above the box for good, and lets its children be born
 in the box's process namespace, so that they are its own children and it sees how they end.
@@ -11,16 +11,16 @@ from contextlib import suppress
 from dataclasses import asdict
 
 from sandbox_server.drivers.box import namespaces
-from sandbox_server.drivers.box.attribution import Culprit, Use
+from sandbox_server.drivers.box.attribution import AttributedProcess, ProcessUse
 from sandbox_server.drivers.ipc import descriptor_passing
 
 RETRY_SECONDS = 0.05
 TOLD_MEMORY, TOLD_WRITTEN, TOLD_SECONDS = 64 << 20, 1 << 20, 0.05
-"""From what memory, bytes written and kernel's time on the keeper is told of a process that has ended."""
+"""From what memory, bytes written and kernel's time on the daemon is told of a process that has ended."""
 
 
-class Seat:
-    """A connection to the keeper on `path`, and the box that it gave."""
+class SpawnerLink:
+    """A connection to the daemon on `path`, and the box that it gave."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -29,10 +29,10 @@ class Seat:
         self._inner = -1
         self._box = 0
 
-    def tell(self, culprit: Culprit, use: Use, *, killed: bool) -> None:
-        """Tell the keeper of a process of this box that has ended, where it used much or somebody in the box `killed` it.
+    def tell(self, culprit: AttributedProcess, use: ProcessUse, *, killed: bool) -> None:
+        """Tell the daemon of a process of this box that has ended, where it used much or somebody in the box `killed` it.
 
-        The keeper may be too busy to hear it.
+        The daemon may be too busy to hear it.
         """
         much = use.memory > TOLD_MEMORY or use.written > TOLD_WRITTEN or use.system > TOLD_SECONDS
         if self._sock and (much or killed):
@@ -64,10 +64,10 @@ class Seat:
         return self._sock.fileno() if self._sock else -1
 
     def connect(self) -> bool:
-        """Connect to the keeper where that is not done yet and possible; tell whether it was."""
+        """Connect to the daemon where that is not done yet and possible; tell whether it was."""
         if self._sock:
             return False
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)  # a keeper that is stuck has a full queue
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)  # a daemon that is stuck has a full queue
         try:
             sock.connect(self._path)
             descriptor_passing.send_request(sock, {"op": "attach"})
@@ -78,13 +78,13 @@ class Seat:
         return True
 
     def disconnect(self) -> None:
-        """Close the connection; the box that was given goes on without the keeper."""
+        """Close the connection; the box that was given goes on without the daemon."""
         if self._sock:
             self._sock.close()
             self._sock = None
 
     def receive(self) -> bool:
-        """Take what the keeper sent; False once it is gone."""
+        """Take what the daemon sent; False once it is gone."""
         if not self._sock:
             return False
         try:
@@ -106,8 +106,8 @@ class Seat:
         if not os.path.samestat(os.fstat(outer), os.stat("/proc/self/ns/user")):
             try:
                 os.setns(outer, os.CLONE_NEWUSER)
-            except PermissionError:  # it belongs to another keeper than the one we joined, and nobody changes between those
-                raise SystemExit("spawner: the box has a new keeper; starting anew") from None
+            except PermissionError:  # it belongs to another daemon than the one we joined, and nobody changes between those
+                raise SystemExit("spawner: the box has a new daemon; starting anew") from None
         os.setns(pids, os.CLONE_NEWPID)
         self._descriptors, self._inner = fds, namespaces.owner(fds[-1])
 
@@ -119,9 +119,9 @@ class Seat:
         self._descriptors, self._inner = [], -1
 
     @property
-    def desk(self) -> "Desk":
+    def desktop(self) -> "DesktopNamespace":
         """The place of the desktop's programs, beside the box."""
-        return Desk(self._descriptors[-2])
+        return DesktopNamespace(self._descriptors[-2])
 
     def enter(self) -> None:
         """Move this process, which was just forked, into the box."""
@@ -133,7 +133,7 @@ class Seat:
         os.setns(self._inner, os.CLONE_NEWUSER)
 
 
-class Desk:
+class DesktopNamespace:
     """Where the desktop's programs live, by its mount namespace: in the box's process namespace, but not within reach of its root."""
 
     def __init__(self, mounts: int) -> None:

@@ -6,7 +6,7 @@
     state.json      the head, and the version of this layout
     work/ root/     overlayfs's own, and where the tree is put together; empty/ is what is below where all is hidden
     reserve/        room that is kept for all this on a full disk
-    base-*/         copies of the image's directories, made at each start of the keeper
+    base-*/         copies of the image's directories, made at each start of the daemon
 
 A checkpoint is one rename. Records are written to a draft, synchronised and renamed, so that a crash leaves the old or the new one.
 """
@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sandbox_server.drivers.box import resolve_beneath
-from sandbox_server.drivers.box.mount_plan import Layered, Stack
+from sandbox_server.drivers.box.mount_plan import LayeredPart, Stack
 from sandbox_server.drivers.box.records import Record, Why, is_id, text_of
 from sandbox_server.drivers.box.reserve import Reserve
 from sandbox_server.drivers.storage import atomic_write
@@ -156,7 +156,7 @@ class BoxStore:
         """Where the changes since the head are."""
         return self._path("up")
 
-    def has_changes(self, parts: Sequence[Layered]) -> bool:
+    def has_changes(self, parts: Sequence[LayeredPart]) -> bool:
         """Whether anything was changed since the head, beside the directories that the parts themselves need."""
         return _is_changed(self.up, {part.path.rstrip("/") for part in parts})
 
@@ -268,7 +268,7 @@ class BoxStore:
         os.mkdir(draft)
         return draft
 
-    def prepare_mounts(self, parts: Sequence[Layered]) -> list[Stack]:
+    def prepare_mounts(self, parts: Sequence[LayeredPart]) -> list[Stack]:
         """Make what overlayfs needs for each part, and tell what it is to put together."""
         chain = [f"l/{checkpoint}" for checkpoint in self.chain(self.head)]
         stacks = []
@@ -282,7 +282,7 @@ class BoxStore:
             stacks.append(Stack((*lowers, *image) or (EMPTY,), f"up{path}", f"work/{number}"))
         return stacks
 
-    def _lowers(self, part: Layered, layers: Sequence[str]) -> tuple[list[str], bool]:
+    def _lowers(self, part: LayeredPart, layers: Sequence[str]) -> tuple[list[str], bool]:
         """Where layers have the directory of a part, and whether one of them hides what is below, as overlayfs would have it."""
         found = []
         for layer in layers:
@@ -293,7 +293,7 @@ class BoxStore:
                 return found, True
         return found, False
 
-    def _prepare_upper(self, part: Layered, lowers: Sequence[str]) -> bool:
+    def _prepare_upper(self, part: LayeredPart, lowers: Sequence[str]) -> bool:
         """Make the directory of a part in the uppermost layer; tells whether that hides what is below.
 
         What is no directory there gives way: it came when nothing was mounted there or below.

@@ -30,7 +30,7 @@ class TooLargeError(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class TarEntry:
     """One entry: `kind` is its type flag, `mtime` in seconds since the epoch, names are bytes as the file system has them."""
 
     name: bytes
@@ -102,7 +102,7 @@ class TarReader:
         """Bytes of the entry that were not read yet."""
         self._padding = 0
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[TarEntry]:
         """Each entry; raises ArchiveError where it is malformed."""
         while (entry := self._next()) is not None:
             self._left, self._padding = entry.size, -entry.size % BLOCK
@@ -122,7 +122,7 @@ class TarReader:
             pass
         self._source.read(self._padding)
 
-    def _next(self) -> Entry | None:
+    def _next(self) -> TarEntry | None:
         block = self._source.read(BLOCK)
         if not block.strip(b"\0"):
             return None
@@ -149,7 +149,7 @@ def _records(header: bytes) -> Iterator[tuple[str, bytes]]:
         yield key.decode("utf-8", "replace"), value[:-1]
 
 
-def _parse(block: bytes, extended: Mapping[str, bytes]) -> Entry:
+def _parse(block: bytes, extended: Mapping[str, bytes]) -> TarEntry:
     if block[257:262] != b"ustar":
         raise ArchiveError("a header is of another format")
     if sum(block) - sum(block[148:156]) + 8 * ord(" ") != _octal(block[148:156]):
@@ -159,7 +159,7 @@ def _parse(block: bytes, extended: Mapping[str, bytes]) -> Entry:
         _decimal(extended[key]) if key in extended else _octal(block[start:stop])
         for key, start, stop in zip(_NUMBERS, (124, 108, 116), (136, 116, 124), strict=True)
     )
-    return Entry(
+    return TarEntry(
         name=extended.get("path", prefix + b"/" + name if prefix else name).rstrip(b"/"),
         kind=block[156:157],
         mode=_octal(block[100:108]) & 0o7777,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 
 from sandbox_server.drivers.box import resolve_beneath
-from sandbox_server.drivers.box.mount_plan import X_SOCKETS, Layered, Part, Shared, Stack, mount_points
+from sandbox_server.drivers.box.mount_plan import X_SOCKETS, LayeredPart, Part, SharedPart, Stack, mount_points
 from sandbox_server.drivers.box.namespaces import (
     MS_NODEV,
     MS_NOEXEC,
@@ -47,7 +47,7 @@ def build(store: str, parts: Sequence[Part], stacks: Sequence[Stack], agent_run:
     root = os.path.join(store, "root")
     waiting = iter(stacks)
     for part in parts:
-        if isinstance(part, Layered):
+        if isinstance(part, LayeredPart):
             _mount_layers(store, next(waiting), root, part.path)
         else:
             _share(part, root)
@@ -73,7 +73,7 @@ def _lower(store: str, lower: str) -> AbstractContextManager[str]:
     return resolve_beneath.opened(lower, "") if lower.startswith("/") else resolve_beneath.opened(store, lower)
 
 
-def _share(part: Shared, root: str) -> None:
+def _share(part: SharedPart, root: str) -> None:
     """Show a mount of the container's user; what the agent has put in its place gives way, unless that is a directory for a file."""
     if os.path.isdir(part.path):
         _make(root, part.path)

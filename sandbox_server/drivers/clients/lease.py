@@ -1,4 +1,4 @@
-"""Whether a viewer's mouse and keyboard count, asked of the API, which keeps the lease, by another process that takes the input."""
+"""Lease client: a process that takes a viewer's input asks the API, which keeps the lease, whether it counts."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ TOUCH_SECONDS = 1.0
 """How often input of whoever drives is told, so that it counts as activity."""
 
 
-class Hand:
+class LeaseClient:
     """One viewer's input; an asynchronous context manager. `lost` releases what it holds down, and runs before anybody else may act.
 
     While the API does not answer nothing counts, and nothing is seen. `changed`, where it is set, is called
@@ -85,7 +85,7 @@ class Hand:
         while not self.ended.is_set():
             try:
                 async with unix_connect(
-                    self._socket, "ws://api/v1/control/hand", additional_headers=self._headers, compression=None
+                    self._socket, "ws://api/v1/control/input", additional_headers=self._headers, compression=None
                 ) as found:
                     self._connection = found
                     self._connected.set()

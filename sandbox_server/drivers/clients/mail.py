@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from urllib.parse import unquote, urlsplit
 
-from sandbox_server.drivers.clients.webhook import Answer
+from sandbox_server.drivers.clients.webhook import DeliveryResult
 
 TIMEOUT = 20.0
 PORTS = {"smtps": 465, "smtp": 587, "smtp+plain": 25}
@@ -31,12 +31,12 @@ class MailServer:
         return cls(parts.scheme, parts.hostname or "", port, unquote(parts.username or ""), unquote(parts.password or ""))
 
 
-async def send(server: MailServer, message: EmailMessage) -> Answer:
+async def send(server: MailServer, message: EmailMessage) -> DeliveryResult:
     """Hand it over once: status 250 where every receiver is taken. Never raises for what goes wrong on the way."""
     return await asyncio.to_thread(_send, server, message)
 
 
-def _send(server: MailServer, message: EmailMessage) -> Answer:
+def _send(server: MailServer, message: EmailMessage) -> DeliveryResult:
     try:
         with _connected(server) as connection:
             if server.scheme == "smtp":
@@ -45,12 +45,12 @@ def _send(server: MailServer, message: EmailMessage) -> Answer:
                 connection.login(server.user, server.password)
             refused = connection.send_message(message)
     except smtplib.SMTPResponseException as error:
-        return Answer(error.smtp_code, _text(error.smtp_error))
+        return DeliveryResult(error.smtp_code, _text(error.smtp_error))
     except (OSError, ValueError, smtplib.SMTPException) as error:
-        return Answer(None, str(error)[:200] or type(error).__name__)
+        return DeliveryResult(None, str(error)[:200] or type(error).__name__)
     for status, why in refused.values():
-        return Answer(status, _text(why))
-    return Answer(250, None)
+        return DeliveryResult(status, _text(why))
+    return DeliveryResult(250, None)
 
 
 def _connected(server: MailServer) -> smtplib.SMTP:

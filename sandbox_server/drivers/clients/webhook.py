@@ -9,7 +9,7 @@ TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DeliveryResult:
     """What came back: a status, or why there is none."""
 
     status: int | None
@@ -21,18 +21,18 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-async def post(url: str, body: bytes, headers: dict[str, str]) -> Answer:
+async def post(url: str, body: bytes, headers: dict[str, str]) -> DeliveryResult:
     """Post once; redirects are not followed. Never raises for what goes wrong on the way."""
     return await asyncio.to_thread(_post, url, body, headers)
 
 
-def _post(url: str, body: bytes, headers: dict[str, str]) -> Answer:
+def _post(url: str, body: bytes, headers: dict[str, str]) -> DeliveryResult:
     try:
         request = urllib.request.Request(url, body, headers, method="POST")
         with urllib.request.build_opener(_NoRedirects).open(request, timeout=TIMEOUT) as response:
-            return Answer(response.status, None)
+            return DeliveryResult(response.status, None)
     except urllib.error.HTTPError as error:
         with error:
-            return Answer(error.code, str(error.reason)[:200])
+            return DeliveryResult(error.code, str(error.reason)[:200])
     except (OSError, ValueError) as error:
-        return Answer(None, str(getattr(error, "reason", error))[:200])
+        return DeliveryResult(None, str(getattr(error, "reason", error))[:200])

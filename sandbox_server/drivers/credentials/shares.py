@@ -16,7 +16,7 @@ _TOKEN = re.compile(r"sh-[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class PortShare:
     """One link. Its token is not kept, only the token's hash."""
 
     id: str
@@ -34,25 +34,25 @@ def is_share(text: str) -> bool:
     return _TOKEN.fullmatch(text) is not None
 
 
-class Shares:
+class PortShares:
     """The links that are in force, kept in a file, so that they outlive this process."""
 
     def __init__(self, file: JsonFile, now: Callable[[], float] = time.time) -> None:
         self._file = file
         self._now = now
-        self._by_digest: dict[str, Share] | None = None
+        self._by_digest: dict[str, PortShare] | None = None
 
-    def create(self, port: int, seconds: float, *, caller: str, note: str = "") -> tuple[Share, str]:
+    def create(self, port: int, seconds: float, *, caller: str, note: str = "") -> tuple[PortShare, str]:
         """Make a link to a port; gives it and its token. Raises ResourceExhausted."""
         kept = self._live()
         if len(kept) >= MAX_SHARES:
             raise ResourceExhausted(f"{MAX_SHARES} share links are in force; revoke one", limit=MAX_SHARES)
         token = f"sh-{secrets.token_urlsafe(32)}"
-        share = Share(secrets.token_hex(6), port, self._now(), self._now() + seconds, caller, note)
+        share = PortShare(secrets.token_hex(6), port, self._now(), self._now() + seconds, caller, note)
         self._keep(kept | {_digest(token): share})
         return share, token
 
-    def all(self) -> list[Share]:
+    def all(self) -> list[PortShare]:
         """Those in force, the oldest first."""
         return sorted(self._live().values(), key=lambda share: share.created)
 
@@ -63,7 +63,7 @@ class Shares:
             raise NotFound(f"no share link {share_id!r}", share_id=share_id)
         self._keep(kept)
 
-    def find(self, token: str) -> Share | None:
+    def find(self, token: str) -> PortShare | None:
         """The link of a token, if it is in force."""
         return self._live().get(_digest(token))
 
@@ -71,12 +71,12 @@ class Shares:
         """Whether a link is in force."""
         return any(share.id == share_id for share in self._live().values())
 
-    def _live(self) -> dict[str, Share]:
+    def _live(self) -> dict[str, PortShare]:
         if self._by_digest is None:
-            self._by_digest = {digest: Share(**fields) for digest, fields in (self._file.read() or {}).items()}
+            self._by_digest = {digest: PortShare(**fields) for digest, fields in (self._file.read() or {}).items()}
         return {digest: share for digest, share in self._by_digest.items() if share.expires > self._now()}
 
-    def _keep(self, shares: dict[str, Share]) -> None:
+    def _keep(self, shares: dict[str, PortShare]) -> None:
         self._file.write({digest: asdict(share) for digest, share in shares.items()})
         self._by_digest = shares
 

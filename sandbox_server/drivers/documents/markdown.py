@@ -1,8 +1,8 @@
-"""Markdown of a document, made by a program that runs as the agent (`program`)."""
+"""Markdown of a document, made by a program that runs as the agent (`document_program`)."""
 
 from dataclasses import asdict, dataclass
 
-from sandbox_server.drivers.documents import markdown_program
+from sandbox_server.drivers.documents import document_program
 from sandbox_server.drivers.spawn import confined_program
 from sandbox_server.drivers.spawn.process import Processes
 
@@ -28,5 +28,7 @@ class Conversion:
 
     async def markdown(self, document: int, known: Known) -> str:
         """Convert the document at a descriptor. Raises InvalidArgument with a sentence for the caller."""
-        found = await confined_program.answer(self._processes, markdown_program.__file__, asdict(known), document, seconds=SECONDS)
+        found = await confined_program.answer(
+            self._processes, document_program.__file__, {"form": "markdown", **asdict(known)}, document, seconds=SECONDS
+        )
         return str(found["text"])

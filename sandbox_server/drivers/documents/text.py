@@ -1,10 +1,10 @@
-"""Documents as text, converted by a program that runs as the agent (`document_text`)."""
+"""Documents as text, converted by a program that runs as the agent (`document_program`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox_server.drivers.documents import text_program
+from sandbox_server.drivers.documents import document_program
 from sandbox_server.drivers.spawn import confined_program
 from sandbox_server.drivers.spawn.process import Processes
 
@@ -32,5 +32,7 @@ class Documents:
 
         Raises InvalidArgument with a sentence for the caller.
         """
-        found = await confined_program.answer(self._processes, text_program.__file__, options, fd, seconds=SECONDS, advice=ADVICE)
+        found = await confined_program.answer(
+            self._processes, document_program.__file__, {"form": "text", **options}, fd, seconds=SECONDS, advice=ADVICE
+        )
         return DocumentText(found["text"], found["metadata"])

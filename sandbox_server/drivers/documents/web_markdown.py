@@ -35,8 +35,8 @@ class Fetched:
     known: Known
 
 
-class Reach(Protocol):
-    """Who judges where to connect; `drivers.markdown.reach.Reach` is one."""
+class FetchPolicy(Protocol):
+    """Who judges where to connect; `web_reach.WebReach` is one."""
 
     async def addresses(self, host: str, port: int) -> list[str]: ...
 
@@ -47,7 +47,7 @@ class Web:
     `proxy` gives host and port of the proxy by which a host is reached, where it is reached by one.
     """
 
-    def __init__(self, reach: Reach, spool: str, *, max_bytes: int, seconds: float, proxy: Callable[[str], str | None]) -> None:
+    def __init__(self, reach: FetchPolicy, spool: str, *, max_bytes: int, seconds: float, proxy: Callable[[str], str | None]) -> None:
         self._reach = reach
         self._proxy = proxy
         self._spool = spool

@@ -30,7 +30,7 @@ class AgentPorts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class WebReach:
     """Judges where to connect."""
 
     ports: AgentPorts

@@ -17,7 +17,7 @@ from typing import NoReturn
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.fence import calls, landlock, mounts, network
 from sandbox_server.drivers.fence.policy import EnvPolicy, IsolationPolicy
-from sandbox_server.drivers.fence.proxy import Proxy
+from sandbox_server.drivers.fence.proxy import FenceProxy
 
 ALWAYS_PASSED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "WORKSPACE")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
@@ -174,7 +174,7 @@ class Fence:
         pid = os.fork()
         if pid == 0:
             if os.fork() == 0:
-                _run_proxy(Proxy(policy), theirs, ended, become)
+                _run_proxy(FenceProxy(policy), theirs, ended, become)
             os._exit(0)
         os.waitpid(pid, 0)
         os.close(ended)
@@ -182,7 +182,7 @@ class Fence:
         return ours
 
 
-def _run_proxy(proxy: Proxy, sock: socket.socket, ended: int, become: Callable[[], None]) -> NoReturn:
+def _run_proxy(proxy: FenceProxy, sock: socket.socket, ended: int, become: Callable[[], None]) -> NoReturn:
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)

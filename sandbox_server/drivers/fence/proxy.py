@@ -117,7 +117,7 @@ def _authority(text: str, port: int) -> tuple[str, int]:
     return (found["six"] or found["name"]).lower(), int(found["port"] or port)
 
 
-class Proxy:
+class FenceProxy:
     """Serves the connections of one listener."""
 
     def __init__(self, policy: NetworkPolicy) -> None:

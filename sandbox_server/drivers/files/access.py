@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 from sandbox_server.core.errors import Conflict, FileError, FileErrorType, PermissionDenied
-from sandbox_server.drivers.files.frames import MAX_PAYLOAD, Frame
-from sandbox_server.drivers.files.status import Details, Entry, FileStatus, Filesystem, Listing
+from sandbox_server.drivers.files.frames import MAX_PAYLOAD, WorkerFrame
+from sandbox_server.drivers.files.status import Details, DirectoryEntry, DirectoryListing, FileStatus, Filesystem
 from sandbox_server.drivers.files.stream import OpenFile, StagedFile
 
 MAX_READ = 64 << 20
@@ -27,7 +27,7 @@ class Pool(Protocol):
     home: str
     threads: Executor
 
-    async def call(self, user: User, request: Frame, timeout: float) -> Frame: ...
+    async def call(self, user: User, request: WorkerFrame, timeout: float) -> WorkerFrame: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class FileAccess:
         descending: bool = False,
         offset: int = 0,
         limit: int,
-    ) -> Listing:
+    ) -> DirectoryListing:
         """List a tree: by a glob for relative paths, for names alone, or by endings of files. Links are not followed."""
         header = {
             "op": "walk",
@@ -140,7 +140,7 @@ class FileAccess:
         }
         found = (await self._do(header)).header
         entries = [_entry(entry) for entry in found.pop("entries")]
-        return Listing(entries, **found)
+        return DirectoryListing(entries, **found)
 
     async def mkdir(self, path: str, *, parents: bool = True, exists_ok: bool = True, mode: int | None = None) -> bool:
         """Make a directory; False when it was there."""
@@ -189,13 +189,13 @@ class FileAccess:
         ).header
         return answer["members"], answer["size"]
 
-    async def _do(self, header: dict[str, Any], payload: bytes = b"", fds: Sequence[int] = ()) -> Frame:
+    async def _do(self, header: dict[str, Any], payload: bytes = b"", fds: Sequence[int] = ()) -> WorkerFrame:
         for key in ("path", "destination"):
             if key in header:
                 header[key] = self.absolute(header[key])
         path = header["path"]
         try:
-            answer = await self.files.call(self.user, Frame(header, payload, list(fds)), self.timeout)
+            answer = await self.files.call(self.user, WorkerFrame(header, payload, list(fds)), self.timeout)
         except PermissionDenied as denied:
             raise self._refusal("permission_denied", f"{denied.message} (sudo is not allowed here)", path) from None
         except TimeoutError:
@@ -207,7 +207,7 @@ class FileAccess:
         answer.header = _Told(answer.header, self._broken(path))
         return answer
 
-    def _descriptor(self, answer: Frame, path: str) -> int:
+    def _descriptor(self, answer: WorkerFrame, path: str) -> int:
         """The one descriptor of an answer, of a regular file: reading anything else may wait for ever."""
         if len(answer.fds) == 1 and stat.S_ISREG(os.fstat(answer.fds[0]).st_mode):
             return answer.fds[0]
@@ -225,7 +225,7 @@ class FileAccess:
             raise self._refusal("invalid_path", f"the path must be absolute: {path!r}", path)
         return path
 
-    def _check(self, answer: Frame, path: str) -> None:
+    def _check(self, answer: WorkerFrame, path: str) -> None:
         header = answer.header
         if "errno" in header:
             raise self._error(header["errno"], header["path"])
@@ -268,5 +268,5 @@ def _status(header: dict[str, Any]) -> FileStatus:
     return FileStatus(**{name: header[name] for name in _FIELDS})
 
 
-def _entry(entry: dict[str, Any]) -> Entry:
-    return Entry(entry["path"], entry["directory"], entry["link"], _status(entry) if "type" in entry else None)
+def _entry(entry: dict[str, Any]) -> DirectoryEntry:
+    return DirectoryEntry(entry["path"], entry["directory"], entry["link"], _status(entry) if "type" in entry else None)

@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import IO
 
 from sandbox_server.drivers.files.content import describe, open_regular
-from sandbox_server.drivers.files.frames import CHUNK, Frame
-from sandbox_server.drivers.files.refusal import Refused, require_directory
+from sandbox_server.drivers.files.frames import CHUNK, WorkerFrame
+from sandbox_server.drivers.files.refusal import FileRefused, require_directory
 from sandbox_server.drivers.files.staging import commit, prepare, staged
 from sandbox_server.drivers.files.tree import matcher
 
@@ -23,7 +23,7 @@ _OLDEST_IN_ZIP = (1980, 1, 1, 0, 0, 0)
 type Excluded = Callable[[str], bool]
 
 
-def archive(request: Frame) -> Frame:
+def archive(request: WorkerFrame) -> WorkerFrame:
     """Pack `paths` into the file `path`; each is a member under its own name. Sockets and devices are left out."""
     header = request.header
     target = prepare(header)
@@ -34,7 +34,7 @@ def archive(request: Frame) -> Frame:
     with staged(target) as fd:
         with open(fd, "wb", closefd=False) as file:
             count = add(file, members, header["format"])
-        return Frame({"members": count} | describe(commit(fd, target, {"exclusive": not header.get("overwrite")})))
+        return WorkerFrame({"members": count} | describe(commit(fd, target, {"exclusive": not header.get("overwrite")})))
 
 
 def _members(paths: list[str], excluded: Excluded, target: str) -> Iterator[tuple[str, str, os.stat_result]]:
@@ -89,7 +89,7 @@ def _add_to_zip(target: zipfile.ZipFile, path: str, name: str, status: os.stat_r
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise Refused("invalid_path", "a zip archive cannot hold a name that is not UTF-8: use tar.gz", path) from None
+        raise FileRefused("invalid_path", "a zip archive cannot hold a name that is not UTF-8: use tar.gz", path) from None
     directory = stat.S_ISDIR(status.st_mode)
     info = zipfile.ZipInfo(f"{name}/" if directory else name, max(_OLDEST_IN_ZIP, time.localtime(status.st_mtime)[:6]))
     info.external_attr = (status.st_mode & 0xFFFF) << 16 | 0x10 * directory
@@ -106,7 +106,7 @@ def _add_to_zip(target: zipfile.ZipFile, path: str, name: str, status: os.stat_r
                 member.write(piece)
 
 
-def extract(request: Frame) -> Frame:
+def extract(request: WorkerFrame) -> WorkerFrame:
     """Unpack the archive at `path` into the directory `destination`, which is made if need be.
 
     A member that would land outside it, a device, more than `limit` bytes or MAX_MEMBERS members are refused; members before it stay
@@ -123,10 +123,10 @@ def extract(request: Frame) -> Frame:
         try:
             count, size = unpack(file, os.path.realpath(destination), _Budget(header["limit"]), header.get("overwrite", False))
         except (tarfile.ReadError, zipfile.BadZipFile, EOFError) as error:
-            raise Refused("decode_error", f"{header['path']!r} is not a readable tar or zip archive: {error}") from None
+            raise FileRefused("decode_error", f"{header['path']!r} is not a readable tar or zip archive: {error}") from None
         except (NotImplementedError, RuntimeError) as error:
-            raise Refused("decode_error", f"the archive cannot be unpacked: {error}") from None
-    return Frame({"members": count, "size": size})
+            raise FileRefused("decode_error", f"the archive cannot be unpacked: {error}") from None
+    return WorkerFrame({"members": count, "size": size})
 
 
 class _Budget:
@@ -142,7 +142,7 @@ class _Budget:
         self.members += members
         self.size += size
         if self.size > self._limit or self.members > MAX_MEMBERS:
-            raise Refused("no_space_left", f"the archive holds more than {self._limit} bytes or {MAX_MEMBERS} members: raise max_bytes")
+            raise FileRefused("no_space_left", f"the archive holds more than {self._limit} bytes or {MAX_MEMBERS} members: raise max_bytes")
 
 
 def _untar(file: IO[bytes], destination: str, budget: _Budget, overwrite: bool) -> tuple[int, int]:
@@ -152,7 +152,7 @@ def _untar(file: IO[bytes], destination: str, budget: _Budget, overwrite: bool) 
             try:
                 safe = tarfile.data_filter(member, destination)
             except tarfile.FilterError as error:
-                raise Refused("invalid_path", f"the archive is not safe to unpack: {error}") from None
+                raise FileRefused("invalid_path", f"the archive is not safe to unpack: {error}") from None
             place = os.path.join(destination, safe.name)
             _make_room(place, is_directory=safe.isdir(), overwrite=overwrite)
             tar.extract(safe, destination, filter="fully_trusted", set_attrs=True)
@@ -179,7 +179,7 @@ def _place(destination: str, name: str) -> str:
     place = os.path.join(destination, name)
     real = os.path.realpath(os.path.dirname(place.rstrip("/")))
     if name.startswith("/") or ".." in name.split("/") or os.path.commonpath([real, destination]) != destination:
-        raise Refused("invalid_path", f"the archive is not safe to unpack: {name!r} would land outside")
+        raise FileRefused("invalid_path", f"the archive is not safe to unpack: {name!r} would land outside")
     return place
 
 
@@ -196,7 +196,7 @@ def _unzip_link(target: bytes, place: str, destination: str) -> None:
     link = os.fsdecode(target)
     real = os.path.realpath(os.path.join(os.path.dirname(place), link))
     if os.path.isabs(link) or os.path.commonpath([real, destination]) != destination:
-        raise Refused("invalid_path", f"the archive is not safe to unpack: the link {place!r} leads outside")
+        raise FileRefused("invalid_path", f"the archive is not safe to unpack: the link {place!r} leads outside")
     os.symlink(link, place)
 
 

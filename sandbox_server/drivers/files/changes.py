@@ -7,13 +7,13 @@ import stat
 from contextlib import suppress
 
 from sandbox_server.drivers.files.content import describe, open_regular
-from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.frames import WorkerFrame
 from sandbox_server.drivers.files.modes import change_mode
-from sandbox_server.drivers.files.refusal import Refused
+from sandbox_server.drivers.files.refusal import FileRefused
 from sandbox_server.drivers.files.staging import check_match, commit, pour, rename_new, resolve, staged, staging_name
 
 
-def mkdir(request: Frame) -> Frame:
+def mkdir(request: WorkerFrame) -> WorkerFrame:
     """Make a directory, with `parents` those above it too; one that exists is `exists_ok` or EEXIST."""
     header = request.header
     path, made = header["path"], False
@@ -27,10 +27,10 @@ def mkdir(request: Frame) -> Frame:
             raise
     if made and header.get("mode"):
         os.chmod(path, header["mode"])
-    return Frame({"made": made} | describe(os.stat(path)))
+    return WorkerFrame({"made": made} | describe(os.stat(path)))
 
 
-def move(request: Frame) -> Frame:
+def move(request: WorkerFrame) -> WorkerFrame:
     """Rename; across file systems copy and delete. The destination is the new path itself, replaced only with `overwrite`."""
     header = request.header
     source, destination = header["path"], header["destination"]
@@ -43,10 +43,10 @@ def move(request: Frame) -> Frame:
             raise _about_destination(error, destination) from None
         _copy_into_place(source, destination, overwrite=header.get("overwrite", False))
         _remove(source)
-    return Frame(describe(os.lstat(destination)))
+    return WorkerFrame(describe(os.lstat(destination)))
 
 
-def copy(request: Frame) -> Frame:
+def copy(request: WorkerFrame) -> WorkerFrame:
     """Copy a file or a whole tree: links as links, modes and times kept; sockets and devices are left out and named."""
     header = request.header
     source, destination = header["path"], header["destination"]
@@ -55,15 +55,15 @@ def copy(request: Frame) -> Frame:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), source)
     _make_parent(header["parents"], destination)
     left_out = _copy_into_place(source, destination, overwrite=header.get("overwrite", False))
-    return Frame({"left_out": left_out} | describe(os.lstat(destination)))
+    return WorkerFrame({"left_out": left_out} | describe(os.lstat(destination)))
 
 
-def delete(request: Frame) -> Frame:
+def delete(request: WorkerFrame) -> WorkerFrame:
     """Delete a file or link; a directory that has entries only if `recursive`."""
     header = request.header
     path = header["path"]
     if os.path.realpath(path) == "/":
-        raise Refused("invalid_target", "the root directory cannot be deleted")
+        raise FileRefused("invalid_target", "the root directory cannot be deleted")
     try:
         status = os.lstat(path)
         check_match(header, status)
@@ -74,11 +74,11 @@ def delete(request: Frame) -> Frame:
     except FileNotFoundError:
         if not header.get("missing_ok"):
             raise
-        return Frame({"deleted": False})
-    return Frame({"deleted": True})
+        return WorkerFrame({"deleted": False})
+    return WorkerFrame({"deleted": True})
 
 
-def change(request: Frame) -> Frame:
+def change(request: WorkerFrame) -> WorkerFrame:
     """Change mode (as chmod(1) takes it), owner and group; with `recursive` of everything below. Links are left alone."""
     header = request.header
     path = header["path"]
@@ -88,7 +88,7 @@ def change(request: Frame) -> Frame:
         for directory, names, files in os.walk(path, onerror=_raise):
             for name in names + files:
                 changed += _change(os.path.join(directory, name), header, follow=False)
-    return Frame({"changed_entries": changed} | describe(os.stat(path)))
+    return WorkerFrame({"changed_entries": changed} | describe(os.stat(path)))
 
 
 def _change(path: str, header: dict[str, str], *, follow: bool = True) -> int:
@@ -109,7 +109,7 @@ def _chown(path: str, owner: str | None, group: str | None) -> None:
         if group:
             shutil.chown(path, group=_numbered(group))
     except LookupError as error:
-        raise Refused("invalid_target", str(error.args[0]), path) from None
+        raise FileRefused("invalid_target", str(error.args[0]), path) from None
 
 
 def _numbered(name: str) -> str | int:
@@ -141,7 +141,7 @@ def _copy_into_place(source: str, destination: str, *, overwrite: bool) -> list[
         return []
     inside = os.path.realpath(os.path.dirname(destination.rstrip("/")) or "/")
     if os.path.commonpath([inside, os.path.realpath(source)]) == os.path.realpath(source):
-        raise Refused("invalid_target", f"{destination!r} is inside {source!r}", destination)
+        raise FileRefused("invalid_target", f"{destination!r} is inside {source!r}", destination)
     fresh = staging_name(inside)
     left_out: list[str] = []
     try:
@@ -196,7 +196,7 @@ def _remove_empty(path: str) -> None:
     except OSError as error:
         if error.errno != errno.ENOTEMPTY:
             raise
-        raise Refused("invalid_target", f"the directory {path!r} is not empty: ask for `recursive`") from None
+        raise FileRefused("invalid_target", f"the directory {path!r} is not empty: ask for `recursive`") from None
 
 
 OPERATIONS = {"mkdir": mkdir, "move": move, "copy": copy, "delete": delete, "change": change}

@@ -3,14 +3,14 @@
 import asyncio
 import socket
 
-from sandbox_server.drivers.files.frames import Assembler, BrokenFrame, Frame
+from sandbox_server.drivers.files.frames import Assembler, BrokenFrame, WorkerFrame
 
 
 class NotSent(ConnectionError):
     """The worker was gone before it got the request: nothing was done."""
 
 
-class Channel:
+class FileWorkerChannel:
     """A connection to one worker; closing it ends the worker, whatever it is doing."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -18,7 +18,7 @@ class Channel:
         self._sock = sock
         self._loop = asyncio.get_running_loop()
 
-    async def send(self, frame: Frame) -> None:
+    async def send(self, frame: WorkerFrame) -> None:
         """Send one frame; the caller keeps its own copies of the descriptors. Raises NotSent when the worker is gone."""
         head = frame.encode()
         try:
@@ -29,7 +29,7 @@ class Channel:
         if frame.payload:
             await self._loop.sock_sendall(self._sock, frame.payload)
 
-    async def receive(self) -> Frame:
+    async def receive(self) -> WorkerFrame:
         """Wait for one frame, whose descriptors are then the caller's; raises BrokenFrame when the worker goes away."""
         assembler = Assembler()
         try:

@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from typing import IO, Any
 
-from sandbox_server.drivers.files.frames import CHUNK, Frame
+from sandbox_server.drivers.files.frames import CHUNK, WorkerFrame
 from sandbox_server.drivers.files.names import to_wire
 from sandbox_server.drivers.files.refusal import require_regular
 
@@ -63,16 +63,16 @@ def describe(status: os.stat_result) -> dict[str, Any]:
     }
 
 
-def read(request: Frame) -> Frame:
+def read(request: WorkerFrame) -> WorkerFrame:
     """Read a file; EFBIG when it has more than `limit` bytes."""
     header = request.header
     fd, status = open_regular(header["path"])
     with open(fd, "rb") as file:
         content = _everything(file, status.st_size, header["limit"])
-    return Frame(describe(status), _within(content, header))
+    return WorkerFrame(describe(status), _within(content, header))
 
 
-def read_lines(request: Frame) -> Frame:
+def read_lines(request: WorkerFrame) -> WorkerFrame:
     """Read the lines from `start` up to but not including `stop`; EFBIG when they have more than `limit` bytes.
 
     A file whose mark says that a newline has more than one byte is read whole, and the answer says so.
@@ -85,7 +85,7 @@ def read_lines(request: Frame) -> Frame:
             content = _everything(file, status.st_size, header["limit"])
         else:
             content = _lines(file, header["start"], header["stop"], header["limit"])
-    return Frame(describe(status) | {"whole": whole}, _within(content, header))
+    return WorkerFrame(describe(status) | {"whole": whole}, _within(content, header))
 
 
 def _within(content: bytes, header: dict[str, Any]) -> bytes:
@@ -114,13 +114,13 @@ def _lines(file: IO[bytes], start: int, stop: int | None, limit: int) -> bytes:
     return bytes(content)
 
 
-def open_file(request: Frame) -> Frame:
+def open_file(request: WorkerFrame) -> WorkerFrame:
     """Open a file for reading and hand over the descriptor, which is at the start of the file."""
     fd, status = open_regular(request.header["path"])
-    return Frame(describe(status), fds=[fd])
+    return WorkerFrame(describe(status), fds=[fd])
 
 
-def stat_file(request: Frame) -> Frame:
+def stat_file(request: WorkerFrame) -> WorkerFrame:
     """Say what is at a path: a link itself unless `follow`, with where it leads, and the file system it is on."""
     path = request.header["path"]
     status = os.stat(path) if request.header["follow"] else os.lstat(path)
@@ -135,7 +135,7 @@ def stat_file(request: Frame) -> Frame:
             answer["leads_to"] = TYPES.get(stat.S_IFMT(os.stat(path).st_mode), "unknown")
     with suppress(OSError):
         answer["filesystem"] = _filesystem(path)
-    return Frame(answer)
+    return WorkerFrame(answer)
 
 
 def _filesystem(path: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import Protocol, Self
 
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.files.access import FileAccess, User
-from sandbox_server.drivers.files.channel import Channel, NotSent
-from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.channel import FileWorkerChannel, NotSent
+from sandbox_server.drivers.files.frames import WorkerFrame
 
 MAX_WORKERS = 8
 """Operations of one user that run at once; more of them wait."""
@@ -25,7 +25,7 @@ BUSY_SECONDS = 10.0
 """How long an operation waits for a worker before it is told that all are busy."""
 
 
-class Workers(Protocol):
+class FileWorkers(Protocol):
     """Where workers come from; `Processes` is one."""
 
     async def worker(self, user: User) -> socket.socket: ...
@@ -34,13 +34,13 @@ class Workers(Protocol):
 @dataclass(slots=True)
 class _Pool:
     free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_WORKERS))
-    idle: list[Channel] = field(default_factory=list)
+    idle: list[FileWorkerChannel] = field(default_factory=list)
 
 
 class Files:
     """Operations on the agent's files, through workers that are started when they are needed."""
 
-    def __init__(self, workers: Workers, *, home: str) -> None:
+    def __init__(self, workers: FileWorkers, *, home: str) -> None:
         self.home = home
         """What `~` stands for."""
         self.threads: Executor = ThreadPoolExecutor(MAX_THREADS, "files")
@@ -64,7 +64,7 @@ class Files:
         """
         return FileAccess(self, operation, "root" if sudo else "agent", timeout)
 
-    async def call(self, user: User, request: Frame, timeout: float) -> Frame:
+    async def call(self, user: User, request: WorkerFrame, timeout: float) -> WorkerFrame:
         """Have a worker do one thing.
 
         Raises TimeoutError after `timeout` seconds, ConnectionError when the worker died at it, PermissionDenied where `user` is not
@@ -82,15 +82,15 @@ class Files:
         finally:
             pool.free.release()
 
-    async def _ask(self, pool: _Pool, user: User, request: Frame) -> Frame:
+    async def _ask(self, pool: _Pool, user: User, request: WorkerFrame) -> WorkerFrame:
         while pool.idle:
             try:
                 return await self._exchange(pool, pool.idle.pop(), request)
             except NotSent:  # it died while it was idle
                 continue
-        return await self._exchange(pool, Channel(await self._workers.worker(user)), request)
+        return await self._exchange(pool, FileWorkerChannel(await self._workers.worker(user)), request)
 
-    async def _exchange(self, pool: _Pool, channel: Channel, request: Frame) -> Frame:
+    async def _exchange(self, pool: _Pool, channel: FileWorkerChannel, request: WorkerFrame) -> WorkerFrame:
         try:
             await channel.send(request)
             answer = await channel.receive()

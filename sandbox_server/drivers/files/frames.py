@@ -29,7 +29,7 @@ class BrokenFrame(ConnectionError):
 
 
 @dataclass(slots=True)
-class Frame:
+class WorkerFrame:
     """One request or answer; whoever holds it owns its descriptors."""
 
     header: dict[str, Any]
@@ -79,7 +79,7 @@ class Assembler:
         self._received += chunk
         return bool(chunk)
 
-    def frame(self) -> Frame:
+    def frame(self) -> WorkerFrame:
         """Give the whole frame, and begin a new one."""
         length, _ = LENGTHS.unpack_from(self._received)
         start = LENGTHS.size + length
@@ -89,7 +89,7 @@ class Assembler:
             raise BrokenFrame("the header is no JSON") from None
         if not isinstance(header, dict):
             raise BrokenFrame("the header is not an object")
-        frame = Frame(header, bytes(memoryview(self._received)[start:]), self._fds)
+        frame = WorkerFrame(header, bytes(memoryview(self._received)[start:]), self._fds)
         self._received, self._fds = bytearray(), []
         return frame
 
@@ -99,7 +99,7 @@ class Assembler:
         self._fds = []
 
 
-def receive(sock: socket.socket) -> Frame | None:
+def receive(sock: socket.socket) -> WorkerFrame | None:
     """Wait for one frame on a blocking socket; None once the other side has closed."""
     assembler = Assembler()
     try:
@@ -112,7 +112,7 @@ def receive(sock: socket.socket) -> Frame | None:
         raise
 
 
-def send(sock: socket.socket, frame: Frame) -> None:
+def send(sock: socket.socket, frame: WorkerFrame) -> None:
     """Send one frame on a blocking socket; the caller keeps its own copies of the descriptors."""
     head = frame.encode()
     sent = socket.send_fds(sock, [head], frame.fds)

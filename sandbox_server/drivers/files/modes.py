@@ -2,7 +2,7 @@
 
 import re
 
-from sandbox_server.drivers.files.refusal import Refused
+from sandbox_server.drivers.files.refusal import FileRefused
 
 _CLAUSE = re.compile(r"([ugoa]*)((?:[-+=][rwxXst]*)+)")
 _STEP = re.compile(r"([-+=])([rwxXst]*)")
@@ -11,14 +11,14 @@ _BITS = {"r": 4, "w": 2, "x": 1}
 
 
 def change_mode(mode: int, wanted: str) -> int:
-    """Apply `wanted` to the mode of a file, type bits included, and give the new permission bits; Refused when it is not a mode."""
+    """Apply `wanted` to the mode of a file, type bits included, and give the new permission bits; FileRefused when it is not a mode."""
     if re.fullmatch(r"[0-7]{1,4}", wanted):
         return int(wanted, 8)
     bits = mode & 0o7777
     for clause in wanted.split(","):
         found = _CLAUSE.fullmatch(clause)
         if not found:
-            raise Refused("invalid_target", f"{wanted!r} is not a mode: use octal digits, or a form such as u+x")
+            raise FileRefused("invalid_target", f"{wanted!r} is not a mode: use octal digits, or a form such as u+x")
         classes = "ugo" if found[1] in ("", "a") or "a" in found[1] else found[1]
         for sign, letters in _STEP.findall(found[2]):
             bits = _apply(bits, classes, sign, letters, is_directory=(mode & 0o170000) == 0o040000)

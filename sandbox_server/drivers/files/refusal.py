@@ -14,7 +14,7 @@ _KINDS = {
 }
 
 
-class Refused(Exception):
+class FileRefused(Exception):
     """Not done. `kind` is an error type of the contract, or `conflict`; `message` says why, for the caller."""
 
     def __init__(self, kind: str, message: str, path: str | None = None) -> None:
@@ -29,7 +29,7 @@ def require_regular(status: os.stat_result, path: str) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(status.st_mode):
-        raise Refused("invalid_target", f"{path!r} is {_KINDS.get(stat.S_IFMT(status.st_mode), 'special')}, not a regular file", path)
+        raise FileRefused("invalid_target", f"{path!r} is {_KINDS.get(stat.S_IFMT(status.st_mode), 'special')}, not a regular file", path)
 
 
 def require_directory(path: str) -> None:

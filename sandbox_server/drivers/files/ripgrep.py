@@ -25,7 +25,7 @@ _ALWAYS = ("rg", "--json", "--no-config", "--engine=auto", "--sort=path")
 
 
 @dataclass(slots=True)
-class Match:
+class RipgrepMatch:
     """One line that matched, or several for a pattern that spans lines."""
 
     file: str
@@ -40,10 +40,10 @@ class Match:
 
 
 @dataclass(slots=True)
-class Found:
+class RipgrepResult:
     """What a search gave. `total` counts every match, also those beyond `limit`; it is a lower bound when `ended` is false."""
 
-    matches: list[Match] = field(default_factory=list)
+    matches: list[RipgrepMatch] = field(default_factory=list)
     total: int = 0
     files_searched: int | None = None
     files_matched: int | None = None
@@ -60,7 +60,7 @@ class Collector:
     """Reads ripgrep's JSON and keeps the matches in wanted files from `offset` on, at most `limit`, with their context."""
 
     def __init__(self, *, before: int = 0, after: int = 0, offset: int = 0, limit: int, wanted: Wanted = lambda _: True) -> None:
-        self.found = Found()
+        self.found = RipgrepResult()
         self.full = False
         self._before = before
         self._after = after
@@ -71,7 +71,7 @@ class Collector:
         self._files = 0
         self._rest = bytearray()
         self._lines: dict[int, str] = {}
-        self._of_file: list[tuple[Match, int]] = []
+        self._of_file: list[tuple[RipgrepMatch, int]] = []
         self._kept = 0
 
     def take(self, chunk: bytes) -> None:
@@ -115,7 +115,7 @@ class Collector:
         text = _text(content["lines"]).removesuffix("\n").removesuffix("\r")
         number = content["line_number"] or 1
         shown, cut = _around(text, content["submatches"])
-        match = Match(_name(content["path"]), number, shown, cut, [], [])
+        match = RipgrepMatch(_name(content["path"]), number, shown, cut, [], [])
         self.found.matches.append(match)
         self._kept += len(shown)
         self.full |= self._kept > MAX_KEPT
@@ -147,7 +147,7 @@ class Ripgrep:
 
     async def search(
         self, options: Sequence[str], path: str, into: Collector, *, cwd: str = "/", user: User = "agent", timeout: float
-    ) -> Found:
+    ) -> RipgrepResult:
         """Search `path` with ripgrep's `options` and give what `into` collected; what came in time, when it takes longer.
 
         Globs among the options are for paths below `cwd`.

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from sandbox_server.drivers.files.content import describe, etag, open_regular
-from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.frames import WorkerFrame
 from sandbox_server.drivers.files.names import to_wire
-from sandbox_server.drivers.files.refusal import Refused, require_regular
+from sandbox_server.drivers.files.refusal import FileRefused, require_regular
 
 STAGING_PREFIX = ".~tandem-"
 """Begins the name that a staged file has for a moment; watches do not report such names."""
@@ -58,30 +58,30 @@ def existing(path: str) -> os.stat_result | None:
     return status
 
 
-def write(request: Frame) -> Frame:
+def write(request: WorkerFrame) -> WorkerFrame:
     """Write the payload: replace the file whole, or `append` to it."""
     header = request.header
     target = prepare(header)
     if header.get("append") and (status := existing(target)):
         check_match(header, status)
-        return Frame(describe(_append(target, request.payload)))
+        return WorkerFrame(describe(_append(target, request.payload)))
     with staged(target) as fd:
         _write_all(fd, request.payload)
-        return Frame(describe(commit(fd, target, header)))
+        return WorkerFrame(describe(commit(fd, target, header)))
 
 
-def stage(request: Frame) -> Frame:
+def stage(request: WorkerFrame) -> WorkerFrame:
     """Open a nameless file for the content that will take the place of `path`; `commit` names it."""
     header = request.header
     target = prepare(header)
     status = existing(target)
     check_match(header, status)
-    return Frame({"target": to_wire(target)}, fds=[_open_staged(target, status)])
+    return WorkerFrame({"target": to_wire(target)}, fds=[_open_staged(target, status)])
 
 
-def commit_staged(request: Frame) -> Frame:
+def commit_staged(request: WorkerFrame) -> WorkerFrame:
     """Put the staged file that came with the request in its place."""
-    return Frame(describe(commit(request.fds[0], prepare(request.header), request.header)))
+    return WorkerFrame(describe(commit(request.fds[0], prepare(request.header), request.header)))
 
 
 def prepare(header: dict[str, Any]) -> str:
@@ -169,7 +169,7 @@ def check_match(header: dict[str, Any], current: os.stat_result | None) -> None:
     found = etag(current) if current else None
     if found is None or (wanted != "*" and wanted != found):
         now = f"its etag is now {found}" if found else "it does not exist"
-        raise Refused("conflict", f"the file is not the one you read: {now}")
+        raise FileRefused("conflict", f"the file is not the one you read: {now}")
 
 
 def _open_staged(target: str, current: os.stat_result | None) -> int:

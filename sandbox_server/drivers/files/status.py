@@ -49,7 +49,7 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DirectoryEntry:
     """One entry of a directory; no status when it went away while it was listed."""
 
     path: str
@@ -61,10 +61,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class DirectoryListing:
     """Some of the entries of a tree, and how many there are in all."""
 
-    entries: list[Entry]
+    entries: list[DirectoryEntry]
     total: int
     directories: int
     unreadable: int

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox_server.drivers.files.content import describe
-from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.frames import WorkerFrame
 from sandbox_server.drivers.files.names import to_wire
-from sandbox_server.drivers.files.refusal import Refused, require_directory
+from sandbox_server.drivers.files.refusal import FileRefused, require_directory
 from sandbox_server.patterns import Pattern, glob
 
 MAX_VISITED = 2_000_000
@@ -68,9 +68,9 @@ class Walk:
 
 
 def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Give a test whether a relative path fits one of the globs: by its name, or as a whole for globs with a slash. Raises Refused."""
+    """Give a test whether a relative path fits one of the globs: by its name, or as a whole for globs with a slash. Raises FileRefused."""
     if len(patterns) > MAX_GLOBS:
-        raise Refused("invalid_target", f"there may be {MAX_GLOBS} globs")
+        raise FileRefused("invalid_target", f"there may be {MAX_GLOBS} globs")
     paths = [_glob(each, paths=True) for each in patterns if "/" in each]
     names = [_glob(each) for each in patterns if "/" not in each]
 
@@ -85,11 +85,11 @@ def _glob(text: str, *, paths: bool = False) -> Pattern[str]:
     try:
         return glob(text, paths=paths)
     except ValueError as error:
-        raise Refused("invalid_target", f"this glob cannot be used: {error}") from None
+        raise FileRefused("invalid_target", f"this glob cannot be used: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WalkResult:
     """One entry, as cheaply as it can be kept until it is known whether it will be shown."""
 
     path: str
@@ -111,7 +111,7 @@ class Found:
         return shown | describe(self.status) if self.status else shown
 
 
-def walk(request: Frame) -> Frame:
+def walk(request: WorkerFrame) -> WorkerFrame:
     """List what is in a directory.
 
     `pattern` is a glob for the relative path, `named` one for the name alone, `suffixes` the endings that files may have; `kinds` is
@@ -126,7 +126,7 @@ def walk(request: Frame) -> Frame:
         time.monotonic() + header["seconds"],
     )
     wanted = _wanted(header)
-    kept: list[Found] = []
+    kept: list[WalkResult] = []
     total = directories = 0
     for entry, relative in search:
         if wanted(entry, relative):
@@ -143,7 +143,7 @@ def walk(request: Frame) -> Frame:
         "unreadable": search.unreadable,
         "incomplete": search.truncated or total > len(kept),
     }
-    return Frame(answer)
+    return WorkerFrame(answer)
 
 
 def _depth(header: dict[str, Any]) -> int | None:
@@ -175,15 +175,15 @@ def leads_to_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _found(entry: os.DirEntry[str], relative: str, *, with_status: bool) -> Found:
+def _found(entry: os.DirEntry[str], relative: str, *, with_status: bool) -> WalkResult:
     status = None
     if with_status:
         with suppress(OSError):
             status = entry.stat(follow_symlinks=False)
-    return Found(relative, leads_to_directory(entry), entry.is_symlink(), status)
+    return WalkResult(relative, leads_to_directory(entry), entry.is_symlink(), status)
 
 
-_SORTS: dict[str, Callable[[Found], Any]] = {
+_SORTS: dict[str, Callable[[WalkResult], Any]] = {
     "path": lambda found: found.path.split("/"),
     "name": lambda found: (os.path.basename(found.path), found.path),
     "size": lambda found: (found.size, found.path),

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox_server.drivers.files import archive, changes, content, frames, staging, tree
-from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.frames import WorkerFrame
 from sandbox_server.drivers.files.names import from_wire, to_wire
-from sandbox_server.drivers.files.refusal import Refused
+from sandbox_server.drivers.files.refusal import FileRefused
 from sandbox_server.drivers.watches import worker
 
-type Operation = Callable[[Frame], Frame]
+type Operation = Callable[[WorkerFrame], WorkerFrame]
 
 OPERATIONS: dict[str, Operation] = {
     **content.OPERATIONS,
@@ -44,21 +44,21 @@ def serve(sock: socket.socket) -> None:
             answer.close()
 
 
-def _answer(request: Frame) -> Frame:
+def _answer(request: WorkerFrame) -> WorkerFrame:
     try:
         _read_names(request.header)
     except ValueError as error:
-        return Frame({"refused": "invalid_path", "message": str(error), "path": _path(request.header)})
+        return WorkerFrame({"refused": "invalid_path", "message": str(error), "path": _path(request.header)})
     try:
         return OPERATIONS[request.header["op"]](request)
-    except Refused as refusal:
-        return Frame({"refused": refusal.kind, "message": refusal.message, "path": to_wire(refusal.path or _path(request.header))})
+    except FileRefused as refusal:
+        return WorkerFrame({"refused": refusal.kind, "message": refusal.message, "path": to_wire(refusal.path or _path(request.header))})
     except OSError as error:
         name = error.filename if isinstance(error.filename, str) else _path(request.header)
-        return Frame({"errno": error.errno or errno.EIO, "path": to_wire(name)})
+        return WorkerFrame({"errno": error.errno or errno.EIO, "path": to_wire(name)})
     except (MemoryError, RecursionError) as error:
         number = errno.ENOMEM if isinstance(error, MemoryError) else errno.ENAMETOOLONG
-        return Frame({"errno": number, "path": to_wire(_path(request.header))})
+        return WorkerFrame({"errno": number, "path": to_wire(_path(request.header))})
 
 
 def _read_names(header: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ credentials are base64.
 import base64
 from collections.abc import Iterator, Sequence
 
-from sandbox_server.drivers.proxy.plan import OWN, Plan, expression, is_network, ordered
+from sandbox_server.drivers.proxy.plan import OWN, ProxyPlan, expression, is_network, ordered
 from sandbox_server.settings.proxy import Route, Upstream
 
 DIRECT_PORT = 18118
@@ -59,7 +59,7 @@ backend direct
 """
 
 
-def configuration(plan: Plan, port: int) -> str:
+def configuration(plan: ProxyPlan, port: int) -> str:
     """What HAProxy is to be told; it listens on the loopback's `port`."""
     routes = ordered(plan.routes)
     parts = [_HEAD, *_frontend(plan, routes, port), _DIRECT]
@@ -70,7 +70,7 @@ def configuration(plan: Plan, port: int) -> str:
     return "".join(parts)
 
 
-def _frontend(plan: Plan, routes: Sequence[Route], port: int) -> Iterator[str]:
+def _frontend(plan: ProxyPlan, routes: Sequence[Route], port: int) -> Iterator[str]:
     yield f"frontend proxy\n    bind 127.0.0.1:{port}\n"
     yield _HOST
     yield _ITSELF

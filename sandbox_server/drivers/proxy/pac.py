@@ -2,7 +2,7 @@
 
 import json
 
-from sandbox_server.drivers.proxy.plan import OWN, Plan, is_network
+from sandbox_server.drivers.proxy.plan import OWN, ProxyPlan, is_network
 
 _NOTHING = """\
 function FindProxyForURL(url, host) {
@@ -32,7 +32,7 @@ function FindProxyForURL(url, host) {
 """
 
 
-def pac(plan: Plan, address: str) -> str:
+def pac(plan: ProxyPlan, address: str) -> str:
     """The file's text; `address` is the proxy's."""
     if not plan.upstream and not plan.routes:
         return _NOTHING

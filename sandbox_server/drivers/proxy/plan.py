@@ -14,7 +14,7 @@ OWN = ("localhost", ".localhost", "127.0.0.0/8", "0.0.0.0", "::1", "169.254.0.0/
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ProxyPlan:
     """Everything that was configured."""
 
     upstream: Upstream | None = None
@@ -86,14 +86,14 @@ def expression(pattern: str) -> str:
     return f"^{first}{''.join(f'(?>.*?{part})' for part in between if part)}.*{last}$"
 
 
-def configured(settings: Proxy) -> Plan:
+def configured(settings: Proxy) -> ProxyPlan:
     """What the variables say."""
     command = settings.auth_command.reveal() if settings.auth_command else None
     excludes = tuple(dict.fromkeys((*settings.exclude, *settings.bypass)))
-    return Plan(settings.server, command, excludes, settings.include, settings.routes)
+    return ProxyPlan(settings.server, command, excludes, settings.include, settings.routes)
 
 
-def stored(plan: Plan) -> dict[str, Any]:
+def stored(plan: ProxyPlan) -> dict[str, Any]:
     """A plan as JSON; credentials that a command writes are not in it."""
     found = plan.upstream
     credentials = plan.auth_command is None
@@ -111,7 +111,7 @@ def stored(plan: Plan) -> dict[str, Any]:
     }
 
 
-def restored(value: Mapping[str, Any]) -> Plan:
+def restored(value: Mapping[str, Any]) -> ProxyPlan:
     """The plan of `stored`. Raises KeyError, TypeError and ValueError where it is none."""
     found: Upstream | None = None
     if value["upstream"]:
@@ -119,4 +119,4 @@ def restored(value: Mapping[str, Any]) -> Plan:
         found = upstream(value["upstream"]["address"])
         found = replace(found, username=value["upstream"]["username"], password=None if password is None else Secret(password))
     routes = tuple(route(source, target) for source, target in value["routes"])
-    return Plan(found, value["auth_command"], tuple(value["excludes"]), tuple(value["includes"]), routes)
+    return ProxyPlan(found, value["auth_command"], tuple(value["excludes"]), tuple(value["includes"]), routes)

@@ -12,7 +12,7 @@ from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, Unav
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.proxy.configuration import configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.plan import Plan, configured, restored, stored
+from sandbox_server.drivers.proxy.plan import ProxyPlan, configured, restored, stored
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings.kinds import Secret
@@ -27,13 +27,13 @@ MAX_CREDENTIALS = 16 << 10
 log = logging.getLogger(__name__)
 
 
-class Browser(Protocol):
+class ProxiedBrowser(Protocol):
     """What has to be told where the proxy is; `drivers.browser.owner.BrowserClient` is one."""
 
     async def use_proxy(self, address: str | None) -> None: ...
 
 
-def load(settings: Settings, file: JsonFile) -> Plan:
+def load(settings: Settings, file: JsonFile) -> ProxyPlan:
     """The plan as it was left, or else as the variables have it."""
     try:
         value = file.read()
@@ -43,11 +43,18 @@ def load(settings: Settings, file: JsonFile) -> Plan:
         return configured(settings)
 
 
-class Proxy:
+class EgressProxy:
     """Keeps the plan. New processes that `processes` starts are pointed at the proxy while there is something for it to do."""
 
     def __init__(
-        self, settings: Settings, file: JsonFile, haproxy: Haproxy, processes: Processes, browser: Browser | None, *, enabled: bool = True
+        self,
+        settings: Settings,
+        file: JsonFile,
+        haproxy: Haproxy,
+        processes: Processes,
+        browser: ProxiedBrowser | None,
+        *,
+        enabled: bool = True,
     ) -> None:
         self._settings = settings
         self._file = file
@@ -58,7 +65,7 @@ class Proxy:
         self._changing = asyncio.Lock()
         self._tasks = Tasks()
         self._known: frozenset[str] = frozenset()
-        self.plan = Plan()
+        self.plan = ProxyPlan()
         self.address = settings.address
 
     async def __aenter__(self) -> Self:
@@ -72,7 +79,7 @@ class Proxy:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
 
-    async def change(self, alter: Callable[[Plan], Plan]) -> Plan:
+    async def change(self, alter: Callable[[ProxyPlan], ProxyPlan]) -> ProxyPlan:
         """Follow another plan from now on; nothing changes where the proxy cannot follow it.
 
         Raises Conflict (the command for credentials fails) and Unavailable.
@@ -101,7 +108,7 @@ class Proxy:
             return True, not self.plan.in_use
         return await self._haproxy.alive(), self._haproxy.has(configuration(self.plan, self._settings.port))
 
-    async def _serve(self, plan: Plan) -> None:
+    async def _serve(self, plan: ProxyPlan) -> None:
         """Have the proxy follow a plan. Processes that were pointed at it go on using it when there is nothing to do any more."""
         if plan.in_use or not self._haproxy.waits():
             await self._haproxy.apply(configuration(plan, self._settings.port))
@@ -136,7 +143,7 @@ class Proxy:
         except Failure as failure:
             log.warning("%s", failure)
 
-    async def _places(self, plan: Plan) -> frozenset[str]:
+    async def _places(self, plan: ProxyPlan) -> frozenset[str]:
         """The addresses of all hosts that the proxy connects to by name."""
         hosts = {route.target_host for route in plan.routes} | ({plan.upstream.host} if plan.upstream else set())
         found: set[str] = set()
@@ -155,7 +162,7 @@ class Proxy:
             except Failure as failure:
                 log.warning("the upstream proxy's credentials are not renewed: %s", failure)
 
-    async def _authenticated(self, plan: Plan) -> Plan:
+    async def _authenticated(self, plan: ProxyPlan) -> ProxyPlan:
         """Run the command for credentials, where the agent sees neither it nor what it writes."""
         if plan.upstream is None or plan.auth_command is None:
             return plan

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from sandbox_server.core.tasks import start_task
-from sandbox_server.drivers.recorder.log import Entry, Log, Match, Verdict
+from sandbox_server.drivers.recorder.log import ChainVerdict, Entry, EntryFilter, EventLog
 
 BATCH_SECONDS = 0.1
 """How long entries are gathered before they are written."""
@@ -34,7 +34,7 @@ class Journal:
     """
 
     def __init__(
-        self, store: Log, *, on: bool = True, private: Callable[[], bool] = lambda: False, now: Callable[[], float] = time.time
+        self, store: EventLog, *, on: bool = True, private: Callable[[], bool] = lambda: False, now: Callable[[], float] = time.time
     ) -> None:
         self._log = store
         self._on = on
@@ -89,14 +89,14 @@ class Journal:
         """Have every entry told as it is taken, before it has a number, and where nothing is written, too."""
         self._listeners.append(listener)
 
-    async def read(self, after: int | None, match: Match, limit: int) -> list[Entry]:
+    async def read(self, after: int | None, match: EntryFilter, limit: int) -> list[Entry]:
         """Entries that match: the first with a number above `after`, or the last of all."""
         await self._written()
         if after is None:
             return await self._run(lambda: self._log.latest(match, limit))
         return await self._run(lambda: self._log.read(after, match, limit))
 
-    async def follow(self, after: int | None, match: Match) -> AsyncIterator[Entry]:
+    async def follow(self, after: int | None, match: EntryFilter) -> AsyncIterator[Entry]:
         """Entries that match, as they come: from after that number, or from now on. Ends for who is too far behind."""
         queue: asyncio.Queue[Entry] = asyncio.Queue(MAX_FOLLOWED)
         self._followers.add(queue)
@@ -113,7 +113,7 @@ class Journal:
         finally:
             self._followers.discard(queue)
 
-    async def verify(self) -> Verdict:
+    async def verify(self) -> ChainVerdict:
         """Check the chain."""
         await self._written()
         return await self._run(self._log.verify)

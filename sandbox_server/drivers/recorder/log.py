@@ -20,11 +20,11 @@ FILE_BYTES = 4 << 20
 _SUFFIX = ".jsonl"
 
 type Entry = dict[str, Any]
-type Match = Callable[[Entry], bool]
+type EntryFilter = Callable[[Entry], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ChainVerdict:
     """Whether the chain holds."""
 
     entries: int
@@ -36,7 +36,7 @@ class Verdict:
     """Where and why it does not hold; None where it does."""
 
 
-class Log:
+class EventLog:
     """Entries below `folder`, which take `max_bytes` at most."""
 
     def __init__(self, folder: str, max_bytes: int, file_bytes: int = FILE_BYTES) -> None:
@@ -91,7 +91,7 @@ class Log:
             os.fdatasync(self._fd)
             self._unsynced = False
 
-    def read(self, after: int, match: Match, limit: int) -> list[Entry]:
+    def read(self, after: int, match: EntryFilter, limit: int) -> list[Entry]:
         """The first entries with a number above `after` that match."""
         found: list[Entry] = []
         for path in self._from(after):
@@ -103,7 +103,7 @@ class Log:
                         return found
         return found
 
-    def latest(self, match: Match, limit: int) -> list[Entry]:
+    def latest(self, match: EntryFilter, limit: int) -> list[Entry]:
         """The last entries that match, the oldest of them first."""
         found: list[Entry] = []
         for path in reversed(self._files()):
@@ -115,21 +115,21 @@ class Log:
                         return found[::-1]
         return found[::-1]
 
-    def verify(self) -> Verdict:
+    def verify(self) -> ChainVerdict:
         """Check every line that is kept."""
         entries, first, prev = 0, None, None
         for path in self._files():
             lines = _lines(path)
             named = _prev_of(lines)
             if named is None or prev not in (None, named):
-                return Verdict(entries, first, self.head, f"{path.name}: what came before it is missing")
+                return ChainVerdict(entries, first, self.head, f"{path.name}: what came before it is missing")
             prev, first = named, first or int(path.stem)
             for found in follow(lines, prev):
                 if isinstance(found, Broken):
-                    return Verdict(entries, first, self.head, f"{path.name}, line {found.line}: {found.reason}")
+                    return ChainVerdict(entries, first, self.head, f"{path.name}, line {found.line}: {found.reason}")
                 prev, entries = found, entries + 1
         whole = prev in (None, self.head) and (prev is not None or self.last == 0)
-        return Verdict(entries, first, self.head, None if whole else "the last entries are missing")
+        return ChainVerdict(entries, first, self.head, None if whole else "the last entries are missing")
 
     def files(self) -> list[str]:
         """The files, the oldest first."""

@@ -1,4 +1,4 @@
-"""Small pictures of the screen on disk, the oldest removed."""
+"""Thumbnails of the screen on disk; the oldest are removed."""
 
 import re
 from contextlib import suppress

@@ -46,7 +46,7 @@ class _Buffers(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_uint32) for name in ("maxlength", "tlength", "prebuf", "minreq", "fragsize"))
 
 
-class Sound:
+class PulseAudio:
     """The sound server that listens on `socket`."""
 
     def __init__(self, socket: str) -> None:

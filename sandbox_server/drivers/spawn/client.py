@@ -8,8 +8,8 @@ import socket
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from sandbox_server.drivers.box.attribution import Culprit, Use, bytes_written
-from sandbox_server.drivers.box.spawner_link import Seat
+from sandbox_server.drivers.box.attribution import AttributedProcess, ProcessUse, bytes_written
+from sandbox_server.drivers.box.spawner_link import SpawnerLink
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import Message
 from sandbox_server.drivers.spawn import child
@@ -41,8 +41,8 @@ class SpawnConnection:
     """The process outlives its client."""
     signalled: bool = False
     """Its client has sent it a signal, or has gone."""
-    culprit: Culprit | None = None
-    """Who it is, for the keeper of the box; None outside the box."""
+    culprit: AttributedProcess | None = None
+    """Who it is, for the box daemon; None outside the box."""
     failed: bool = False
     ends_group: bool = False
     """What it leaves of its process group is killed."""
@@ -51,7 +51,7 @@ class SpawnConnection:
         """Note who it is: what runs in the box for an account."""
         command = " ".join(program.argv)[:MAX_COMMAND] if program else ""
         session = program.environment.get(child.SESSION) if program else None
-        self.culprit = Culprit(session, command, 0, account.uid)
+        self.culprit = AttributedProcess(session, command, 0, account.uid)
 
     def own_pid(self) -> int:
         """The number by which it knows itself."""
@@ -74,16 +74,16 @@ class SpawnConnection:
             self.told += part
         return True
 
-    def reap(self, seat: Seat | None) -> int:
-        """Wait for the process, which has ended, and tell the keeper of the box how; gives its status."""
+    def reap(self, link: SpawnerLink | None) -> int:
+        """Wait for the process, which has ended, and tell the box daemon how; gives its status."""
         if self.ends_group:
             with suppress(OSError):  # nobody is left; while it is not reaped, no other group has its number
                 os.killpg(self.pid, signal.SIGKILL)
         written = bytes_written(self.pid) if self.culprit else 0
         _, status, used = os.wait4(self.pid, 0)
-        if seat and self.culprit:
+        if link and self.culprit:
             killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and not self.signalled
-            seat.tell(self.culprit, Use(memory=used.ru_maxrss << 10, written=written, system=used.ru_stime), killed=killed)
+            link.tell(self.culprit, ProcessUse(memory=used.ru_maxrss << 10, written=written, system=used.ru_stime), killed=killed)
         return status
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from sandbox_server.drivers.box import namespaces
-from sandbox_server.drivers.box.spawner_link import Seat
+from sandbox_server.drivers.box.spawner_link import SpawnerLink
 from sandbox_server.drivers.files import worker
 from sandbox_server.drivers.ipc.unix_listener import listen
 from sandbox_server.drivers.spawn import child
@@ -30,8 +30,8 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
     if options.allow_root:
         accounts["root"] = Account.named("root") if root else agent
     child.allow_many_descriptors()
-    seat = Seat(options.box) if options.box else None
-    if seat:
+    link = SpawnerLink(options.box) if options.box else None
+    if link:
         namespaces.forbid_tracing()
         namespaces.import_what_is_needed_later()
     gc.freeze()  # a forked child then copies fewer pages
@@ -41,7 +41,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         environment=environment,
         peers=frozenset({0, client.uid}),
         serve_files=serve_files,
-        seat=seat,
+        link=link,
         limits={"data": options.max_memory} if options.max_memory else {},
         private=options.private,
         warm_process=options.warm_process,
@@ -62,7 +62,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--max-memory", type=int, default=0, help="bytes of memory that one process may use; 0: no limit of its own")
     parser.add_argument("--desktop", help='user that the display and the browser run as, asked for as "desktop"')
     parser.add_argument("--allow-root", action="store_true", help='honour requests for user "root"')
-    parser.add_argument("--box", default=None, help="socket of the keeper of the box that everything starts in")
+    parser.add_argument("--box", default=None, help="socket of the box daemon that everything starts in")
     parser.add_argument("--private", default=Paths().agent_run, help="directory that no isolated process may see")
     parser.add_argument("--warm-process", action="store_true", help="keep a process ready for the next program")
     return parser.parse_args(arguments)

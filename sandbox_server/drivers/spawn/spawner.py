@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from sandbox_server.drivers.box.spawner_link import RETRY_SECONDS, Seat
+from sandbox_server.drivers.box.spawner_link import RETRY_SECONDS, SpawnerLink
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
 from sandbox_server.drivers.ipc.poller import HANG_UP, Poller
@@ -45,7 +45,7 @@ type FileServer = Callable[[socket.socket], None]
 class Spawner:
     """Forks what clients of `listener` ask for, in one thread.
 
-    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask. With a `seat` every process
+    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask. With a `link` every process
     starts in the box, and requests wait while there is none. `limits` are for every program but the desktop's (`child.LIMITS`).
     """
 
@@ -57,7 +57,7 @@ class Spawner:
         environment: Mapping[str, str],
         peers: frozenset[int],
         serve_files: FileServer,
-        seat: Seat | None = None,
+        link: SpawnerLink | None = None,
         limits: Mapping[str, int] | None = None,
         private: str = Paths().agent_run,
         warm_process: bool = False,
@@ -66,9 +66,9 @@ class Spawner:
         self._asked = SpawnRequests(accounts, environment, limits or {}, private)
         self._peers = peers
         self._serve_files = serve_files
-        self._seat = seat
+        self._link = link
         self._limits = limits or {}
-        self._warm = WarmProcesses(accounts["agent"], seat, self._limits) if warm_process else None
+        self._warm = WarmProcesses(accounts["agent"], link, self._limits) if warm_process else None
         self._zygotes = ZygotePool(accounts["agent"])
         self._unborn: list[SpawnConnection] = []
         self._waiting: list[tuple[SpawnConnection, list[int]]] = []
@@ -88,41 +88,41 @@ class Spawner:
         self._poller.close()
 
     def _keep(self) -> float | None:
-        """Keep the seat, and a warm process in it; gives the seconds after which to look again."""
-        waits = [self._keep_seat(), self._warm.keep() if self._warm else None]
+        """Keep the link, and a warm process in it; gives the seconds after which to look again."""
+        waits = [self._keep_link(), self._warm.keep() if self._warm else None]
         return min((wait for wait in waits if wait is not None), default=None)
 
-    def _keep_seat(self) -> float | None:
-        """Connect to the keeper of the box where there is none, or not any more; gives the seconds after which to try again."""
-        if not self._seat:
+    def _keep_link(self) -> float | None:
+        """Connect to the box daemon where there is none, or not any more; gives the seconds after which to try again."""
+        if not self._link:
             return None
-        if self._seat.connect():
-            self._poller.watch(self._seat.fileno(), self._on_seat)
-        if self._waiting and self._seat.taken:
+        if self._link.connect():
+            self._poller.watch(self._link.fileno(), self._on_link)
+        if self._waiting and self._link.taken:
             self._begin_waiting()
-        return RETRY_SECONDS if self._waiting else self._seat.patience
+        return RETRY_SECONDS if self._waiting else self._link.patience
 
     def _begin_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
         for connection, fds in waiting:
             self._begin(connection, fds)
 
-    def _on_seat(self) -> None:
-        """Take the box that the keeper made, and start in it what waited for it."""
-        if not (seat := self._seat):
+    def _on_link(self) -> None:
+        """Take the box that the box daemon made, and start in it what waited for it."""
+        if not (link := self._link):
             return
-        self._poller.unwatch(seat.ended)
-        keeper = seat.fileno()
-        if not seat.receive():
-            self._poller.unwatch(keeper)
-            seat.disconnect()
-        if seat.taken:
-            self._poller.watch(seat.ended, self._on_box_end)
+        self._poller.unwatch(link.ended)
+        descriptor = link.fileno()
+        if not link.receive():
+            self._poller.unwatch(descriptor)
+            link.disconnect()
+        if link.taken:
+            self._poller.watch(link.ended, self._on_box_end)
 
     def _on_box_end(self) -> None:
-        if self._seat:
-            self._poller.unwatch(self._seat.ended)
-            self._seat.leave()
+        if self._link:
+            self._poller.unwatch(self._link.ended)
+            self._link.leave()
         if self._warm:
             self._warm.drop()
 
@@ -170,7 +170,7 @@ class Spawner:
 
     def _begin(self, connection: SpawnConnection, fds: list[int]) -> None:
         """Start what is asked for, or let it wait for a box."""
-        if self._seat and not self._seat.taken:
+        if self._link and not self._link.taken:
             self._waiting.append((connection, fds))
             return
         if connection.sock.fileno() >= 0 and not self._start(connection, fds):  # else it hung up while it waited
@@ -189,7 +189,7 @@ class Spawner:
         except NoZygoteError as error:
             self._refuse(connection, error.errno or errno.ENOENT, str(error.strerror), "zygote")
         except OSError as error:
-            if self._seat and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # so says fork in a namespace that ends
+            if self._link and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # so says fork in a namespace that ends
                 return False
             self._refuse(connection, error.errno or errno.EIO, error.strerror or str(error))
         except (KeyError, TypeError, ValueError) as error:
@@ -202,7 +202,7 @@ class Spawner:
 
     def _fork(self, connection: SpawnConnection, request: Message, fds: list[int]) -> None:
         user = request.get("user", "agent")
-        account, place = self._asked.account(user), self._seat and (self._seat.desk if user == "desktop" else self._seat)
+        account, place = self._asked.account(user), self._link and (self._link.desktop if user == "desktop" else self._link)
         if request.get("worker"):
             connection.kept = True  # ends with its own socket, not with this connection
             connection.worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -353,7 +353,7 @@ class Spawner:
                 if ended is None:
                     return
                 if connection := self._claim(ended.si_pid):
-                    self._finish(connection, connection.reap(self._seat))
+                    self._finish(connection, connection.reap(self._link))
                 else:
                     os.waitpid(ended.si_pid, 0)
                 if self._warm:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-from sandbox_server.drivers.box.spawner_link import Seat
+from sandbox_server.drivers.box.spawner_link import SpawnerLink
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.spawn import child
 from sandbox_server.drivers.spawn.child import OOM_SCORE, Account, Program
@@ -24,7 +24,7 @@ RETRY_SECONDS = 1.0
 class WarmProcess:
     """A warm process; `report` is where it says why it could not become its program, and is closed where it did."""
 
-    def __init__(self, account: Account, place: Seat | None, limits: Mapping[str, int]) -> None:
+    def __init__(self, account: Account, place: SpawnerLink | None, limits: Mapping[str, int]) -> None:
         """Fork it; raises OSError."""
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel.setblocking(False)
@@ -54,19 +54,19 @@ class WarmProcess:
 
 
 class WarmProcesses:
-    """Keeps one warm process for programs of `account`, which start in the box of `seat` where there is one, within `limits`."""
+    """Keeps one warm process for programs of `account`, which start in the box of `link` where there is one, within `limits`."""
 
-    def __init__(self, account: Account, seat: Seat | None, limits: Mapping[str, int]) -> None:
-        self._fork = partial(WarmProcess, account, seat, limits)
+    def __init__(self, account: Account, link: SpawnerLink | None, limits: Mapping[str, int]) -> None:
+        self._fork = partial(WarmProcess, account, link, limits)
         self._account = account
-        self._seat = seat
+        self._link = link
         self._limits = limits
         self._waiting: WarmProcess | None = None
         self._due = 0.0
 
     def keep(self) -> float | None:
         """Fork one where there is none and it is time; gives the seconds until it is, None where there is nothing to wait for."""
-        if self._waiting or (self._seat and not self._seat.taken):
+        if self._waiting or (self._link and not self._link.taken):
             return None
         wait = self._due - time.monotonic()
         if wait > 0:

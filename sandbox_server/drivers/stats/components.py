@@ -4,7 +4,7 @@ import socket
 from collections.abc import Mapping
 
 
-class Components:
+class ComponentSockets:
     """The sockets of the components by name."""
 
     def __init__(self, sockets: Mapping[str, str]) -> None:

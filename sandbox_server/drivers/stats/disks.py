@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Disk:
+class DiskUsage:
     """One filesystem, in bytes and inodes, by the first path that was asked for on it."""
 
     path: str
@@ -19,9 +19,9 @@ class Disk:
     inode_used: int | None
 
 
-def snapshot(paths: Iterable[str]) -> list[Disk]:
+def snapshot(paths: Iterable[str]) -> list[DiskUsage]:
     """Look at the filesystems below these paths, each once; a path that is not there is left out."""
-    found: dict[int, Disk] = {}
+    found: dict[int, DiskUsage] = {}
     for path in paths:
         try:
             device, room = os.stat(path).st_dev, os.statvfs(path)
@@ -31,8 +31,8 @@ def snapshot(paths: Iterable[str]) -> list[Disk]:
     return list(found.values())
 
 
-def _disk(path: str, room: os.statvfs_result) -> Disk:
-    return Disk(
+def _disk(path: str, room: os.statvfs_result) -> DiskUsage:
+    return DiskUsage(
         path=path,
         total_bytes=room.f_blocks * room.f_frsize,
         free_bytes=room.f_bavail * room.f_frsize,

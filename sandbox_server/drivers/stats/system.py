@@ -24,7 +24,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class DiskSpace:
     """Room on a filesystem, in bytes."""
 
     total: int
@@ -102,10 +102,10 @@ def bounding_capability(name: str) -> bool:
     return bool(int(process_status()["CapBnd"], 16) >> CAPABILITIES[name] & 1)
 
 
-def space(path: str) -> Space:
+def space(path: str) -> DiskSpace:
     """Room on the filesystem that holds `path`."""
     found = os.statvfs(path)
-    return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+    return DiskSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 
 def clock_synchronised() -> bool:

@@ -1,6 +1,6 @@
 """Files that are replaced whole: who reads one finds the old content or the new, and so does who comes after a crash.
 
-Stdlib only: boot and the keeper of the box write theirs with it.
+Stdlib only: boot and the box daemon write theirs with it.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What is seen and heard, except while a person is private: then there is a placeholder, and silence."""
+"""Privacy mask: while a person is private, a placeholder instead of pictures, and silence."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -7,7 +7,7 @@ from functools import lru_cache
 from PIL import Image, ImageDraw, ImageFont
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.video.recording import Pictures, Sounds
+from sandbox_server.drivers.video.recording import PictureSource, SoundSource
 
 type Hidden = Callable[[], bool]
 """Whether nothing may be shown now."""
@@ -25,10 +25,10 @@ def placeholder(size: tuple[int, int]) -> Image.Image:
     return picture
 
 
-class VeiledPictures:
+class MaskedPictures:
     """Pictures of something."""
 
-    def __init__(self, pictures: Pictures, hidden: Hidden) -> None:
+    def __init__(self, pictures: PictureSource, hidden: Hidden) -> None:
         self._pictures = pictures
         self._hidden = hidden
         self._size = (1280, 1024)
@@ -47,10 +47,10 @@ class VeiledPictures:
         return placeholder(self._size) if self._hidden() else found
 
 
-class VeiledSounds:
+class MaskedSounds:
     """Sounds of something."""
 
-    def __init__(self, sounds: Sounds, hidden: Hidden) -> None:
+    def __init__(self, sounds: SoundSource, hidden: Hidden) -> None:
         self._sounds = sounds
         self._hidden = hidden
 

@@ -1,4 +1,4 @@
-"""Recording: pictures are taken in a steady rhythm and made into a film, until told to stop or the time is over."""
+"""Recording: pictures are taken in a steady rhythm and written into a file, until told to stop or the time is over."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
 
 if TYPE_CHECKING:
-    from sandbox_server.drivers.video.film import Film
+    from sandbox_server.drivers.video.mp4_writer import Mp4Writer
 
 type State = Literal["recording", "paused", "stopped"]
 
@@ -26,23 +26,23 @@ START_SECONDS = 10.0
 log = logging.getLogger(__name__)
 
 
-class Pictures(Protocol):
+class PictureSource(Protocol):
     """What is recorded."""
 
     async def picture(self) -> Image.Image:
         """How it looks now; the same object as before where nothing changed. Raises Unavailable while it cannot be seen."""
 
 
-class Sounds(Protocol):
+class SoundSource(Protocol):
     """What is heard with it."""
 
     def listen(self) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Samples as `Film.play` takes them, without end."""
+        """Samples as `Mp4Writer.play` takes them, without end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How a film is made."""
+class RecordingOptions:
+    """How a recording is made."""
 
     fps: int
     crf: int
@@ -53,9 +53,9 @@ class Options:
 
 
 class Recording:
-    """One film and what it is made of. `run` makes it; the rest may be asked while it does, and after."""
+    """One file and what is recorded into it. `run` makes it; the rest may be asked while it does, and after."""
 
-    def __init__(self, path: str, fd: int, options: Options, pictures: Pictures, sounds: Sounds | None) -> None:
+    def __init__(self, path: str, fd: int, options: RecordingOptions, pictures: PictureSource, sounds: SoundSource | None) -> None:
         self.path = path
         self.options = options
         self.failure: str | None = None
@@ -65,8 +65,8 @@ class Recording:
         self._fd = fd
         self._pictures = pictures
         self._sounds = sounds
-        self._thread = ThreadPoolExecutor(1, "film")
-        self._film: Film | None = None
+        self._thread = ThreadPoolExecutor(1, "recording")
+        self._writer: Mp4Writer | None = None
         self._clock = _Clock()
         self._ending = asyncio.Event()
         self._ended = asyncio.Event()
@@ -76,11 +76,11 @@ class Recording:
 
     @property
     def duration(self) -> float:
-        """Seconds of film so far."""
+        """Seconds recorded so far."""
         return min(self._clock.seconds, self.options.seconds)
 
     def pause(self) -> None:
-        """Stop for a while; the film goes on as if there had been no pause."""
+        """Stop for a while; the recording goes on as if there had been no pause."""
         if self.state == "recording":
             self.state = "paused"
             self._clock.stop()
@@ -92,7 +92,7 @@ class Recording:
             self._clock.start()
 
     async def stop(self) -> None:
-        """End the film and wait until its file is whole."""
+        """End the recording and wait until its file is whole."""
         self._ending.set()
         await self._ended.wait()
 
@@ -101,7 +101,7 @@ class Recording:
         await self._ended.wait()
 
     async def run(self) -> None:
-        """Make the film. Never raises: `failure` tells."""
+        """Make the recording. Never raises: `failure` tells."""
         try:
             await self._make()
         except Failure as failure:
@@ -112,7 +112,7 @@ class Recording:
             self.failure = f"the file could not be written: {error.strerror or error}"
         except Exception:
             log.exception("a recording failed")
-            self.failure = "the film could not be made"
+            self.failure = "the recording could not be made"
         finally:
             self._clock.stop()
             self.size_bytes = os.fstat(self._fd).st_size
@@ -126,31 +126,31 @@ class Recording:
         async with asyncio.timeout(START_SECONDS):
             first = await self._pictures.picture()
         try:
-            film = await self._in_thread(lambda: self._begin(first))
+            writer = await self._in_thread(lambda: self._begin(first))
             self._clock.start()
             async with Tasks() as tasks:
                 if self._sounds:
-                    tasks.start(self._listen(film, self._sounds), name="sound of a recording")
-                await self._watch(film, first)
+                    tasks.start(self._listen(writer, self._sounds), name="sound of a recording")
+                await self._watch(writer, first)
         finally:
             await self._in_thread(self._close)
 
-    def _begin(self, first: Image.Image) -> "Film":
-        from sandbox_server.drivers.video.film import Film  # heavy, and only recordings need it
+    def _begin(self, first: Image.Image) -> "Mp4Writer":
+        from sandbox_server.drivers.video.mp4_writer import Mp4Writer  # heavy, and only recordings need it
 
         width, height = (wanted or own for wanted, own in zip(self.options.size, first.size, strict=True))
         size = (max(2, width & ~1), max(2, height & ~1))
-        self._film = Film(self._fd, size, fps=self.options.fps, crf=self.options.crf, sound=self._sounds is not None)
-        return self._film
+        self._writer = Mp4Writer(self._fd, size, fps=self.options.fps, crf=self.options.crf, sound=self._sounds is not None)
+        return self._writer
 
     def _close(self) -> None:
         """On the thread, after everything else that it does."""
-        if self._film:
-            self._film.close(self.duration)
-            self.frames = self._film.pictures
+        if self._writer:
+            self._writer.close(self.duration)
+            self.frames = self._writer.pictures
 
-    async def _watch(self, film: "Film", picture: Image.Image) -> None:
-        await self._show(film, picture)
+    async def _watch(self, writer: "Mp4Writer", picture: Image.Image) -> None:
+        await self._show(writer, picture)
         self.started.set()
         pause, due = 1 / self.options.fps, time.monotonic()
         while not self._ending.is_set() and self._clock.seconds < self.options.seconds:
@@ -158,7 +158,7 @@ class Recording:
             await _until(self._ending, due - time.monotonic())
             if self.state == "recording":
                 picture = await self._look(picture)
-                await self._show(film, picture)
+                await self._show(writer, picture)
 
     async def _look(self, last: Image.Image) -> Image.Image:
         try:
@@ -166,25 +166,25 @@ class Recording:
         except Unavailable:  # until it can be seen again, it looks as it did
             return last
 
-    async def _show(self, film: "Film", picture: Image.Image) -> None:
+    async def _show(self, writer: "Mp4Writer", picture: Image.Image) -> None:
         at = self.duration
-        await self._in_thread(lambda: film.show(picture, at))
-        self.frames, self.size_bytes = film.pictures, os.fstat(self._fd).st_size
+        await self._in_thread(lambda: writer.show(picture, at))
+        self.frames, self.size_bytes = writer.pictures, os.fstat(self._fd).st_size
 
-    async def _listen(self, film: "Film", sounds: Sounds) -> None:
+    async def _listen(self, writer: "Mp4Writer", sounds: SoundSource) -> None:
         try:
             async with sounds.listen() as heard:
                 async for samples in heard:
-                    await self._play(film, samples)
-        except Unavailable:  # the film goes on in silence
+                    await self._play(writer, samples)
+        except Unavailable:  # the recording goes on in silence
             return
 
-    async def _play(self, film: "Film", samples: bytes) -> None:
-        from sandbox_server.drivers.video.film import SOUND_RATE, SOUND_SAMPLE
+    async def _play(self, writer: "Mp4Writer", samples: bytes) -> None:
+        from sandbox_server.drivers.video.mp4_writer import SOUND_RATE, SOUND_SAMPLE
 
         if self.state == "recording":
             began = self.duration - len(samples) / (SOUND_RATE * SOUND_SAMPLE)
-            await self._in_thread(lambda: film.play(samples, began))
+            await self._in_thread(lambda: writer.play(samples, began))
 
     async def _in_thread[T](self, work: Callable[[], T]) -> T:
         return await in_thread(work, executor=self._thread)

@@ -10,17 +10,17 @@ from typing import Self
 from sandbox_server.core.errors import Conflict, NotFound, ResourceExhausted
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.video.recording import Options, Pictures, Recording, Sounds
+from sandbox_server.drivers.video.recording import PictureSource, Recording, RecordingOptions, SoundSource
 
 FOLDER = "/tmp/recordings"
-"""Where films go that nobody named a place for: in the agent's tree."""
+"""Where recordings go that nobody named a place for: in the agent's tree."""
 MAX_RECORDINGS = 4
 MAX_ENDED = 16
 """Recordings that have ended and can still be asked for."""
 
 
 class Recordings:
-    """Films in the agent's files. Each is known by its path; leaving the context ends them all, and their files are whole."""
+    """Recordings in the agent's files. Each is known by its path; leaving the context ends them all, and their files are whole."""
 
     def __init__(self, files: Files, prefix: str) -> None:
         self._files = files
@@ -42,10 +42,12 @@ class Recordings:
         """What is being recorded, the latest last."""
         return tuple(self._running)
 
-    async def start(self, path: str | None, options: Options, pictures: Pictures, sounds: Sounds | None = None) -> Recording:
-        """Begin a film and return once its first picture is taken; a file that is at `path` is replaced, missing directories are made.
+    async def start(
+        self, path: str | None, options: RecordingOptions, pictures: PictureSource, sounds: SoundSource | None = None
+    ) -> Recording:
+        """Begin a recording and return once its first picture is taken; a file that is at `path` is replaced, missing directories are made.
 
-        Raises Conflict while a film is being written there or where its file cannot be replaced, ResourceExhausted while
+        Raises Conflict while a recording is being written there or where its file cannot be replaced, ResourceExhausted while
         `MAX_RECORDINGS` run, Unavailable when there is nothing to see, and FileError.
         """
         access = self._files.access("record")
@@ -55,7 +57,7 @@ class Recordings:
         with await access.stage(place) as staged:
             status = await access.commit(staged, place)  # named at once: what is recorded can be watched whatever happens
             if os.fstat(staged.fd).st_ino != status.inode:
-                raise Conflict("a film cannot take the place of this file; name another path", path=place)
+                raise Conflict("a recording cannot take the place of this file; name another path", path=place)
             self._require_room(place)
             recording = Recording(place, os.dup(staged.fd), options, pictures, sounds)
         self._running.append(recording)

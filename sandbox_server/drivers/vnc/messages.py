@@ -25,12 +25,12 @@ _VERSION = re.compile(rb"RFB 003\.00([378])\n")
 _FIXED: dict[int, tuple[Kind, int]] = {0: ("format", 20), 3: ("update", 10), 4: ("key", 8), 150: ("update", 10)}
 
 
-class BadMessage(ValueError):
+class BadVncMessage(ValueError):
     """The viewer sent what is no message; the text says what."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class VncMessage:
     """One message, whole, as the server takes it."""
 
     kind: Kind
@@ -42,49 +42,49 @@ class Messages:
 
     def __init__(self) -> None:
         self._waiting = bytearray()
-        self._next: Callable[[], Message | None] = self._version
+        self._next: Callable[[], VncMessage | None] = self._version
         self._extended_buttons = False
 
-    def feed(self, data: bytes) -> Iterator[Message]:
-        """Take bytes as they arrive and give the messages that they complete. Raises BadMessage."""
+    def feed(self, data: bytes) -> Iterator[VncMessage]:
+        """Take bytes as they arrive and give the messages that they complete. Raises BadVncMessage."""
         self._waiting += data
         while (message := self._next()) is not None:
             yield message
 
-    def _version(self) -> Message | None:
+    def _version(self) -> VncMessage | None:
         body = self._take(12)
         if body is None:
             return None
         found = _VERSION.fullmatch(body)
         if not found:
-            raise BadMessage("this is not RFB 3.3, 3.7 or 3.8")
+            raise BadVncMessage("this is not RFB 3.3, 3.7 or 3.8")
         self._next = self._shared if found[1] == b"3" else self._security
-        return Message("handshake", body)
+        return VncMessage("handshake", body)
 
-    def _security(self) -> Message | None:
+    def _security(self) -> VncMessage | None:
         body = self._take(1)
         if body is None:
             return None
         if body[0] != NO_AUTHENTICATION:
-            raise BadMessage("the gateway has authenticated you: the security type is None")
+            raise BadVncMessage("the gateway has authenticated you: the security type is None")
         self._next = self._shared
-        return Message("handshake", body)
+        return VncMessage("handshake", body)
 
-    def _shared(self) -> Message | None:
+    def _shared(self) -> VncMessage | None:
         """Nobody has the screen alone: whoever asks for that shares it, too."""
         if self._take(1) is None:
             return None
         self._next = self._normal
-        return Message("handshake", SHARED)
+        return VncMessage("handshake", SHARED)
 
-    def _normal(self) -> Message | None:
+    def _normal(self) -> VncMessage | None:
         if not self._waiting:
             return None
         kind, length = _FIXED.get(self._waiting[0]) or self._measured(self._waiting[0])
         body = None if length is None else self._take(length)
         if body is not None and kind == "encodings":
             self._extended_buttons = EXTENDED_BUTTONS in encodings_of(body)
-        return None if body is None else Message(kind, body)
+        return None if body is None else VncMessage(kind, body)
 
     def _measured(self, number: int) -> tuple[Kind, int | None]:
         """Kind and length of a message of variable length; no length while what tells it has not arrived."""
@@ -101,7 +101,7 @@ class Messages:
                 return "resize", self._counted(">6xBx", 8, 255, size=16)
             case 255:
                 return "key", self._qemu()
-        raise BadMessage(f"there is no message {number}")
+        raise BadVncMessage(f"there is no message {number}")
 
     def _counted(self, head: str, length: int, most: int, *, size: int) -> int | None:
         """Length of a message whose head tells how many parts of `size` bytes follow it."""
@@ -109,7 +109,7 @@ class Messages:
             return None
         [count] = struct.unpack_from(head, self._waiting)
         if count > most:
-            raise BadMessage(f"message {self._waiting[0]} has {count} parts, more than {most}")
+            raise BadVncMessage(f"message {self._waiting[0]} has {count} parts, more than {most}")
         return length + int(count) * size
 
     def _pointer(self) -> int | None:
@@ -123,14 +123,14 @@ class Messages:
             return None
         [length] = struct.unpack_from(">4xi", self._waiting)
         if not -MAX_TEXT <= length <= MAX_TEXT:
-            raise BadMessage(f"the clipboard takes at most {MAX_TEXT} bytes")
+            raise BadVncMessage(f"the clipboard takes at most {MAX_TEXT} bytes")
         return 8 + abs(int(length))
 
     def _qemu(self) -> int | None:
         if len(self._waiting) < 2:
             return None
         if self._waiting[1] != 0:
-            raise BadMessage("of QEMU's messages only keys are taken")
+            raise BadVncMessage("of QEMU's messages only keys are taken")
         return 12
 
     def _take(self, length: int) -> bytes | None:

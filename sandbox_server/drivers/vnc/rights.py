@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterator
 
-from sandbox_server.drivers.vnc.messages import BadMessage, Message, Messages, encodings_of
+from sandbox_server.drivers.vnc.messages import BadVncMessage, Messages, VncMessage, encodings_of
 
 INPUT = frozenset({"key", "pointer", "clipboard", "resize"})
 """What changes something, or takes what was copied."""
@@ -25,7 +25,7 @@ def _notices_only() -> bytes:
 NOTICES_ONLY = _notices_only()
 
 
-class Rights:
+class VncRights:
     """One connection's right to act, as messages pass."""
 
     def __init__(self, *, control: bool) -> None:
@@ -41,13 +41,13 @@ class Rights:
         """Whether the viewer holds a key or a button down."""
         return bool(self._keys or self._buttons)
 
-    def admitted(self, data: bytes) -> Iterator[Message]:
-        """The messages that may go on to the server. Raises BadMessage, after which nothing may follow."""
+    def admitted(self, data: bytes) -> Iterator[VncMessage]:
+        """The messages that may go on to the server. Raises BadVncMessage, after which nothing may follow."""
         for message in self._messages.feed(data):
             if self._control or message.kind not in INPUT | {"encodings"}:
                 yield message
             elif message.kind == "encodings":
-                yield Message("encodings", _without_clipboard(message))
+                yield VncMessage("encodings", _without_clipboard(message))
 
     def let_go(self) -> bytes:
         """Messages that release every key and button that the viewer holds down."""
@@ -57,7 +57,7 @@ class Rights:
         self._buttons = 0
         return keys + button
 
-    def note(self, message: Message) -> None:
+    def note(self, message: VncMessage) -> None:
         """Take a message that went on, for what it presses and releases."""
         if message.kind == "pointer":
             self._point = _POINTER.unpack_from(message.body)
@@ -70,7 +70,7 @@ class Rights:
                 self._keys.pop(keysym, None)
 
 
-def means_to_act(message: Message) -> bool:
+def means_to_act(message: VncMessage) -> bool:
     """Whether an input is a key, a button or the wheel going down, rather than a pointer that passes by or something let go."""
     if message.kind == "pointer":
         return _buttons_of(message.body) != 0
@@ -87,11 +87,11 @@ def _released(key: bytes) -> bytes:
     return key[:at] + b"\0" + key[at + 1 :]
 
 
-def _without_clipboard(message: Message) -> bytes:
+def _without_clipboard(message: VncMessage) -> bytes:
     """The message, and one that keeps the server from sending what was copied: it is not on the screen.
 
-    Raises BadMessage for a viewer that only knows the clipboard of old, which is sent unasked.
+    Raises BadVncMessage for a viewer that only knows the clipboard of old, which is sent unasked.
     """
     if EXTENDED_CLIPBOARD not in encodings_of(message.body):
-        raise BadMessage("to watch without control, list the pseudo-encoding of the extended clipboard")
+        raise BadVncMessage("to watch without control, list the pseudo-encoding of the extended clipboard")
     return message.body + NOTICES_ONLY

@@ -26,7 +26,7 @@ _MERGED: dict[tuple[Kind, Kind], Kind] = {
 
 
 @dataclass(slots=True)
-class Change:
+class FileChange:
     """Something that happened to `path`; a removal becomes a rename when its other half is found."""
 
     kind: Kind
@@ -65,14 +65,14 @@ def _add_status(answer: dict[str, Any], path: str) -> None:
     answer |= {"mtime": status.st_mtime, "size": status.st_size, "inode": status.st_ino}
 
 
-class Window:
+class CoalescingWindow:
     """Gathers the changes of `seconds` from the first one, and merges what happened again to the same path."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._changes: list[Change] = []
-        self._latest: dict[str, Change] = {}
+        self._changes: list[FileChange] = []
+        self._latest: dict[str, FileChange] = {}
         self._opened: float | None = None
         self._overflowed = False
 
@@ -81,7 +81,7 @@ class Window:
         """Seconds until there is something to take; None while nothing is pending."""
         return None if self._opened is None else max(0.0, self._opened + self._seconds - self._clock())
 
-    def add(self, change: Change) -> None:
+    def add(self, change: FileChange) -> None:
         """Gather one change."""
         if self._opened is None:
             self._opened = self._clock()
@@ -96,10 +96,10 @@ class Window:
         self._changes.append(change)
         self._latest[change.path] = change
 
-    def take(self) -> list[Change]:
+    def take(self) -> list[FileChange]:
         """Give what was gathered, in order, and begin anew."""
         changes, overflowed = self._changes, self._overflowed
         self._changes, self._latest, self._opened, self._overflowed = [], {}, None, False
         if overflowed:
-            changes.append(Change("overflow", changes[-1].path, reason="too many changes at once", happened=time.time()))
+            changes.append(FileChange("overflow", changes[-1].path, reason="too many changes at once", happened=time.time()))
         return changes

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from sandbox_server.drivers.files.staging import STAGING_PREFIX
 from sandbox_server.drivers.files.tree import matcher
-from sandbox_server.drivers.watches.changes import Change, Kind, Window
+from sandbox_server.drivers.watches.changes import CoalescingWindow, FileChange, Kind
 from sandbox_server.drivers.watches.inotify import Inotify, Mask, RawEvent
 from sandbox_server.drivers.watches.path import WatchedPath
 
@@ -24,7 +24,7 @@ _STAGED = ""
 class TreeWatch:
     """Watches a directory, with `recursive` all below it; what is excluded is neither watched nor reported."""
 
-    def __init__(self, path: str, window: Window, *, recursive: bool, exclude: Sequence[str], include: Sequence[str]) -> None:
+    def __init__(self, path: str, window: CoalescingWindow, *, recursive: bool, exclude: Sequence[str], include: Sequence[str]) -> None:
         self.root = path
         self._excluded = matcher(exclude)
         self._included: Callable[[str], bool] = matcher(include) if include else lambda _: True
@@ -33,7 +33,7 @@ class TreeWatch:
         self._recursive = recursive
         self._where = WatchedPath(path, self.inotify)
         self._directories: dict[int, str] = {}
-        self._moving: dict[int, Change] = {}
+        self._moving: dict[int, FileChange] = {}
         self._announced: set[str] = set()
         """What was found by looking; the kernel may still be about to tell of it."""
 
@@ -64,7 +64,7 @@ class TreeWatch:
         if not self.inotify.pending:
             self._announced.clear()
 
-    def take(self) -> list[Change]:
+    def take(self) -> list[FileChange]:
         """Give the changes of the window that has passed."""
         for change in self._moving.values():
             if change.kind == "remove" and change.is_dir:  # it left the tree
@@ -82,7 +82,7 @@ class TreeWatch:
     def _take(self, event: RawEvent, path: str) -> None:
         is_dir = bool(event.mask & Mask.ISDIR)
         if event.mask & Mask.MOVED_FROM:
-            self._moved_from(event, Change("remove", path, is_dir))
+            self._moved_from(event, FileChange("remove", path, is_dir))
         elif event.mask & Mask.MOVED_TO:
             self._moved_to(event, path, is_dir)
         elif not self._ignored(path):
@@ -91,13 +91,13 @@ class TreeWatch:
                 self._announced.discard(path)
             elif kind and event.name and not _is_nameless(path):
                 self._announced.discard(path)
-                self._report(Change(kind, path, is_dir))
+                self._report(FileChange(kind, path, is_dir))
                 if kind == "create" and is_dir:
                     self._arrived(path)
 
-    def _moved_from(self, event: RawEvent, change: Change) -> None:
+    def _moved_from(self, event: RawEvent, change: FileChange) -> None:
         if os.path.basename(change.path).startswith(STAGING_PREFIX):
-            self._moving[event.cookie] = Change("write", _STAGED)
+            self._moving[event.cookie] = FileChange("write", _STAGED)
         elif not self._ignored(change.path):
             self._moving[event.cookie] = change
             self._report(change)
@@ -107,7 +107,7 @@ class TreeWatch:
         if self._ignored(path):
             return
         if other is None or other.path == _STAGED:
-            self._report(Change("create" if other is None or is_dir else "write", path, is_dir))
+            self._report(FileChange("create" if other is None or is_dir else "write", path, is_dir))
             if is_dir:
                 self._arrived(path)
             return
@@ -115,7 +115,7 @@ class TreeWatch:
         if self._included(self._relative(old)):  # it is in the window already: let it say the whole truth
             other.kind, other.path, other.old_path = "rename", path, old
         else:
-            self._report(Change("rename", path, is_dir, old))
+            self._report(FileChange("rename", path, is_dir, old))
         if is_dir:
             self._renamed(old, path)
 
@@ -159,11 +159,11 @@ class TreeWatch:
 
     def _lost(self) -> None:
         self._forget(self.root)
-        self._window.add(Change("lost", self.root, is_dir=True))
+        self._window.add(FileChange("lost", self.root, is_dir=True))
 
     def _restored(self) -> None:
         self._try_add(self.root, follow=True)
-        self._window.add(Change("restored", self.root, is_dir=True))
+        self._window.add(FileChange("restored", self.root, is_dir=True))
         for path in self._announce(self.root):
             self._arrived(path)
 
@@ -172,12 +172,12 @@ class TreeWatch:
         contents = self._contents(path)
         for inner, is_dir in contents:
             self._announced.add(inner)
-            self._report(Change("create", inner, is_dir))
+            self._report(FileChange("create", inner, is_dir))
         return [inner for inner, is_dir in contents if is_dir]
 
     def _resync(self) -> None:
         """Events were lost: watch every directory that is there now, and say that the caller has to look for itself."""
-        self._window.add(Change("overflow", self.root, is_dir=True, reason="the kernel dropped events"))
+        self._window.add(FileChange("overflow", self.root, is_dir=True, reason="the kernel dropped events"))
         self._look_again()
         known = self._directories
         self._directories = {}
@@ -203,7 +203,7 @@ class TreeWatch:
             self._add(path, follow=follow)
         except OSError as error:
             if error.errno == errno.ENOSPC:
-                self._window.add(Change("overflow", self.root, is_dir=True, reason="no inotify watches are left"))
+                self._window.add(FileChange("overflow", self.root, is_dir=True, reason="no inotify watches are left"))
 
     def _add(self, path: str, *, follow: bool = False) -> None:
         if len(self._directories) >= MAX_DIRECTORIES:
@@ -211,7 +211,7 @@ class TreeWatch:
         mask = _DIRECTORY if follow else _DIRECTORY | Mask.DONT_FOLLOW
         self._directories[self.inotify.add(path, mask)] = path
 
-    def _report(self, change: Change) -> None:
+    def _report(self, change: FileChange) -> None:
         if self._included(self._relative(change.path)):
             self._window.add(change)
 
@@ -231,7 +231,7 @@ def _is_nameless(path: str) -> bool:
 class PathWatch:
     """Watches one path, whether or not there is anything yet: what appears, changes and goes under exactly that name."""
 
-    def __init__(self, path: str, window: Window) -> None:
+    def __init__(self, path: str, window: CoalescingWindow) -> None:
         self.root = path
         self.inotify = Inotify()
         self._window = window
@@ -251,13 +251,13 @@ class PathWatch:
             if self._where.concerns(event) or event.mask & Mask.Q_OVERFLOW:
                 self._look_again()
 
-    def take(self) -> list[Change]:
+    def take(self) -> list[FileChange]:
         """Give the changes of the window that has passed."""
         return self._window.take()
 
     def _take(self, mask: Mask) -> None:
         if mask & Mask.IGNORED:  # it is gone, though another with the same inode number may be in its place already
-            self._window.add(Change("remove", self.root))
+            self._window.add(FileChange("remove", self.root))
             self._where.identity = None
             self._look_again()
         elif mask & Mask.MODIFY:
@@ -280,6 +280,6 @@ class PathWatch:
 
     def _report(self, kind: Kind) -> None:
         with suppress(OSError):
-            self._window.add(Change(kind, self.root, stat.S_ISDIR(os.stat(self.root).st_mode)))
+            self._window.add(FileChange(kind, self.root, stat.S_ISDIR(os.stat(self.root).st_mode)))
             return
-        self._window.add(Change(kind, self.root))
+        self._window.add(FileChange(kind, self.root))

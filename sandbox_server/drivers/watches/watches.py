@@ -19,8 +19,8 @@ from typing import Any, Protocol, Self
 from sandbox_server.core.errors import FileError, ResourceExhausted, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.files.access import User
-from sandbox_server.drivers.files.channel import Channel
-from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.channel import FileWorkerChannel
+from sandbox_server.drivers.files.frames import WorkerFrame
 
 MAX_WATCHES = 32
 MAX_EVENTS = 4096
@@ -37,7 +37,7 @@ _LIMITS = {
 _log = logging.getLogger(__name__)
 
 
-class Workers(Protocol):
+class WatchWorkers(Protocol):
     """Where workers come from; `Processes` is one."""
 
     async def worker(self, user: User) -> socket.socket: ...
@@ -127,12 +127,12 @@ class Watch:
 class Watches:
     """Every watch, and the worker that sees for them."""
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, workers: WatchWorkers) -> None:
         self._workers = workers
         self._tasks = Tasks()
         self._watches: dict[str, Watch] = {}
         self._starting: dict[str, asyncio.Future[dict[str, Any]]] = {}
-        self._channel: Channel | None = None
+        self._channel: FileWorkerChannel | None = None
         self._sending = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -195,15 +195,15 @@ class Watches:
         async with self._sending:
             if self._channel is None:
                 self._channel = await self._connect()
-            await self._channel.send(Frame(header))
+            await self._channel.send(WorkerFrame(header))
 
-    async def _connect(self) -> Channel:
-        channel = Channel(await self._workers.worker("agent"))
-        await channel.send(Frame({"op": "watch"}))
+    async def _connect(self) -> FileWorkerChannel:
+        channel = FileWorkerChannel(await self._workers.worker("agent"))
+        await channel.send(WorkerFrame({"op": "watch"}))
         self._tasks.start(self._listen(channel), name="watches")
         return channel
 
-    async def _listen(self, channel: Channel) -> None:
+    async def _listen(self, channel: FileWorkerChannel) -> None:
         try:
             while True:
                 self._take((await channel.receive()).header)

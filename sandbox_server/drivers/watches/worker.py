@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 from sandbox_server.drivers.files import frames
-from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.frames import WorkerFrame
 from sandbox_server.drivers.files.names import from_wire
-from sandbox_server.drivers.files.refusal import Refused
-from sandbox_server.drivers.watches.changes import Window
+from sandbox_server.drivers.files.refusal import FileRefused
+from sandbox_server.drivers.watches.changes import CoalescingWindow
 from sandbox_server.drivers.watches.tree import PathWatch, TreeWatch
 
 type Watch = TreeWatch | PathWatch
@@ -22,16 +22,16 @@ def serve(sock: socket.socket) -> None:
     Takes `{"add": id, ...}` and `{"remove": id}`; sends `{"added": id}` or `{"failed": id, "errno"}`, and `{"of": id, "changes": [...]}`.
     """
     with suppress(ConnectionError):  # it closed while something was being told
-        Watcher(sock).run()
+        WatchWorker(sock).run()
 
 
-class Watcher:
+class WatchWorker:
     """The loop of a watching worker."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._watches: dict[str, Watch] = {}
-        self._windows: dict[str, Window] = {}
+        self._windows: dict[str, CoalescingWindow] = {}
         self._by_fd: dict[int, str] = {}
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
@@ -63,7 +63,7 @@ class Watcher:
             self._add(header)
         except OSError as error:
             self._send({"failed": header["add"], "errno": error.errno})
-        except Refused as refusal:
+        except FileRefused as refusal:
             self._send({"failed": header["add"], "refused": refusal.kind, "message": refusal.message})
         except ValueError as error:
             self._send({"failed": header["add"], "refused": "invalid_path", "message": str(error)})
@@ -71,7 +71,7 @@ class Watcher:
             self._send({"added": header["add"]})
 
     def _add(self, header: dict[str, Any]) -> None:
-        name, window = header["add"], Window(header["debounce"])
+        name, window = header["add"], CoalescingWindow(header["debounce"])
         path = os.path.normpath(from_wire(header["path"]))
         watch: Watch
         if header["tree"]:
@@ -100,4 +100,4 @@ class Watcher:
         self._send({"of": name, "changes": [change.describe(watch.root) for change in watch.take()]})
 
     def _send(self, header: dict[str, Any]) -> None:
-        frames.send(self._sock, Frame(header))
+        frames.send(self._sock, WorkerFrame(header))

@@ -4,7 +4,7 @@ import asyncio
 from types import TracebackType
 from typing import Any, Self
 
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.damage import Damage
 
 
@@ -12,7 +12,7 @@ class ScreenChanges:
     """The changes of the display `name` from its first `look` on; an asynchronous context manager."""
 
     def __init__(self, name: str) -> None:
-        self._connection = Connection(name, opened=self._opened, event=self._on_event, lost=self._tell)
+        self._connection = X11Connection(name, opened=self._opened, event=self._on_event, lost=self._tell)
         self._damage: Damage | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()

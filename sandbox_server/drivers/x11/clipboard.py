@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.selection import Contents, Selection
 
 TEXT, HTML, PNG = "text/plain", "text/html", "image/png"
@@ -37,11 +37,11 @@ class Loan:
             return False
 
 
-class Clipboard:
+class X11Clipboard:
     """The CLIPBOARD of the display `name`."""
 
     def __init__(self, name: str) -> None:
-        self._connection = Connection(name, opened=self._opened, event=self._on_event)
+        self._connection = X11Connection(name, opened=self._opened, event=self._on_event)
         self._selection: Selection | None = None
         self._loan: Loan | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

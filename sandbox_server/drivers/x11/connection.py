@@ -25,7 +25,7 @@ type Display = xlib.Display
 type Work[T] = Callable[[Display], T]
 
 
-class Connection:
+class X11Connection:
     """A connection that is made when it is first needed, and made again when the X server was restarted.
 
     `opened` runs on each new connection before anything else does, `event` for each event that arrives, `lost` once it has ended.

@@ -5,26 +5,26 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.x11.clipboard import Clipboard
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.clipboard import X11Clipboard
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.keyboard import Keyboard
 from sandbox_server.drivers.x11.pointer import Pointer, release_everything
-from sandbox_server.drivers.x11.screen import Screen
-from sandbox_server.drivers.x11.typist import Typist
-from sandbox_server.drivers.x11.windows import Windows
+from sandbox_server.drivers.x11.screen import X11Screen
+from sandbox_server.drivers.x11.text_typer import TextTyper
+from sandbox_server.drivers.x11.windows import X11Windows
 
 
 class Desktop:
     """The display `name`, as in `:99`; the cookie is found through XAUTHORITY. Connects when it is first used."""
 
     def __init__(self, name: str) -> None:
-        self._input = Connection(name, opened=self._opened, event=self._on_event)
-        self.screen = Screen(name)
-        self.clipboard = Clipboard(name)
+        self._input = X11Connection(name, opened=self._opened, event=self._on_event)
+        self.screen = X11Screen(name)
+        self.clipboard = X11Clipboard(name)
         self.keyboard = Keyboard(self._input)
         self.pointer = Pointer(self._input)
-        self.windows = Windows(self._input)
-        self.typist = Typist(self.keyboard, self.clipboard, self.windows)
+        self.windows = X11Windows(self._input)
+        self.typist = TextTyper(self.keyboard, self.clipboard, self.windows)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:

@@ -8,7 +8,7 @@ from Xlib import X
 from Xlib.ext import xtest
 
 from sandbox_server.drivers.x11 import keysyms
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.keymap import Keymap, Stroke
 
 SHIFT = 0xFFE1
@@ -25,7 +25,7 @@ class Keyboard:
     A key is in it until its release has been seen to, so that a call that is cancelled in between loses none.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: X11Connection) -> None:
         self._connection = connection
         self._keymap: Keymap | None = None
         self._changes = 0

@@ -15,7 +15,7 @@ _PNG_LEVEL = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class X11Cursor:
     """The pointer's picture: RGBA with premultiplied alpha, and where its top left is on the screen."""
 
     image: Image.Image
@@ -28,13 +28,13 @@ def of_pixels(pixels: bytes, size: Size) -> Image.Image:
     return Image.frombuffer("RGB", size, pixels, "raw", "BGRX", 0, 1)
 
 
-def cursor_of(pixels: list[int], size: Size, at: tuple[int, int]) -> Cursor:
+def cursor_of(pixels: list[int], size: Size, at: tuple[int, int]) -> X11Cursor:
     """Make a cursor of 32-bit pixels: alpha, red, green, blue from the highest byte."""
     raw = b"".join(pixel.to_bytes(4, "little") for pixel in pixels)
-    return Cursor(Image.frombuffer("RGBa", size, raw, "raw", "BGRa", 0, 1), *at)
+    return X11Cursor(Image.frombuffer("RGBa", size, raw, "raw", "BGRa", 0, 1), *at)
 
 
-def draw(cursor: Cursor, picture: Image.Image, origin: tuple[int, int]) -> None:
+def draw(cursor: X11Cursor, picture: Image.Image, origin: tuple[int, int]) -> None:
     """Draw the cursor into a picture whose top left is `origin` on the screen."""
     at = (cursor.x - origin[0], cursor.y - origin[1])
     straight = cursor.image.convert("RGBA")

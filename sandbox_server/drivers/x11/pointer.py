@@ -7,7 +7,7 @@ from typing import Literal
 from Xlib import X
 from Xlib.ext import xtest
 
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 
 type Button = Literal["left", "middle", "right"]
 type Point = tuple[int, int]
@@ -30,7 +30,7 @@ _BUTTON_MASKS = {1: X.Button1Mask, 2: X.Button2Mask, 3: X.Button3Mask}
 class Pointer:
     """The pointer of the display behind `connection`. The buttons that may be down are in `held`: see `Keyboard`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: X11Connection) -> None:
         self._connection = connection
         self.held: list[int] = []
 

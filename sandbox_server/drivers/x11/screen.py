@@ -14,8 +14,8 @@ from Xlib.ext import randr
 from sandbox_server.core.errors import Conflict, ResourceExhausted
 from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.x11 import picture
-from sandbox_server.drivers.x11.connection import Connection, Display
-from sandbox_server.drivers.x11.picture import Cursor, Format, Size
+from sandbox_server.drivers.x11.connection import Display, X11Connection
+from sandbox_server.drivers.x11.picture import Format, Size, X11Cursor
 from sandbox_server.drivers.x11.shm import Segment
 
 MIN_SIZE: Size = (64, 64)
@@ -34,7 +34,7 @@ _BYTES_PER_PIXEL = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class ScreenRegion:
     """A part of the screen, in pixels from its top left."""
 
     x: int
@@ -52,11 +52,11 @@ class Shot:
     screen: Size
 
 
-class Screen:
+class X11Screen:
     """The screen of the display `name`. Has a connection of its own: pictures and input do not wait for each other."""
 
     def __init__(self, name: str) -> None:
-        self._connection = Connection(name, opened=self._opened)
+        self._connection = X11Connection(name, opened=self._opened)
         self._segment: Segment | None = None
         self._wanted: Size | None = None
         self._encoders = ThreadPoolExecutor(2, "pictures")
@@ -86,12 +86,12 @@ class Screen:
         """The whole screen as `Segment.grab` gives it, without the cursor."""
         return await self._connection.call(self._whole)
 
-    async def grab(self, region: Region | None = None, *, cursor: bool = True) -> tuple[Image.Image, Size]:
+    async def grab(self, region: ScreenRegion | None = None, *, cursor: bool = True) -> tuple[Image.Image, Size]:
         """Take a picture of the screen, or of a region within it, and say how large the screen was."""
         return await self._connection.call(lambda display: self._picture(display, region, cursor=cursor))
 
     async def shoot(
-        self, form: Format, *, quality: int | None = None, region: Region | None = None, scale: float = 1.0, cursor: bool = True
+        self, form: Format, *, quality: int | None = None, region: ScreenRegion | None = None, scale: float = 1.0, cursor: bool = True
     ) -> Shot:
         """Take a picture and encode it. Raises ResourceExhausted while too many others are being made."""
         try:
@@ -129,9 +129,9 @@ class Screen:
         width, height = _size(display)
         return self._memory(display, width * height * _BYTES_PER_PIXEL).grab(0, 0, width, height), (width, height)
 
-    def _picture(self, display: Display, region: Region | None, *, cursor: bool) -> tuple[Image.Image, Size]:
+    def _picture(self, display: Display, region: ScreenRegion | None, *, cursor: bool) -> tuple[Image.Image, Size]:
         width, height = _size(display)
-        part = _within(region, (width, height)) if region else Region(0, 0, width, height)
+        part = _within(region, (width, height)) if region else ScreenRegion(0, 0, width, height)
         memory = self._memory(display, width * height * _BYTES_PER_PIXEL)
         taken = picture.of_pixels(memory.grab(part.x, part.y, part.width, part.height), (part.width, part.height))
         if cursor:
@@ -200,7 +200,7 @@ def _size(display: Display) -> Size:
     return found.width, found.height
 
 
-def _cursor(display: Display) -> Cursor:
+def _cursor(display: Display) -> X11Cursor:
     found = display.xfixes_get_cursor_image(display.screen().root)
     if found.width * found.height > MAX_CURSOR_PIXELS:
         return picture.cursor_of([0], (1, 1), (0, 0))
@@ -208,7 +208,7 @@ def _cursor(display: Display) -> Cursor:
     return picture.cursor_of(list(found.cursor_image), (found.width, found.height), at)
 
 
-def _within(region: Region, screen: Size) -> Region:
+def _within(region: ScreenRegion, screen: Size) -> ScreenRegion:
     """Raises Conflict for a region that is not on the screen, which may have become smaller since it was checked."""
     if region.x + region.width > screen[0] or region.y + region.height > screen[1]:
         raise Conflict(f"the screen has {screen[0]}x{screen[1]} pixels now")

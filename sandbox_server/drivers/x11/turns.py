@@ -13,7 +13,7 @@ HOLD_SECONDS = 60.0
 """How long a key or button stays down that nobody releases."""
 
 
-class Turns:
+class InputTurns:
     """One turn at a time on a desktop."""
 
     def __init__(self, desktop: Desktop) -> None:

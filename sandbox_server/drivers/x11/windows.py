@@ -7,7 +7,7 @@ from Xlib import X, Xatom, error
 from Xlib.protocol import event
 
 from sandbox_server.core.errors import Conflict
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.properties import last_numbers, numbers, text
 
 MAX_WINDOWS = 200
@@ -18,7 +18,7 @@ _MAX_DEPTH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class X11Window:
     """A top-level window: where its content is on the screen, in pixels, and what it says of itself."""
 
     xid: int
@@ -36,13 +36,13 @@ class Window:
     height: int
 
 
-class Windows:
+class X11Windows:
     """The windows of the display behind `connection`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: X11Connection) -> None:
         self._connection = connection
 
-    async def all(self) -> list[Window]:
+    async def all(self) -> list[X11Window]:
         """Every window from the topmost to the lowest, at most MAX_WINDOWS."""
         return await self._connection.call(_all)
 
@@ -54,19 +54,19 @@ class Windows:
         """The name of the window manager that runs; None where there is none (EWMH `_NET_SUPPORTING_WM_CHECK`)."""
         return await self._connection.call(_manager)
 
-    async def read(self, xid: int) -> Window:
+    async def read(self, xid: int) -> X11Window:
         """The window of that id. Raises Conflict if it is gone."""
         return await self._connection.call(lambda display: _described(display, xid))
 
-    async def activate(self, xid: int) -> Window:
+    async def activate(self, xid: int) -> X11Window:
         """Ask the window manager to raise a window and give it the focus, which it does in its own time. Raises Conflict if it is gone."""
         await self._connection.call(lambda display: _activate(display, xid))
         return await self.read(xid)
 
 
-def _all(display: Display) -> list[Window]:
+def _all(display: Display) -> list[X11Window]:
     stacked = last_numbers(display.screen().root, _atom(display, "_NET_CLIENT_LIST_STACKING"), MAX_WINDOWS)
-    found: list[Window] = []
+    found: list[X11Window] = []
     for xid in reversed(stacked):
         try:
             found.append(_described(display, xid))
@@ -75,7 +75,7 @@ def _all(display: Display) -> list[Window]:
     return found
 
 
-def _described(display: Display, xid: int) -> Window:
+def _described(display: Display, xid: int) -> X11Window:
     window = display.create_resource_object("window", xid)
     try:
         geometry = window.get_geometry()
@@ -96,11 +96,11 @@ def _manager(display: Display) -> str | None:
     return None
 
 
-def _window(display: Display, window: Any, geometry: Any, corner: Any) -> Window:
+def _window(display: Display, window: Any, geometry: Any, corner: Any) -> X11Window:
     states = _values(display, window, "_NET_WM_STATE")
     kinds = _values(display, window, "_NET_WM_WINDOW_TYPE")
     pids = _values(display, window, "_NET_WM_PID")
-    return Window(
+    return X11Window(
         xid=window.id,
         title=_title(display, window),
         program=_program(window),

@@ -2,6 +2,6 @@
 
 from sandbox_server.features.auth.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
-from sandbox_server.features.auth.sessions import SessionGuard, Sessions
+from sandbox_server.features.auth.sessions import SessionGuard, SignInSessions
 
-__all__ = ["Auth", "Credentials", "SessionGuard", "Sessions"]
+__all__ = ["Auth", "Credentials", "SessionGuard", "SignInSessions"]

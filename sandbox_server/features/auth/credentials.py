@@ -15,7 +15,7 @@ from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.names import name_of
 from sandbox_server.drivers.credentials.revoked import Revoked
-from sandbox_server.drivers.credentials.shares import Shares, is_share
+from sandbox_server.drivers.credentials.shares import PortShares, is_share
 from sandbox_server.drivers.credentials.tickets import Tickets, is_ticket
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.features.auth import cookies
@@ -55,7 +55,7 @@ class Credentials:
         keyring: Keyring,
         tokens: Tokens,
         tickets: Tickets,
-        shares: Shares,
+        shares: PortShares,
         revoked: Revoked,
         *,
         api_key: str | None,

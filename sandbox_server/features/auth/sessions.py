@@ -21,7 +21,7 @@ class Named(Model):
     """Who, as the list of viewers names them."""
 
 
-class Sessions:
+class SignInSessions:
     """Ends sessions."""
 
     tag = "auth"

@@ -1,4 +1,4 @@
-"""Capabilities: which rung of isolation holds here, what is lost below the highest, and what would win it."""
+"""Capabilities: which isolation level holds here, what is lost below the highest, and what would win it."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ _PROMISES = {
     "kill_at_once": "whatever the agent starts ends at once with its box",
     "separate_users": "the agent is another user than the server and cannot read its secrets",
 }
-_OF_RUNG: dict[str, tuple[str, ...]] = {
+_AT_LEVEL: dict[str, tuple[str, ...]] = {
     "box": ("root_in_box", "undo", "suspend", "kill_at_once", "separate_users"),
     "users": ("separate_users",),
     "none": (),
@@ -35,7 +35,7 @@ class Capabilities(Model):
     rung: Literal["box", "users", "none"]
     """`box`: a Linux of the agent's own; `users`: an ordinary user among the container's; `none`: the server's own user."""
     reason: str
-    """Why it is not a higher rung; empty for the highest."""
+    """Why it is not a higher level; empty for the highest."""
     agent_may_be_root: bool
     """Whether `sudo` works, as far as isolation goes; the setting ALLOW_SUDO may say no as well."""
     storage: Literal["volume", "container", "memory"] | None
@@ -44,7 +44,7 @@ class Capabilities(Model):
     conditions: list[str]
     """What was found of the host that bears on isolation: AppArmor, gVisor, mapped users, covered paths, Landlock."""
     flags: list[str]
-    """What would win the highest rung, as far as flags of the engine can; empty where it holds."""
+    """What would win the highest isolation level, as far as flags of the engine can; empty where it holds."""
 
 
 class CapabilityReport:
@@ -57,14 +57,14 @@ class CapabilityReport:
 
     @operation("GET /v1/capabilities", scope="view")
     async def get_capabilities(self) -> Capabilities:
-        """Tell which rung of isolation holds, what is lost, and which flags would win it."""
+        """Tell which isolation level holds, what is lost, and which flags would win it."""
         found = self._isolation
         return Capabilities(
-            rung=found.rung,
+            rung=found.level,
             reason=found.reason,
             agent_may_be_root=found.allows_root,
             storage=found.storage,
-            capabilities=[Capability(name=name, promise=text, holds=name in _OF_RUNG[found.rung]) for name, text in _PROMISES.items()],
+            capabilities=[Capability(name=name, promise=text, holds=name in _AT_LEVEL[found.level]) for name, text in _PROMISES.items()],
             conditions=list(found.conditions),
             flags=list(found.flags),
         )

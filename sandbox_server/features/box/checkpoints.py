@@ -6,7 +6,7 @@ from pydantic import Field
 
 from sandbox_server.core import Call, Model, ResourceExhausted, operation
 from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
-from sandbox_server.features.box.renewal import ENDS, NOT_KEPT, Renewal, Stopped
+from sandbox_server.features.box.renewal import ENDS, NOT_KEPT, Renewal, StoppedProcess
 
 CURRENT = "current"
 IMAGE = "image"
@@ -50,7 +50,7 @@ class CheckpointCreated(Model):
     """The checkpoint, and what it took."""
 
     checkpoint: Checkpoint
-    stopped: list[Stopped]
+    stopped: list[StoppedProcess]
     """What ran in the box, at most 100."""
     reopened: list[str]
     """Shell sessions that are opened again where they were; who needs one waits until it is."""
@@ -88,7 +88,7 @@ class CheckpointRestored(Model):
     """The checkpoint that it stands on; null: the image."""
     kept: Checkpoint | None
     """What was there before; null where nothing had changed, or it was not to be kept."""
-    stopped: list[Stopped]
+    stopped: list[StoppedProcess]
     """What ran in the box, at most 100."""
     reopened: list[str]
     """Shell sessions that are opened again where they were; who needs one waits until it is."""
@@ -105,7 +105,7 @@ class CheckpointDiffRequest(CheckpointRef):
     """Most differences to list."""
 
 
-class Difference(Model):
+class CheckpointDifference(Model):
     """A path that differs."""
 
     path: str
@@ -120,7 +120,7 @@ class Difference(Model):
 class CheckpointDiff(Model):
     """What differs, in the order of paths."""
 
-    differences: list[Difference]
+    differences: list[CheckpointDifference]
     truncated: bool
     """There are more than `limit`."""
 

@@ -25,11 +25,11 @@ class BoxChecks:
 
     def probes(self) -> Sequence[Probe]:
         """The guarantees; without a box there is only the question of why."""
-        rung = Probe("box", self._rung, f"run with {' and '.join(self._box.isolation.flags) or PROPER}")
-        if self._box.isolation.rung != "box":
-            return (rung,)
+        level = Probe("box", self._level, f"run with {' and '.join(self._box.isolation.flags) or PROPER}")
+        if self._box.isolation.level != "box":
+            return (level,)
         return (
-            rung,
+            level,
             Probe("box_storage", self._storage, "mount a named volume at BOX_DIR: --volume NAME:/sandbox"),
             Probe("box_limits", self._limits, "set BOX_MAX_MEMORY_BYTES, or run with --memory 4g"),
             Probe("box_reaper", self._reaper, "look at the box's lines in the container's log"),
@@ -41,10 +41,10 @@ class BoxChecks:
     async def _status(self) -> Mapping[str, Any]:
         return await self._box.ask("status")
 
-    async def _rung(self) -> Finding:
+    async def _level(self) -> Finding:
         found = self._box.isolation
-        detail = "the agent has a Linux of its own" if found.rung == "box" else f"the rung is {found.rung}: {found.reason}"
-        return Finding(found.rung == "box", detail)
+        detail = "the agent has a Linux of its own" if found.level == "box" else f"the isolation level is {found.level}: {found.reason}"
+        return Finding(found.level == "box", detail)
 
     async def _storage(self) -> Finding:
         storage = self._box.isolation.storage

@@ -4,10 +4,10 @@ from typing import Literal
 
 from sandbox_server.core import Model, operation
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.features.box.renewal import ENDS, NOT_KEPT, Renewal, Stopped
+from sandbox_server.features.box.renewal import ENDS, NOT_KEPT, Renewal, StoppedProcess
 
 
-class Limits(Model):
+class BoxLimits(Model):
     """What the agent may use."""
 
     processes: int
@@ -18,7 +18,7 @@ class Limits(Model):
     """Whether the sandbox itself ends what uses more memory; else the kernel does."""
 
 
-class Disk(Model):
+class BoxDisk(Model):
     """The filesystem that the box's files are on."""
 
     total_bytes: int
@@ -72,8 +72,8 @@ class BoxStatus(Model):
     """The checkpoint that it stands on; null: the image."""
     processes: int
     """How many are in it."""
-    limits: Limits
-    disk: Disk
+    limits: BoxLimits
+    disk: BoxDisk
     reserved: bool
     """Whether there is room that the agent cannot fill, for checkpoints."""
     incidents: list[Incident]
@@ -83,7 +83,7 @@ class BoxStatus(Model):
 class BoxRestarted(Model):
     """What it took."""
 
-    stopped: list[Stopped]
+    stopped: list[StoppedProcess]
     """What ran in the box, at most 100."""
     reopened: list[str]
     """Shell sessions that are opened again where they were; who needs one waits until it is."""

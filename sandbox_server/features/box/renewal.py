@@ -18,7 +18,7 @@ NOT_KEPT = (
 )
 
 
-class Shells(Protocol):
+class ReopenedShells(Protocol):
     """Sessions that live on in the next box."""
 
     async def note(self) -> Mapping[str, bytes]:
@@ -28,7 +28,7 @@ class Shells(Protocol):
         """Begin to open them again with what was noted, and name them."""
 
 
-class Stopped(Model):
+class StoppedProcess(Model):
     """A process that ended with the box that it was in."""
 
     pid: int
@@ -40,9 +40,9 @@ class Stopped(Model):
 
 
 class Renewal:
-    """Has the keeper do what ends the box; an asynchronous context manager, for what it counts in the background."""
+    """Has the daemon do what ends the box; an asynchronous context manager, for what it counts in the background."""
 
-    def __init__(self, box: BoxClient, shells: Shells) -> None:
+    def __init__(self, box: BoxClient, shells: ReopenedShells) -> None:
         self._box = box
         self._shells = shells
         self._lock = asyncio.Lock()
@@ -55,7 +55,7 @@ class Renewal:
         await self._tasks.close()
 
     async def renew(self, operation: str, **fields: Any) -> dict[str, Any]:
-        """Do one of the keeper's operations that end the box, unless it finds that there is nothing to do.
+        """Do one of the daemon's operations that end the box, unless it finds that there is nothing to do.
 
         Gives what it answers, and the sessions that are opened again as `reopened`.
         """

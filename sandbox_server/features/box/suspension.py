@@ -54,7 +54,7 @@ class Suspension:
         self._busy = busy
         self._messages = messages
         self._counted = 0
-        self._suspended: bool | None = None if box.isolation.rung == "box" and not running else False
+        self._suspended: bool | None = None if box.isolation.level == "box" and not running else False
         """None: it may be, since before this process started."""
         self._calls = 0
         self._active_at = time.monotonic()
@@ -62,7 +62,7 @@ class Suspension:
         self._tasks = Tasks()
 
     async def __aenter__(self) -> "Suspension":
-        if self._idle_seconds and self._box.isolation.rung == "box":
+        if self._idle_seconds and self._box.isolation.level == "box":
             self._tasks.start(self._watch(), name="idle suspension")
         return self
 
@@ -119,7 +119,7 @@ class Suspension:
             if self._calls or self._busy() or await self._was_reached():
                 self._active_at = time.monotonic()
             elif self._suspended is not True and time.monotonic() - self._active_at >= self._idle_seconds:
-                with suppress(Failure):  # the keeper is starting anew: the next look tries again
+                with suppress(Failure):  # the daemon is starting anew: the next look tries again
                     await self.suspend()
 
     async def _was_reached(self) -> bool:

@@ -10,8 +10,8 @@ from sandbox_server.core import Conflict, Failure, Model, Reply, operation
 from sandbox_server.drivers.browser.on_screen import PageOnScreen, Shown
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.pointer import Button
-from sandbox_server.drivers.x11.turns import Turns
-from sandbox_server.drivers.x11.windows import Window
+from sandbox_server.drivers.x11.turns import InputTurns
+from sandbox_server.drivers.x11.windows import X11Window
 
 RAISE_SECONDS = 2.0
 """How long a window manager may take to bring a window to the front."""
@@ -110,7 +110,7 @@ class ScreenElements:
 
     tag = "screen"
 
-    def __init__(self, desktop: Desktop, turns: Turns, page: PageOnScreen) -> None:
+    def __init__(self, desktop: Desktop, turns: InputTurns, page: PageOnScreen) -> None:
         self._desktop = desktop
         self._turns = turns
         self._page = page
@@ -174,7 +174,7 @@ class ScreenElements:
         at = await self._page.click(request.ref, button=request.button, times=request.num_clicks, point=point, press=press)
         return Clicked(ref=request.ref, by="cdp" if at is None else "pointer", x=at and at[0], y=at and at[1])
 
-    async def _raised(self, xid: int) -> Window:
+    async def _raised(self, xid: int) -> X11Window:
         """The window, once it has the focus: the window manager acts in its own time."""
         window = await self._desktop.windows.activate(xid)
         try:
@@ -186,7 +186,7 @@ class ScreenElements:
             raise Conflict(f"the window {window.title!r} does not come to the front") from None
         return window
 
-    async def _middle(self, window: Window) -> tuple[int, int]:
+    async def _middle(self, window: X11Window) -> tuple[int, int]:
         """The middle of the part of a window that is on the screen."""
         width, height = await self._desktop.screen.size()
         left, right = max(0, window.x), min(width, window.x + window.width)
@@ -200,7 +200,7 @@ class ScreenElements:
         await self._desktop.pointer.click(button, times)
 
 
-def _is_browser(window: Window | WindowOnScreen) -> bool:
+def _is_browser(window: X11Window | WindowOnScreen) -> bool:
     return "chrom" in window.program.lower() and not window.dialog and not window.hidden
 
 
@@ -209,6 +209,6 @@ def _in_page(shown: Shown, window: str) -> ElementOnScreen:
     return ElementOnScreen(ref=shown.ref, window=window, x=shown.x, y=shown.y, width=shown.width, height=shown.height, **about)
 
 
-def _on_screen(window: Window) -> WindowOnScreen:
+def _on_screen(window: X11Window) -> WindowOnScreen:
     fields = asdict(window)
     return WindowOnScreen(ref=f"w{fields.pop('xid'):x}", **fields)

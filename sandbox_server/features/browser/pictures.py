@@ -10,8 +10,8 @@ from sandbox_server.core import ABOUT, Blob, Model, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.picture import Format
-from sandbox_server.drivers.x11.screen import Region, Shot
-from sandbox_server.drivers.x11.windows import Window
+from sandbox_server.drivers.x11.screen import ScreenRegion, Shot
+from sandbox_server.drivers.x11.windows import X11Window
 
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp")
 _FORMATS: dict[str, Format] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg", "webp": "webp"}
@@ -90,7 +90,7 @@ class Pictures:
         return _blob(shot, request.format, {ABOUT: json.dumps(about)})
 
 
-async def check(desktop: Desktop, request: PictureRequest, place: tuple[str, ...] = ()) -> Region | None:
+async def check(desktop: Desktop, request: PictureRequest, place: tuple[str, ...] = ()) -> ScreenRegion | None:
     """The region that is asked for, None for the whole screen; raises InvalidFields, with `place` before the fields, if it is not on it."""
     return _region(request, await desktop.screen.size(), place)
 
@@ -119,11 +119,11 @@ def _sides(size: tuple[int, int]) -> dict[str, int]:
     return {"width": size[0], "height": size[1]}
 
 
-def _named(window: Window | None) -> dict[str, str] | None:
+def _named(window: X11Window | None) -> dict[str, str] | None:
     return None if window is None else {"title": window.title, "program": window.program}
 
 
-def _region(request: PictureRequest, screen: tuple[int, int], place: tuple[str, ...]) -> Region | None:
+def _region(request: PictureRequest, screen: tuple[int, int], place: tuple[str, ...]) -> ScreenRegion | None:
     if (request.x, request.y, request.width, request.height) == (0, 0, None, None):
         return None
     width = screen[0] - request.x if request.width is None else request.width
@@ -136,4 +136,4 @@ def _region(request: PictureRequest, screen: tuple[int, int], place: tuple[str, 
     ]
     if problems:
         raise InvalidFields(problems)
-    return Region(request.x, request.y, width, height)
+    return ScreenRegion(request.x, request.y, width, height)

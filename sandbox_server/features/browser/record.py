@@ -12,8 +12,8 @@ from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.devtools.screencast import screencast
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.video.privacy_mask import Hidden, VeiledPictures
-from sandbox_server.drivers.video.recording import Options, Recording
+from sandbox_server.drivers.video.privacy_mask import Hidden, MaskedPictures
+from sandbox_server.drivers.video.recording import Recording, RecordingOptions
 from sandbox_server.drivers.video.recordings import Recordings
 
 MAX_FPS = 60
@@ -84,7 +84,7 @@ class PageRecordings:
         async with AsyncExitStack() as stack:
             cast = await stack.enter_async_context(screencast(self._owner.socket, page, request.quality))
             recording = await self._recordings.start(
-                request.save_path, Options(request.fps, crf, seconds), VeiledPictures(cast, self._hidden)
+                request.save_path, RecordingOptions(request.fps, crf, seconds), MaskedPictures(cast, self._hidden)
             )
             self._tasks.start(_release(recording, stack.pop_all()), name="screencast")
         return recording

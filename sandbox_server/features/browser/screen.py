@@ -9,7 +9,7 @@ from sandbox_server.core import Conflict, Model, NullCounts, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.screen import MAX_SIZE, MIN_SIZE
-from sandbox_server.drivers.x11.turns import Turns
+from sandbox_server.drivers.x11.turns import InputTurns
 from sandbox_server.features.browser.actions import Action, AnyAction
 from sandbox_server.features.browser.devices import Device
 from sandbox_server.features.browser.performer import perform
@@ -81,7 +81,7 @@ class BrowserScreen:
 
     tag = "browser"
 
-    def __init__(self, desktop: Desktop, turns: Turns, emulate: Emulate | None = None) -> None:
+    def __init__(self, desktop: Desktop, turns: InputTurns, emulate: Emulate | None = None) -> None:
         self._desktop = desktop
         self._turns = turns
         self._emulate = emulate

@@ -10,8 +10,8 @@ from sandbox_server.core import Call, Conflict, InvalidArgument, ResourceExhaust
 from sandbox_server.core.control import Reach
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
-from sandbox_server.features.control.calls_in_flight import Acts
-from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.calls_in_flight import CallsInFlight
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
 
 EPOCH_HEADER = "x-control-epoch"
 MAX_WAIT = 3600.0
@@ -38,9 +38,9 @@ class ActingRequest(Protocol):
 class ControlGuard:
     """Guard: an operation that acts, by its `acts`, needs control of that."""
 
-    def __init__(self, driving: Driving, acts: Acts) -> None:
-        self._driving = driving
-        self._acts = acts
+    def __init__(self, keeper: LeaseKeeper, calls: CallsInFlight) -> None:
+        self._keeper = keeper
+        self._calls = calls
         self._parked = 0
         self._seen: OrderedDict[str, int] = OrderedDict()
         """The epoch in which each caller saw the screen last."""
@@ -49,15 +49,15 @@ class ControlGuard:
         reaches = called.spec.acts or _acts_of(request)
         if not reaches:
             return await self._read(called, call, proceed)
-        if not self._driving.holding.admits_all(call.caller, reaches):
+        if not self._keeper.holding.admits_all(call.caller, reaches):
             await self._park(reaches, call)
         self._check_epoch(reaches, call)
         if call.caller.name not in self._seen:
-            self._note(call.caller.name, self._driving.holding.epoch)
-        return await self._acts.run(call.caller, reaches, proceed)
+            self._note(call.caller.name, self._keeper.holding.epoch)
+        return await self._calls.act(call.caller, reaches, proceed)
 
     async def _read(self, called: Operation, call: Call, proceed: Proceed) -> object:
-        epoch = self._driving.holding.epoch
+        epoch = self._keeper.holding.epoch
         result = await proceed()
         if called.spec.scope == "browser":
             self._note(call.caller.name, epoch)
@@ -67,19 +67,19 @@ class ControlGuard:
         """Wait as long as the call says; raises HeldByHuman when control does not come back by then."""
         seconds = _wait_of(call)
         if not seconds:
-            raise self._driving.holding.refusal()
+            raise self._keeper.holding.refusal()
         if self._parked >= MAX_PARKED:
             raise ResourceExhausted(f"{MAX_PARKED} calls wait for control already", retry_after=seconds)
         self._parked += 1
         try:
-            if not await self._driving.until(lambda holding: holding.admits_all(call.caller, reaches), seconds):
-                raise self._driving.holding.refusal()
+            if not await self._keeper.until(lambda holding: holding.admits_all(call.caller, reaches), seconds):
+                raise self._keeper.holding.refusal()
         finally:
             self._parked -= 1
 
     def _check_epoch(self, reaches: Sequence[Reach], call: Call) -> None:
         """Raise StaleEpoch for an action that quotes an old epoch, or whose agent points at the screen, over MCP, as it was before."""
-        epoch, quoted = self._driving.holding.epoch, _epoch_of(call)
+        epoch, quoted = self._keeper.holding.epoch, _epoch_of(call)
         if quoted is None and call.surface == "mcp" and tuple(reaches) == ("gui",):  # pages refuse what is stale by themselves
             quoted = self._seen.get(call.caller.name, epoch)
         if quoted is not None and quoted != epoch:

@@ -1,4 +1,4 @@
-"""People's input that other processes of ours take: each stream of it asks here whether it counts."""
+"""Input streams: a process that takes a person's mouse and keyboard asks here, over a WebSocket, whether they count."""
 
 import asyncio
 import json
@@ -7,25 +7,25 @@ from typing import Any
 from sandbox_server.core import Call, Caller, InvalidArgument, PermissionDenied, Socket, socket
 from sandbox_server.core.control import Holding
 from sandbox_server.core.tasks import start_task
-from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
 
 OWN = "server"
 """The scope of our own processes, which no credential gives."""
 
 
-class _Hand:
+class _InputStream:
     """One stream of input."""
 
-    def __init__(self, socket: Socket, caller: Caller, driving: Driving) -> None:
+    def __init__(self, socket: Socket, caller: Caller, keeper: LeaseKeeper) -> None:
         self._socket = socket
         self._caller = caller
-        self._driving = driving
+        self._keeper = keeper
         self._seen = 0
         self._news = asyncio.Event()
 
     async def tell(self, **more: int) -> None:
         """Say whether the input counts now."""
-        holding = self._driving.holding
+        holding = self._keeper.holding
         drives = self._caller.may("control") and holding.drives(self._caller, "gui")
         told = {"epoch": holding.epoch, "drives": drives, "sees": holding.sees(self._caller), "programs": holding.left_to_programs("gui")}
         await self._socket.send(json.dumps(told | more))
@@ -46,8 +46,8 @@ class _Hand:
                 self._seen = max(self._seen, epoch)
                 self._wake()
             case {"act": int(number), "inputs": int(inputs)}:
-                if self._caller.may("control") and await self._driving.drive(self._caller, "gui"):
-                    self._driving.note(self._caller, "inputs", inputs)
+                if self._caller.may("control") and await self._keeper.drive(self._caller, "gui"):
+                    self._keeper.note(self._caller, "inputs", inputs)
                 await self.tell(act=number)
             case _:
                 raise InvalidArgument("a message is {seen: epoch} or {act: number, inputs: how many}")
@@ -62,37 +62,37 @@ class _Hand:
         self._news.clear()
 
 
-class Hands:
+class InputStreams:
     """The streams of input that are open."""
 
     tag = "control"
 
-    def __init__(self, driving: Driving) -> None:
-        self._driving = driving
-        self._open: set[_Hand] = set()
-        driving.follow(self.obey)
+    def __init__(self, keeper: LeaseKeeper) -> None:
+        self._keeper = keeper
+        self._open: set[_InputStream] = set()
+        keeper.follow(self.obey)
 
     async def obey(self, holding: Holding) -> None:
         """Have every stream keep to a change, and what a person pressed released who may not act any more."""
-        await asyncio.gather(*(hand.obey(holding) for hand in self._open))
+        await asyncio.gather(*(stream.obey(holding) for stream in self._open))
 
-    @socket("/v1/control/hand", scope="view")
-    async def open_hand(self, socket: Socket, call: Call) -> None:
+    @socket("/v1/control/input", scope="view")
+    async def open_input(self, socket: Socket, call: Call) -> None:
         """Tell another process of the sandbox whether a viewer's mouse and keyboard count; that process alone can connect."""
         if not call.caller.may(OWN):
             raise PermissionDenied("this is for processes of the sandbox's own")
-        hand = _Hand(socket, call.caller, self._driving)
-        self._open.add(hand)
+        stream = _InputStream(socket, call.caller, self._keeper)
+        self._open.add(stream)
         acting: set[asyncio.Task[None]] = set()
         try:
-            with self._driving.watching(call.caller):
-                await hand.tell()
+            with self._keeper.watching(call.caller):
+                await stream.tell()
                 while (message := await socket.receive()) is not None:
-                    acting.add(task := start_task(hand.take(message)))  # an act waits for this very hand to obey
+                    acting.add(task := start_task(stream.take(message)))  # an act waits for this very stream to obey
                     task.add_done_callback(acting.discard)
         finally:
-            self._open.discard(hand)
-            hand.end()
+            self._open.discard(stream)
+            stream.end()
             for task in acting:
                 task.cancel()
 

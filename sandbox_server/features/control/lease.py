@@ -18,7 +18,7 @@ type Ending = Literal["idle", "cap", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class LeaseTimes:
     """All in seconds."""
 
     idle: float = 600.0
@@ -34,7 +34,7 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
+class LeaseActor:
     """Who does something to the lease."""
 
     name: str
@@ -43,10 +43,10 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ControlRequest:
     """Somebody waits for control."""
 
-    actor: Actor
+    actor: LeaseActor
     reach: frozenset[Reach]
     until: float
     succeeds: bool
@@ -63,8 +63,8 @@ class Lease:
     """The holder's last input."""
     gone: float | None = None
     """Since when the holder has no viewer; None while there is one, and where nobody holds it."""
-    requests: tuple[Asked, ...] = ()
-    frozen_by: Actor | None = None
+    requests: tuple[ControlRequest, ...] = ()
+    frozen_by: LeaseActor | None = None
 
     @property
     def state(self) -> State:
@@ -72,7 +72,7 @@ class Lease:
         return self.holding.state
 
 
-def take(lease: Lease, actor: Actor, reach: frozenset[Reach], now: float, *, viewing: bool) -> Lease:
+def take(lease: Lease, actor: LeaseActor, reach: frozenset[Reach], now: float, *, viewing: bool) -> Lease:
     """Seize control: from the agent, or from another person by an admin. A holder who takes more keeps what it has.
 
     Raises PermissionDenied for a program, HeldByHuman while somebody else holds it or it is frozen.
@@ -86,7 +86,7 @@ def take(lease: Lease, actor: Actor, reach: frozenset[Reach], now: float, *, vie
     return _held(lease, actor.name, reach, now, viewing=viewing)
 
 
-def give(lease: Lease, actor: Actor, to: str, reach: frozenset[Reach], now: float, *, viewing: bool) -> Lease:
+def give(lease: Lease, actor: LeaseActor, to: str, reach: frozenset[Reach], now: float, *, viewing: bool) -> Lease:
     """Hand control to `agent`, to everybody (`shared`), or to a person by name. Raises as `release` does."""
     if to == "agent":
         return release(lease, actor, now)
@@ -96,7 +96,7 @@ def give(lease: Lease, actor: Actor, to: str, reach: frozenset[Reach], now: floa
     return _held(lease, to, reach if lease.state != "human" else lease.holding.reach, now, viewing=viewing)
 
 
-def release(lease: Lease, actor: Actor, now: float) -> Lease:
+def release(lease: Lease, actor: LeaseActor, now: float) -> Lease:
     """Let control go back to the agent; nothing where it has it. Raises PermissionDenied for what another person holds."""
     if lease.state == "agent":
         return lease
@@ -104,7 +104,7 @@ def release(lease: Lease, actor: Actor, now: float) -> Lease:
     return _next(lease, "agent", now)
 
 
-def request(lease: Lease, actor: Actor, reach: frozenset[Reach], now: float, times: Times) -> Lease:
+def request(lease: Lease, actor: LeaseActor, reach: frozenset[Reach], now: float, times: LeaseTimes) -> Lease:
     """Ask for control. Nothing for who has it. Raises ResourceExhausted when too many wait."""
     if lease.state == "frozen":
         raise lease.holding.refusal()
@@ -113,10 +113,12 @@ def request(lease: Lease, actor: Actor, reach: frozenset[Reach], now: float, tim
     others = tuple(asked for asked in lease.requests if asked.actor.name != actor.name)
     if len(others) >= MAX_REQUESTS or (not actor.person and sum(not asked.actor.person for asked in others) >= PROGRAM_REQUESTS):
         raise ResourceExhausted(f"{MAX_REQUESTS} others wait for control already", retry_after=times.request)
-    return replace(lease, requests=(*others, Asked(actor, reach, now + times.request, succeeds=actor.person and lease.state != "human")))
+    return replace(
+        lease, requests=(*others, ControlRequest(actor, reach, now + times.request, succeeds=actor.person and lease.state != "human"))
+    )
 
 
-def grant(lease: Lease, actor: Actor, name: str, now: float, *, viewing: bool) -> Lease:
+def grant(lease: Lease, actor: LeaseActor, name: str, now: float, *, viewing: bool) -> Lease:
     """Answer a request with yes. Raises Conflict where nobody of that name asked, and as `release` does."""
     asked = next((asked for asked in lease.requests if asked.actor.name == name), None)
     if asked is None:
@@ -132,7 +134,7 @@ def withdraw(lease: Lease, name: str) -> Lease:
     return replace(lease, requests=tuple(asked for asked in lease.requests if asked.actor.name != name))
 
 
-def freeze(lease: Lease, actor: Actor, now: float) -> Lease:
+def freeze(lease: Lease, actor: LeaseActor, now: float) -> Lease:
     """Let nobody act; whoever held control loses it. Raises PermissionDenied for a program while a person holds it."""
     if lease.state == "frozen":
         return lease
@@ -141,7 +143,7 @@ def freeze(lease: Lease, actor: Actor, now: float) -> Lease:
     return replace(_next(lease, "frozen", now), frozen_by=actor)
 
 
-def hide(lease: Lease, actor: Actor, now: float, *, viewing: bool) -> Lease:
+def hide(lease: Lease, actor: LeaseActor, now: float, *, viewing: bool) -> Lease:
     """Begin what only this person sees, for which screen and pages are taken first. Raises as `take` does."""
     taken = take(lease, actor, ON_SCREEN, now, viewing=viewing)
     if taken.holding.private:
@@ -150,7 +152,7 @@ def hide(lease: Lease, actor: Actor, now: float, *, viewing: bool) -> Lease:
     return replace(taken, holding=holding, active=now)
 
 
-def show(lease: Lease, actor: Actor, now: float) -> Lease:
+def show(lease: Lease, actor: LeaseActor, now: float) -> Lease:
     """Let everybody see again; the person keeps control. Raises PermissionDenied for everybody else."""
     if lease.holding.private is None:
         return lease
@@ -159,7 +161,7 @@ def show(lease: Lease, actor: Actor, now: float) -> Lease:
     return replace(lease, holding=replace(lease.holding, epoch=lease.holding.epoch + 1, private=None), active=now)
 
 
-def thaw(lease: Lease, actor: Actor, now: float) -> Lease:
+def thaw(lease: Lease, actor: LeaseActor, now: float) -> Lease:
     """Let the agent act again after a freeze. Raises PermissionDenied for a program, unless a program froze it.
 
     What was private when it froze stays so; that person ends it, or an admin.
@@ -188,7 +190,7 @@ def went(lease: Lease, name: str, now: float) -> Lease:
     return replace(lease, gone=now) if lease.holding.holder == name and lease.gone is None else lease
 
 
-def ending(lease: Lease, times: Times) -> tuple[float, Ending] | None:
+def ending(lease: Lease, times: LeaseTimes) -> tuple[float, Ending] | None:
     """When and why control returns by itself, if nothing happens until then."""
     if lease.state == "frozen":
         return lease.since + times.cap, "cap"
@@ -200,13 +202,13 @@ def ending(lease: Lease, times: Times) -> tuple[float, Ending] | None:
     return min(ends)
 
 
-def due(lease: Lease, times: Times) -> float | None:
+def due(lease: Lease, times: LeaseTimes) -> float | None:
     """When `tick` has something to do next; None where nothing will come by itself."""
     ends = ending(lease, times)
     return min([asked.until for asked in lease.requests] + ([ends[0]] if ends else []), default=None)
 
 
-def tick(lease: Lease, now: float, times: Times, viewing: frozenset[str] = frozenset()) -> Lease:
+def tick(lease: Lease, now: float, times: LeaseTimes, viewing: frozenset[str] = frozenset()) -> Lease:
     """Do what is due: end a lease, grant or drop a request that nobody answered. `viewing` are the people who have a viewer."""
     ends = ending(lease, times)
     if ends and ends[0] <= now:
@@ -241,15 +243,15 @@ def _next(
     return Lease(Holding(lease.holding.epoch + 1, state, holder, reach, private), now, now, gone, () if state == "frozen" else left)
 
 
-def _holds(lease: Lease, actor: Actor) -> bool:
+def _holds(lease: Lease, actor: LeaseActor) -> bool:
     return actor.person and lease.state == "human" and lease.holding.holder == actor.name
 
 
-def _held_by_another(lease: Lease, actor: Actor) -> bool:
+def _held_by_another(lease: Lease, actor: LeaseActor) -> bool:
     return lease.state == "human" and not _holds(lease, actor)
 
 
-def _may_end(lease: Lease, actor: Actor) -> None:
+def _may_end(lease: Lease, actor: LeaseActor) -> None:
     """Raise unless the actor may end what is: anyone the agent's turn, a person sharing, the holder or an admin what a person holds."""
     if lease.state == "frozen":
         raise lease.holding.refusal()

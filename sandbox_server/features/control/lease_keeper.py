@@ -1,4 +1,4 @@
-"""The lease as it is kept: on disk, by the clock, with whoever watches and waits."""
+"""Keeps the control lease: on disk, by the clock, for whoever watches and waits."""
 
 import asyncio
 import logging
@@ -16,18 +16,18 @@ from sandbox_server.core.control import ON_SCREEN, Holding, Reach
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease import Actor, Lease, Times
+from sandbox_server.features.control.lease import Lease, LeaseActor, LeaseTimes
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 
 CLOSE_SECONDS = 6.0
 """How long the end of privacy waits for what has to be closed before anybody else sees the screen."""
-FENCE_SECONDS = 2.0
+HOOK_SECONDS = 2.0
 """How long taking over waits for what has to stop; it is taken then all the same."""
 MAX_NEWS = 256
 """Changes that are kept for who reads them later."""
 
 type Policy = Literal["implicit", "click", "ask"]
-type Fence = Callable[[Holding], Awaitable[None]]
+type RevocationHook = Callable[[Holding], Awaitable[None]]
 """Makes something keep to a new holding; it may fail with a Failure, and is then left to try again by itself."""
 type Clock = Callable[[], float]
 type Reason = Callable[[str], bool]
@@ -38,7 +38,7 @@ log = logging.getLogger("sandbox.control")
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class LeaseChange:
     """One change of the lease or of who watches."""
 
     id: str
@@ -57,31 +57,31 @@ class News:
         return self.lease.holding
 
 
-class Driving:
-    """The one lease; an asynchronous context manager. `fences` are passed, in order, before a change counts as made."""
+class LeaseKeeper:
+    """The one lease; an asynchronous context manager. `hooks` are called, in order, before a change counts as made."""
 
     def __init__(
         self,
         file: JsonFile,
-        times: Times,
+        times: LeaseTimes,
         policy: Policy,
-        fences: Sequence[Fence],
+        hooks: Sequence[RevocationHook],
         clock: Clock = time.monotonic,
         listeners: LeaseListeners | None = None,
     ) -> None:
         self._file = file
         self._times = times
         self.policy = policy
-        self._fences = list(fences)
+        self._hooks = list(hooks)
         self._clock = clock
         self._lease = _read(file, clock())
         self._viewers: Counter[str] = Counter()
         self._people: dict[str, Caller] = {}
-        self._news: deque[News] = deque(maxlen=MAX_NEWS)
+        self._news: deque[LeaseChange] = deque(maxlen=MAX_NEWS)
         self._life, self._number = secrets.token_hex(4), 0
         self._changed = asyncio.Event()
         self._told = asyncio.Event()
-        self._fencing = asyncio.Lock()
+        self._revoking = asyncio.Lock()
         self._warned = 0.0
         self.receipt: Receipt | None = None
         """What the last person changed who had control; None while one has, and while it is not known yet."""
@@ -90,16 +90,16 @@ class Driving:
         self._listeners = listeners or LeaseListeners()
 
     async def __aenter__(self) -> Self:
-        self._tasks.start(self._pass_fences(starting=True), name="control at start")
+        self._tasks.start(self._run_hooks(starting=True), name="control at start")
         self._tasks.start(self._watch_clock(), name="control by the clock")
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
 
-    def follow(self, fence: Fence) -> None:
+    def follow(self, hook: RevocationHook) -> None:
         """Have one more thing keep to every change from now on."""
-        self._fences.append(fence)
+        self._hooks.append(hook)
 
     def hide_when(self, reason: Reason) -> None:
         """Hide what a person does, from the moment that person takes the screen, where `reason` holds for the name."""
@@ -128,7 +128,7 @@ class Driving:
         if not self.drives(caller, reach) and caller.person and self._is_free_for(caller):
             with suppress(Failure):  # somebody else was quicker, or too many wait
                 await self._take_by_input(actor_of(caller), reach)
-        async with self._fencing:  # what a take has not yet stopped comes before this input
+        async with self._revoking:  # what a take has not yet stopped comes before this input
             pass
         if not self.drives(caller, reach):
             return False
@@ -149,7 +149,7 @@ class Driving:
         if receipt:
             self._tell("receipt", receipt.person, person=True)
 
-    async def _take_by_input(self, actor: Actor, reach: Reach) -> None:
+    async def _take_by_input(self, actor: LeaseActor, reach: Reach) -> None:
         wanted, holds = _with(reach), self.holding.holder == actor.name
         if self.policy == "implicit" or (holds and self.policy == "ask"):
             viewing = self.is_viewing(actor.name)
@@ -157,7 +157,7 @@ class Driving:
         elif self.policy == "ask" and actor.name not in [asked.actor.name for asked in self._lease.requests]:
             await self.change("requested", actor, lambda lease, now: machine.request(lease, actor, wanted, now, self._times))
 
-    async def change(self, kind: str, actor: Actor, step: Step, note: str = "") -> Lease:
+    async def change(self, kind: str, actor: LeaseActor, step: Step, note: str = "") -> Lease:
         """Do something to the lease. Returns once it counts: nobody else acts any more. Raises what the step raises.
 
         It is told then, too: whoever is shown that control is free takes it with the next click.
@@ -169,7 +169,7 @@ class Driving:
             self._keep(self._hidden_at_once(before, step(before, self._clock())))
             if self._lease.holding != before.holding:
                 log.info("control: %s by %s, epoch %d, %s", kind, actor.name, self.holding.epoch, self.holding.holder or self.holding.state)
-                await self._pass_fences()
+                await self._run_hooks()
         finally:
             if _shows(self._lease, before):
                 self._tell(kind, actor.name, person=actor.person, note=note)
@@ -205,14 +205,14 @@ class Driving:
     def _hide(self, lease: Lease, now: float) -> Lease:
         return machine.hide(lease, self._holder(lease), now, viewing=lease.gone is None)
 
-    def _holder(self, lease: Lease) -> Actor:
-        return Actor(lease.holding.holder or "", person=True)
+    def _holder(self, lease: Lease) -> LeaseActor:
+        return LeaseActor(lease.holding.holder or "", person=True)
 
     async def expel(self, name: str) -> None:
         """Take control from a person who was signed out: the agent has it again."""
         if self.holding.holder == name:
             await self.change(
-                "expelled", Actor(name, person=True), lambda lease, now: machine.release(lease, Actor(name, person=True), now)
+                "expelled", LeaseActor(name, person=True), lambda lease, now: machine.release(lease, LeaseActor(name, person=True), now)
             )
 
     def remaining(self, lease: Lease) -> tuple[float, machine.Ending] | None:
@@ -229,7 +229,7 @@ class Driving:
         return max(0.0, when - self._clock())
 
     @property
-    def times(self) -> Times:
+    def times(self) -> LeaseTimes:
         """The settings."""
         return self._times
 
@@ -273,12 +273,12 @@ class Driving:
             return False
         return True
 
-    async def news(self, after: str | None) -> AsyncIterator[News]:
+    async def news(self, after: str | None) -> AsyncIterator[LeaseChange]:
         """What changes, from now on or from after the news of that id: first the state as it is, if nothing is known of it."""
         known = next((each for each in self._news if each.id == after), None)
         number = int(known.id.partition("-")[2]) if known else self._number
         if known is None:
-            yield News(self._id(), "state", "", self._lease)
+            yield LeaseChange(self._id(), "state", "", self._lease)
         while True:
             for each in [each for each in self._news if int(each.id.partition("-")[2]) > number]:
                 number = int(each.id.partition("-")[2])
@@ -317,18 +317,18 @@ class Driving:
 
     def _tell(self, kind: str, by: str, *, person: bool = False, note: str = "") -> None:
         self._number += 1
-        self._news.append(News(self._id(), kind, by, self._lease, person, note))
+        self._news.append(LeaseChange(self._id(), kind, by, self._lease, person, note))
         self._told.set()
         self._told.clear()
 
-    async def _pass_fences(self, *, starting: bool = False) -> None:
+    async def _run_hooks(self, *, starting: bool = False) -> None:
         """Make everything keep to what holds now, in the order of changes; what is not there yet when this starts is told when it comes."""
-        async with self._fencing:
+        async with self._revoking:
             await asyncio.to_thread(self._write)
-            for fence in self._fences:
+            for hook in self._hooks:
                 try:
-                    async with asyncio.timeout(FENCE_SECONDS):
-                        await fence(self.holding)
+                    async with asyncio.timeout(HOOK_SECONDS):
+                        await hook(self.holding)
                 except (Failure, OSError, TimeoutError) as failure:
                     expected = starting and isinstance(failure, Unavailable)
                     level = logging.DEBUG if expected else logging.WARNING
@@ -362,7 +362,7 @@ class Driving:
         return None if when is None else asyncio.get_running_loop().time() + when - self._clock()
 
     async def _tick(self) -> None:
-        now, system = self._clock(), Actor("clock", person=False)
+        now, system = self._clock(), LeaseActor("clock", person=False)
         ends = machine.ending(self._lease, self._times)
         if ends and now >= ends[0] - self._times.countdown and self._warned < ends[0] - self._times.countdown:
             self._warned = ends[0] - self._times.countdown
@@ -376,9 +376,9 @@ def _shows(lease: Lease, before: Lease) -> bool:
     return replace(lease, active=0) != replace(before, active=0)
 
 
-def actor_of(caller: Caller) -> Actor:
+def actor_of(caller: Caller) -> LeaseActor:
     """The caller as the lease knows it."""
-    return Actor(caller.name, caller.person, caller.may("admin"))
+    return LeaseActor(caller.name, caller.person, caller.may("admin"))
 
 
 def _with(reach: Reach) -> frozenset[Reach]:

@@ -7,20 +7,20 @@ from typing import Any, Protocol, Self
 
 from sandbox_server.core import Failure, Tasks
 from sandbox_server.core.control import Holding
-from sandbox_server.features.control.lease_keeper import Driving
+from sandbox_server.features.control.lease_keeper import LeaseKeeper
 
 
-class Clipboard(Protocol):
+class ClipboardText(Protocol):
     """The desktop's clipboard."""
 
     async def read(self) -> str: ...
     async def write(self, text: str) -> None: ...
 
 
-class ClipboardFence:
+class ClearClipboard:
     """Empties the clipboard of what was copied in private, before anybody else may read it."""
 
-    def __init__(self, clipboard: Clipboard) -> None:
+    def __init__(self, clipboard: ClipboardText) -> None:
         self._clipboard = clipboard
         self._private: bool | None = None
         self._before: str | None = None
@@ -46,12 +46,12 @@ type Follow = Callable[[Callable[[bool], None]], Coroutine[Any, Any, None]]
 class SecretFocus:
     """Makes a person private as soon as a field for a secret has the focus, as `follow` tells; an asynchronous context manager."""
 
-    def __init__(self, driving: Driving, follow: Follow) -> None:
-        self._driving = driving
+    def __init__(self, keeper: LeaseKeeper, follow: Follow) -> None:
+        self._keeper = keeper
         self._follow = follow
         self._focused = False
         self._tasks = Tasks()
-        driving.hide_when(lambda _: self._focused)
+        keeper.hide_when(lambda _: self._focused)
 
     async def __aenter__(self) -> Self:
         self._tasks.start(self._follow(self._tell), name="fields for secrets")
@@ -63,4 +63,4 @@ class SecretFocus:
     def _tell(self, focused: bool) -> None:
         begun, self._focused = focused and not self._focused, focused
         if begun:
-            self._tasks.start(self._driving.hide("focus"), name="private by focus")
+            self._tasks.start(self._keeper.hide("focus"), name="private by focus")

@@ -1,4 +1,4 @@
-"""What has to keep to a new holding before it counts, beside the calls that are interrupted."""
+"""Revocation hooks: run when control changes, before the change counts, beside the interruption of calls in flight."""
 
 import asyncio
 from types import TracebackType
@@ -13,16 +13,16 @@ A_PROGRAM = Caller("a program")
 """Any of them: what holds for one holds for all."""
 
 
-class Turns(Protocol):
-    """Whose turn it is on the screen."""
+class InterruptibleInput(Protocol):
+    """Input on the screen that can be interrupted."""
 
     async def interrupt(self) -> None: ...
 
 
-class KeysFence:
+class ReleaseKeys:
     """Releases what programs hold down on the screen, once, when they lose it."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: InterruptibleInput) -> None:
         self._turns = turns
 
     async def __call__(self, holding: Holding) -> None:
@@ -30,7 +30,7 @@ class KeysFence:
             await self._turns.interrupt()
 
 
-class Owner(Protocol):
+class BrowserControl(Protocol):
     """The process that owns the browser."""
 
     async def control(self, holding: dict[str, Any]) -> None: ...
@@ -38,10 +38,10 @@ class Owner(Protocol):
     async def close_fresh(self) -> None: ...
 
 
-class BrowserFence:
+class TellBrowser:
     """Tells the process that owns the browser, whose clients act past the API, until it has heard; an asynchronous context manager."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: BrowserControl) -> None:
         self._owner = owner
         self._latest = Holding(0)
         self._again: asyncio.Task[None] | None = None

@@ -23,7 +23,7 @@ class FileStatRequest(Model):
     """Look as root."""
 
 
-class Space(Model):
+class FilesystemSpace(Model):
     """The file system that something is on."""
 
     total_bytes: int
@@ -73,7 +73,7 @@ class FileStat(Model):
     """What a symbolic link says; only when links are not followed."""
     link_leads_to: FileKind | None = None
     """What is at the end of the link; null when it leads nowhere."""
-    filesystem: Space | None = None
+    filesystem: FilesystemSpace | None = None
     """Where it is kept."""
 
 
@@ -305,5 +305,5 @@ def _stat(path: str, details: Details) -> FileStat:
         etag=status.etag,
         link_target=details.target,
         link_leads_to=details.leads_to,
-        filesystem=Space(total_bytes=system.total, free_bytes=system.free, read_only=system.read_only) if system else None,
+        filesystem=FilesystemSpace(total_bytes=system.total, free_bytes=system.free, read_only=system.read_only) if system else None,
     )

@@ -9,7 +9,7 @@ from sandbox_server.core import InvalidArgument, Model, Reply, operation
 from sandbox_server.core.operation import MAX_FILE_BODY
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.status import FileStatus
-from sandbox_server.features.file.text import Encoding, Text, content_of, decode, split_lines
+from sandbox_server.features.file.text import DecodedText, Encoding, content_of, decode, split_lines
 
 
 class FileReadRequest(Model):
@@ -127,7 +127,7 @@ class FileContent:
         else:
             (data, status), whole = await access.read(request.file), True
         if request.encoding == "base64":
-            return _read_result(request, Text(base64.b64encode(data).decode(), "base64"), status)
+            return _read_result(request, DecodedText(base64.b64encode(data).decode(), "base64"), status)
         text = decode(data, path=request.file, operation="read", encoding=request.encoding)
         if whole:
             text = text.with_content("".join(split_lines(text.content)[start:stop]))
@@ -182,7 +182,7 @@ class FileContent:
         return Reply(FileReplaceResult(file=request.file, replaced_count=count, etag=status.etag))
 
 
-def _read_result(request: FileReadRequest, text: Text, status: FileStatus) -> FileReadResult:
+def _read_result(request: FileReadRequest, text: DecodedText, status: FileStatus) -> FileReadResult:
     return FileReadResult(
         content=text.content,
         file=request.file,
@@ -193,7 +193,7 @@ def _read_result(request: FileReadRequest, text: Text, status: FileStatus) -> Fi
     )
 
 
-def _replaced(text: Text, old: str, new: str) -> bytes:
+def _replaced(text: DecodedText, old: str, new: str) -> bytes:
     try:
         return text.with_content(text.content.replace(old, new)).encode(lossless=True)
     except UnicodeEncodeError as error:

@@ -13,7 +13,7 @@ from sandbox_server.drivers.files.status import FileStatus
 from sandbox_server.features.file import edits
 from sandbox_server.features.file.edits import BadEdit, Edited
 from sandbox_server.features.file.history import History
-from sandbox_server.features.file.text import Text, decode
+from sandbox_server.features.file.text import DecodedText, decode
 
 MAX_BYTES = 10 << 20
 """Bytes of a file that can be edited."""
@@ -90,7 +90,7 @@ class EditFailed(FileError):
         return {**super().data(), "output": "", "error": self.message, "prev_exist": self._exists}
 
 
-class Editor:
+class TextEditor:
     """Edits text files in small steps and remembers how they were."""
 
     tag = "file"
@@ -168,7 +168,7 @@ class Editor:
         return _result(request, text, metadata=dict(document.metadata) if request.enable_metadata else None)
 
     async def _create(self, access: FileAccess, request: StrReplaceEditorRequest) -> StrReplaceEditorResult:
-        content = _encoded(Text(_required(request, "file_text")))
+        content = _encoded(DecodedText(_required(request, "file_text")))
         try:
             await access.write(request.path, content, exclusive=True)
         except FileError as error:
@@ -242,7 +242,7 @@ class Editor:
         return _result(request, output, old=old, new=new)
 
 
-async def _read(access: FileAccess, path: str) -> tuple[Text, FileStatus]:
+async def _read(access: FileAccess, path: str) -> tuple[DecodedText, FileStatus]:
     data, status = await access.read(path, limit=MAX_BYTES)
     return decode(data, path=path, operation=access.operation), status
 
@@ -253,7 +253,7 @@ async def _refuse_directory(access: FileAccess, request: StrReplaceEditorRequest
         raise BadEdit(edits.invalid("path", request.path, why))
 
 
-def _encoded(text: Text) -> bytes:
+def _encoded(text: DecodedText) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sandbox_server.core import Model, Reply, operation
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.status import Entry, FileStatus, Listing
+from sandbox_server.drivers.files.status import DirectoryEntry, DirectoryListing, FileStatus
 
 MAX_FOUND = 10_000
 """Paths that `find` gives."""
@@ -283,9 +283,9 @@ class FileListing:
         )
 
 
-def draw(top: str, entries: list[Entry]) -> str:
+def draw(top: str, entries: list[DirectoryEntry]) -> str:
     """Draw entries, sorted by path, below `top`."""
-    children: dict[str, list[Entry]] = {}
+    children: dict[str, list[DirectoryEntry]] = {}
     for entry in entries:
         children.setdefault(os.path.dirname(entry.path), []).append(entry)
     lines = [top]
@@ -309,11 +309,11 @@ def permissions(status: FileStatus) -> str:
     return stat.filemode(_FILE_TYPE.get(status.type, 0) | status.mode)
 
 
-def _cut(found: Listing, offset: int) -> bool:
+def _cut(found: DirectoryListing, offset: int) -> bool:
     return found.incomplete or found.total > offset + len(found.entries)
 
 
-def _glob_match(base: str, entry: Entry, *, metadata: bool) -> GlobMatch:
+def _glob_match(base: str, entry: DirectoryEntry, *, metadata: bool) -> GlobMatch:
     status = entry.status if metadata else None
     return GlobMatch(
         path=os.path.join(base, entry.path),
@@ -324,7 +324,7 @@ def _glob_match(base: str, entry: Entry, *, metadata: bool) -> GlobMatch:
     )
 
 
-def _listed(base: str, entry: Entry, request: FileListRequest) -> ListedFile:
+def _listed(base: str, entry: DirectoryEntry, request: FileListRequest) -> ListedFile:
     status, name = entry.status, os.path.basename(entry.path)
     return ListedFile(
         name=name,

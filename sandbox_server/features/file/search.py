@@ -8,8 +8,8 @@ from pydantic import Field
 
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.refusal import Refused
-from sandbox_server.drivers.files.ripgrep import Collector, Found, Match, Ripgrep
+from sandbox_server.drivers.files.refusal import FileRefused
+from sandbox_server.drivers.files.ripgrep import Collector, Ripgrep, RipgrepMatch, RipgrepResult
 from sandbox_server.drivers.files.tree import matcher
 
 MAX_MATCHES = 10_000
@@ -204,12 +204,12 @@ def included(top: str, patterns: Sequence[str]) -> Callable[[str], bool]:
     """
     try:
         fits = matcher(patterns)
-    except Refused as refusal:
+    except FileRefused as refusal:
         raise InvalidArgument(refusal.message) from None
     return (lambda path: fits(os.path.relpath(path, top))) if patterns else lambda _: True
 
 
-def _match(match: Match, request: FileGrepRequest) -> GrepMatch:
+def _match(match: RipgrepMatch, request: FileGrepRequest) -> GrepMatch:
     return GrepMatch(
         file=match.file,
         line_number=match.line,
@@ -220,7 +220,7 @@ def _match(match: Match, request: FileGrepRequest) -> GrepMatch:
     )
 
 
-def _hint(found: Found) -> str | None:
+def _hint(found: RipgrepResult) -> str | None:
     if found.problem:
         return f"Not everything could be searched: {found.problem[:500]}"
     if found.ended:

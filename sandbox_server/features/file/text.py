@@ -15,7 +15,7 @@ _SHOWN = {"utf-8": "utf-8", "utf-16-le": "utf-16", "utf-16-be": "utf-16", "latin
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DecodedText:
     """Text, and how a file holds it: `mark` comes first, then `content` in `codec`."""
 
     content: str
@@ -27,16 +27,16 @@ class Text:
         """The encoding by the name that the API has for it."""
         return _SHOWN[self.codec]
 
-    def with_content(self, content: str) -> "Text":
+    def with_content(self, content: str) -> "DecodedText":
         """Other text in the same encoding."""
-        return Text(content, self.codec, self.mark)
+        return DecodedText(content, self.codec, self.mark)
 
     def encode(self, *, lossless: bool = False) -> bytes:
         """Give the bytes of the file; `lossless` goes with decoding so. Raises UnicodeEncodeError for what the encoding does not have."""
         return self.mark + self.content.encode(self.codec, "surrogateescape" if lossless else "strict")
 
 
-def decode(data: bytes, *, path: str, operation: str, encoding: Encoding = "auto", lossless: bool = False) -> Text:
+def decode(data: bytes, *, path: str, operation: str, encoding: Encoding = "auto", lossless: bool = False) -> DecodedText:
     """Read text: UTF-16 by its mark, else UTF-8. A mark of UTF-8 stays the first character.
 
     `lossless` keeps bytes that are no UTF-8 as surrogate escapes instead of raising a FileError.
@@ -47,7 +47,7 @@ def decode(data: bytes, *, path: str, operation: str, encoding: Encoding = "auto
     if encoding == "raw":
         codec = "latin-1"
     try:
-        return Text(data[len(mark) :].decode(codec, "surrogateescape" if lossless else "strict"), codec, mark)
+        return DecodedText(data[len(mark) :].decode(codec, "surrogateescape" if lossless else "strict"), codec, mark)
     except UnicodeDecodeError as error:
         found = f"byte {data[len(mark) + error.start : len(mark) + error.start + 1].hex()} at offset {len(mark) + error.start}"
         message = f"Failed to {operation} file: {path!r} is not {_SHOWN[codec].upper()} text: {error.reason}, {found}"

@@ -65,7 +65,7 @@ class UploadRecord(Model):
     done: bool = False
 
 
-class Uploads:
+class FileUploads:
     """Takes files in over any number of requests."""
 
     tag = "file"

@@ -9,7 +9,7 @@ from sandbox_server.core import Tasks
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.names import bearer_of, invited_by
 from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.features.handoff.wire import Handoff
+from sandbox_server.features.handoff.handoff import Handoff
 
 SCOPES = frozenset({"view", "control"})
 
@@ -17,7 +17,7 @@ type Expel = Callable[[str], Coroutine[Any, Any, None]]
 """Ends what those have open, and returns the control that they have, whose names begin so."""
 
 
-class Links:
+class HandoffLinks:
     """Makes them, for where people reach the sandbox (`base`; None: nowhere); an asynchronous context manager."""
 
     def __init__(self, tickets: Tickets, base: str | None, expel: Expel) -> None:

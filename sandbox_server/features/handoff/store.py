@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
-from sandbox_server.features.handoff.wire import Handoff
+from sandbox_server.features.handoff.handoff import Handoff
 
 MAX_CLOSED = 500
 """Closed ones that are kept."""

@@ -12,22 +12,22 @@ from typing import Any, Protocol
 
 from sandbox_server.drivers.clients import mail
 from sandbox_server.drivers.clients.mail import MailServer
-from sandbox_server.drivers.clients.webhook import Answer, post
-from sandbox_server.features.handoff.wire import Handoff, Told
+from sandbox_server.drivers.clients.webhook import DeliveryResult, post
+from sandbox_server.features.handoff.handoff import Handoff, NotificationChannel
 
 SUBJECT_LENGTH = 150
 TEXT_LENGTH = 3000
 """What every one of them takes."""
 
-type Post = Callable[[str, bytes, dict[str, str]], Awaitable[Answer]]
-type SendMail = Callable[[MailServer, EmailMessage], Awaitable[Answer]]
+type Post = Callable[[str, bytes, dict[str, str]], Awaitable[DeliveryResult]]
+type SendMail = Callable[[MailServer, EmailMessage], Awaitable[DeliveryResult]]
 
 
-class Target(Protocol):
+class NotificationTarget(Protocol):
     """One way to tell people."""
 
     @property
-    def name(self) -> Told:
+    def name(self) -> NotificationChannel:
         """As it stands in the deliveries."""
         ...
 
@@ -36,42 +36,42 @@ class Target(Protocol):
         """What no error may hold."""
         ...
 
-    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+    async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         """Tell once; a status from 200 to 299 means that it was taken."""
         ...
 
 
 @dataclass(frozen=True)
-class Webhook:
+class WebhookTarget:
     """The request as JSON, signed; `text` is what Mattermost and its kin show."""
 
     url: str
     secret: str | None
     send: Post = post
-    name: Told = "webhook"
+    name: NotificationChannel = "webhook"
 
     @property
     def secrets(self) -> tuple[str, ...]:
         return (self.url, *filter(None, [self.secret]))
 
-    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+    async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         body, at = json.dumps(message(handoff, link)).encode(), time.time()
         return await self.send(self.url, body, {"Content-Type": "application/json"} | signature(self.secret, body, at))
 
 
 @dataclass(frozen=True)
-class Slack:
+class SlackTarget:
     """A message with a button; nothing in it is markup, and no preview is made, which would use up the link."""
 
     url: str
     send: Post = post
-    name: Told = "slack"
+    name: NotificationChannel = "slack"
 
     @property
     def secrets(self) -> tuple[str, ...]:
         return (self.url,)
 
-    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+    async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         title, text = subject(handoff), details(handoff)
         blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(title)}]
         if text:
@@ -83,39 +83,39 @@ class Slack:
 
 
 @dataclass(frozen=True)
-class Telegram:
+class TelegramTarget:
     """A bot's message, as plain text, without a preview."""
 
     server: str
     token: str
     chat: str
     send: Post = post
-    name: Told = "telegram"
+    name: NotificationChannel = "telegram"
 
     @property
     def secrets(self) -> tuple[str, ...]:
         return (self.token,)
 
-    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+    async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         text = "\n\n".join(filter(None, (subject(handoff), details(handoff), link)))
         shown = {"chat_id": self.chat, "text": text, "link_preview_options": {"is_disabled": True}}
         return await _post_json(self.send, f"{self.server.rstrip('/')}/bot{self.token}/sendMessage", shown)
 
 
 @dataclass(frozen=True)
-class Ntfy:
+class NtfyTarget:
     """A notification that opens the page when it is tapped."""
 
     topic: str
     token: str | None
     send: Post = post
-    name: Told = "ntfy"
+    name: NotificationChannel = "ntfy"
 
     @property
     def secrets(self) -> tuple[str, ...]:
         return (self.topic, *filter(None, [self.token]))
 
-    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+    async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         server, _, topic = self.topic.rstrip("/").rpartition("/")
         shown = {
             "topic": topic,
@@ -129,20 +129,20 @@ class Ntfy:
 
 
 @dataclass(frozen=True)
-class Mail:
+class MailTarget:
     """A mail of plain text."""
 
     server: MailServer
     sender: str
     receivers: tuple[str, ...]
     send: SendMail = mail.send
-    name: Told = "mail"
+    name: NotificationChannel = "mail"
 
     @property
     def secrets(self) -> tuple[str, ...]:
         return tuple(filter(None, [self.server.password]))
 
-    async def tell(self, handoff: Handoff, link: str | None) -> Answer:
+    async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         written = EmailMessage()
         written["Subject"], written["From"], written["To"] = subject(handoff), self.sender, ", ".join(self.receivers)
         written["Date"], written["Message-ID"] = formatdate(), make_msgid(domain=self.sender.rpartition("@")[2])
@@ -180,7 +180,7 @@ def signature(secret: str | None, body: bytes, at: float) -> dict[str, str]:
     return {"X-Tandem-Timestamp": moment, "X-Tandem-Signature": f"sha256={digest}"}
 
 
-async def _post_json(send: Post, url: str, shown: dict[str, Any], headers: dict[str, str] | None = None) -> Answer:
+async def _post_json(send: Post, url: str, shown: dict[str, Any], headers: dict[str, str] | None = None) -> DeliveryResult:
     return await send(url, json.dumps(shown).encode(), {"Content-Type": "application/json", **(headers or {})})
 
 

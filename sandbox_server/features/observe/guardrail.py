@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sandbox_server.features.observe.wire import ObservationDiskSnapshot, ObservationEvent, ObservationLiveSnapshot
+from sandbox_server.features.observe.snapshots import ObservationDiskSnapshot, ObservationEvent, ObservationLiveSnapshot
 
 HIGH = 90.0
 """Percent of a limit from which there is an event."""

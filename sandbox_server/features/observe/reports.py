@@ -9,11 +9,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sandbox_server.core import NotFound, ResourceExhausted
+from sandbox_server.core import Model, NotFound, ResourceExhausted
 from sandbox_server.drivers.storage import atomic_write
-from sandbox_server.features.observe.wire import ObservationReport
 
 MAX_REPORTS = 50
+
+
+class ObservationReport(Model):
+    report_id: str
+    session_id: str | None = None
+    reason: str = "manual"
+    created_at: datetime
+    path: str
+    """Where it is kept. Download it to read it: nobody but the sandbox may enter that directory."""
+    size_bytes: int
 
 
 class Reports:

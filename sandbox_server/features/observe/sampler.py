@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from sandbox_server.drivers.stats import cgroup, disks
 from sandbox_server.drivers.stats.cgroup import Cgroup
-from sandbox_server.drivers.stats.disks import Disk
+from sandbox_server.drivers.stats.disks import DiskUsage
 from sandbox_server.drivers.stats.processes import ProcessRow, ProcessTable
-from sandbox_server.features.observe.wire import (
+from sandbox_server.features.observe.snapshots import (
     ObservationCgroupSnapshot,
     ObservationDiskSnapshot,
     ObservationLiveSnapshot,
@@ -62,7 +62,7 @@ def _cgroup(found: Cgroup, before: tuple[Cgroup, float] | None, now: float) -> O
     )
 
 
-def _disk(found: Disk) -> ObservationDiskSnapshot:
+def _disk(found: DiskUsage) -> ObservationDiskSnapshot:
     usable = found.used_bytes + found.free_bytes  # what root alone may use counts as neither
     return ObservationDiskSnapshot(
         **asdict(found),

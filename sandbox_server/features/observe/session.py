@@ -7,12 +7,15 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
+
+from sandbox_server.core import Model
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.features.observe.guardrail import Guardrail
 from sandbox_server.features.observe.sampler import Sampler
-from sandbox_server.features.observe.wire import ObservationEvent, ObservationLiveSnapshot, ObserveStartRequest
+from sandbox_server.features.observe.snapshots import ObservationEvent, ObservationLiveSnapshot
 
 MAX_BYTES = 32 << 20
 """Of one session's samples; it ends when they are reached, and says so."""
@@ -24,7 +27,23 @@ GUARDRAIL_SAMPLES = 120
 _DEFAULTS: Mapping[str, tuple[float, int | None]] = {"capture": (1.0, 600), "guardrail": (5.0, None)}
 """Interval and duration by mode, in seconds."""
 
+type IdempotencyKey = Annotated[str, Field(max_length=128)]
+
 _log = logging.getLogger(__name__)
+
+
+class ObserveStartRequest(Model):
+    mode: Literal["guardrail", "capture"] = "capture"
+    """`guardrail` keeps events and the last samples; `capture` keeps every sample for a report."""
+    idempotency_key: IdempotencyKey | None = None
+    """The same key gives the same session, while that is known."""
+    duration_seconds: Annotated[int, Field(ge=1, le=604_800)] | None = None
+    """When it ends by itself. Default: 600 for `capture`, never for `guardrail`."""
+    interval_seconds: Annotated[float, Field(ge=0.2, le=3600)] | None = None
+    """Between two samples. Default: 1 for `capture`, 5 for `guardrail`."""
+    include_processes: bool | None = None
+    """Whether samples list processes. Default: those of `capture` do."""
+    include_disk: bool = True
 
 
 class Observation:

@@ -17,7 +17,7 @@ CLOCK = "clock"
 RECEIPT = "receipt"
 
 
-class Change(Protocol):
+class LeaseEvent(Protocol):
     """A change of the lease."""
 
     @property
@@ -32,10 +32,10 @@ class Change(Protocol):
     def note(self) -> str: ...
 
 
-class Lease(Protocol):
+class LeaseEvents(Protocol):
     """What tells of such changes."""
 
-    def news(self, after: str | None) -> AsyncIterator[Change]: ...
+    def news(self, after: str | None) -> AsyncIterator[LeaseEvent]: ...
 
 
 class InputEntries:
@@ -81,7 +81,7 @@ class LineEntries:
 class LeaseEntries:
     """Writes down who drives, as it changes; an asynchronous context manager. Input comes before the change that ended it."""
 
-    def __init__(self, journal: Journal, lease: Lease, inputs: InputEntries, redaction: Redaction) -> None:
+    def __init__(self, journal: Journal, lease: LeaseEvents, inputs: InputEntries, redaction: Redaction) -> None:
         self._journal = journal
         self._lease = lease
         self._inputs = inputs
@@ -113,7 +113,7 @@ class LeaseEntries:
             self._journal.record("control", *actor, event=change.kind, **more)
 
 
-class Handoff(Protocol):
+class HandoffState(Protocol):
     """What is asked of a person."""
 
     @property
@@ -141,7 +141,7 @@ class HandoffEntries:
         self._journal = journal
         self._known: dict[str, tuple[str, str | None]] = {}
 
-    def kept(self, handoff: Handoff) -> None:
+    def kept(self, handoff: HandoffState) -> None:
         """Write down what is new of it."""
         state = (handoff.status, handoff.claimed_by)
         if self._known.get(handoff.id) == state:
@@ -151,7 +151,7 @@ class HandoffEntries:
         self._journal.record("handoff", *_who(handoff), event=handoff.status, id=handoff.id, asks=handoff.kind, **more)
 
 
-def _who(handoff: Handoff) -> tuple[ActorType, str]:
+def _who(handoff: HandoffState) -> tuple[ActorType, str]:
     if handoff.status == "closed":
         by = handoff.closed_by or CLOCK
         return _actor(by, person=handoff.outcome != "cancelled" or by != handoff.asked_by)

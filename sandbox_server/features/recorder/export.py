@@ -1,4 +1,4 @@
-"""Everything that was recorded as one zip: events, films, pictures, and how to check it without the sandbox."""
+"""Everything that was recorded as one zip: events, screen recordings, pictures, and how to check it without the sandbox."""
 
 import asyncio
 import os
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from sandbox_server.core import Call, Content, Model, TooLarge, operation
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.reel import Reel
+from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
-from sandbox_server.features.recorder.file_body import OpenedFile
+from sandbox_server.features.recorder.file_body import FileBody
 
 MAX_BYTES = 2 << 30
 """What an export may hold."""
@@ -32,11 +32,11 @@ print(f"{count} events, whole; the hash of the last one is {prev}")
 
 class ExportRecord(Model):
     video: bool = True
-    """Whether the films are in it."""
+    """Whether the screen recordings are in it."""
     since: float | None = None
-    """Only films that end after this moment, in seconds since the epoch. Events are in it whole, for the chain's sake."""
+    """Only recordings that end after this moment, in seconds since the epoch. Events are in it whole, for the chain's sake."""
     until: float | None = None
-    """Only films that begin before this moment."""
+    """Only recordings that begin before this moment."""
 
 
 class RecordExport:
@@ -44,9 +44,9 @@ class RecordExport:
 
     tag = "recorder"
 
-    def __init__(self, journal: Journal, reel: Reel, thumbnails: Thumbnails, spool: str) -> None:
+    def __init__(self, journal: Journal, segments: RecordingSegments, thumbnails: Thumbnails, spool: str) -> None:
         self._journal = journal
-        self._reel = reel
+        self._segments = segments
         self._thumbnails = thumbnails
         self._spool = spool
 
@@ -54,21 +54,21 @@ class RecordExport:
     async def export_record(self, request: ExportRecord, call: Call) -> Content:
         """Get everything as a zip: `events/`, whose entries of the kind `receipt` are the receipts, `pictures/`, `video/`, `verify.py`.
 
-        Raises 413 where it would be more than 2 GiB: leave the films out, or take less of them.
+        Raises 413 where it would be more than 2 GiB: leave the recordings out, or take less of them.
         """
         events = await self._journal.files()
         fd = await asyncio.to_thread(self._made, events, request)
         size = os.fstat(fd).st_size
         name = time.strftime("record-%Y%m%d-%H%M%S.zip", time.gmtime())
-        file = OpenedFile(fd)
+        file = FileBody(fd)
         return Content(size, "application/zip", file.read, file.close, f'"{call.request_id}"', filename=name)
 
     def _made(self, events: list[str], request: ExportRecord) -> int:
-        films = [film.path for film in self._reel.films() if _wanted(film.start, film.end, request)]
+        recordings = [segment.path for segment in self._segments.all() if _wanted(segment.start, segment.end, request)]
         parts = [("events", path) for path in events] + [("pictures", path) for path in self._thumbnails.files()]
-        parts += [("video", path) for path in films]
+        parts += [("video", path) for path in recordings]
         if sum(os.path.getsize(path) for _, path in parts if os.path.exists(path)) > MAX_BYTES:
-            raise TooLarge(f"an export holds at most {MAX_BYTES} bytes", hint="Leave the films out, or take less of them.")
+            raise TooLarge(f"an export holds at most {MAX_BYTES} bytes", hint="Leave the recordings out, or take less of them.")
         with tempfile.TemporaryFile(dir=self._spool) as target:
             with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
                 archive.writestr("verify.py", CHECK)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 PIECE = 256 << 10
 
 
-class OpenedFile:
+class FileBody:
     """A file that is read by threads: each piece by a descriptor of its own, which the thread closes."""
 
     def __init__(self, fd: int) -> None:

@@ -11,7 +11,7 @@ from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.recorder.journal import ActorType, Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
-from sandbox_server.features.recorder.recorded_fields import facts_of, kind_of
+from sandbox_server.features.recorder.recorded_fields import kind_of, recorded_fields_of
 from sandbox_server.features.recorder.trace import Trace, new_trace, trace_of
 
 OWN_TAG = "recorder"
@@ -48,7 +48,7 @@ class RecorderGuard:
             kind_of(called),
             actor_of(call.caller),
             call.caller.name,
-            None if request is None or hidden else lambda: {"request": facts_of(request, self._redaction)},
+            None if request is None or hidden else lambda: {"request": recorded_fields_of(request, self._redaction)},
             operation=called.name,
             outcome=outcome,
             ms=round(seconds * 1000, 2),

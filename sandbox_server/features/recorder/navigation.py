@@ -16,25 +16,25 @@ UNKNOWN = "unknown"
 """The agent's name where no call told it: a DevTools client, or the page itself."""
 
 
-class Pages(Protocol):
+class PageAddresses(Protocol):
     """What tells of the browser's pages."""
 
     async def pages(self, state: str) -> tuple[str, dict[str, str]]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class TabMove:
     """A tab that leads elsewhere; `was` None was opened, `now` None was closed."""
 
     was: str | None
     now: str | None
 
 
-def moves(before: dict[str, str], after: dict[str, str]) -> Iterator[Move]:
+def moves(before: dict[str, str], after: dict[str, str]) -> Iterator[TabMove]:
     """What became of each tab."""
     for page in [*before, *(page for page in after if page not in before)]:
         if before.get(page) != after.get(page):
-            yield Move(before.get(page), after.get(page))
+            yield TabMove(before.get(page), after.get(page))
 
 
 class NavigationEntries:
@@ -43,7 +43,7 @@ class NavigationEntries:
     Who did it is the person who holds the pages, else the agent that acted on them last.
     """
 
-    def __init__(self, journal: Journal, pages: Pages, holding: Callable[[], Holding], redaction: Redaction) -> None:
+    def __init__(self, journal: Journal, pages: PageAddresses, holding: Callable[[], Holding], redaction: Redaction) -> None:
         self._journal = journal
         self._pages = pages
         self._holding = holding
@@ -77,7 +77,7 @@ class NavigationEntries:
             for move in moves(before, pages):
                 self._write(move)
 
-    def _write(self, move: Move) -> None:
+    def _write(self, move: TabMove) -> None:
         if not self._journal.private():
             event = "opened" if move.was is None else "closed" if move.now is None else "moved"
             self._journal.record("navigation", *self._actor(), event=event, was=self._shown(move.was), now=self._shown(move.now))

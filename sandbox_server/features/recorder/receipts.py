@@ -16,7 +16,7 @@ from sandbox_server.core.receipt import HOLDING, Receipt, TabChange
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.navigation import moves
-from sandbox_server.features.recorder.truncation import short
+from sandbox_server.features.recorder.truncation import truncated
 
 KEPT = 50
 """Receipts that are remembered."""
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ComputerSnapshot:
     """What was there at an instant; None where that could not be seen."""
 
     tabs: dict[str, str] | None
@@ -40,16 +40,16 @@ class Look:
     """Where the picture is."""
 
 
-class Eyes(Protocol):
+class SnapshotSource(Protocol):
     """What looks at the computer."""
 
     async def fields(self, changed: Callable[[str], None]) -> None:
         """Tell every field of a form that is changed, by name, for as long as it can."""
 
-    async def look(self, name: str) -> Look:
+    async def look(self, name: str) -> ComputerSnapshot:
         """How it is now, with a picture under that name."""
 
-    async def blind(self) -> Look:
+    async def blind(self) -> ComputerSnapshot:
         """How it is, without a picture."""
 
     async def files_since(self, when: float) -> list[str]:
@@ -66,7 +66,7 @@ class _Turn:
     id: str
     person: str
     began_at: float
-    before: "asyncio.Task[Look]"
+    before: "asyncio.Task[ComputerSnapshot]"
     watching: "asyncio.Task[None]"
     commands: list[str] = field(default_factory=list)
     fields: list[str] = field(default_factory=list)
@@ -77,9 +77,9 @@ class _Turn:
 class Receipts:
     """Follows the journal; an asynchronous context manager. `made` is told of each receipt, and of None when a turn begins."""
 
-    def __init__(self, journal: Journal, eyes: Eyes, redaction: Redaction, made: Callable[[Receipt | None], None]) -> None:
+    def __init__(self, journal: Journal, snapshots: SnapshotSource, redaction: Redaction, made: Callable[[Receipt | None], None]) -> None:
         self._journal = journal
-        self._eyes = eyes
+        self._snapshots = snapshots
         self._redaction = redaction
         self._made = made
         self._turn: _Turn | None = None
@@ -118,7 +118,7 @@ class Receipts:
 
     async def _watch(self) -> None:
         with suppress(Failure, OSError):  # no browser runs, or it ended
-            await self._eyes.fields(self._field_changed)
+            await self._snapshots.fields(self._field_changed)
 
     def _field_changed(self, name: str) -> None:
         turn = self._turn
@@ -165,11 +165,11 @@ class Receipts:
             unseen=[] if files is not None else ["files"],
         )
         if hidden:
-            return short(made)
+            return truncated(made)
         seen = {"tabs": (before.tabs, after.tabs), "windows": (before.windows, after.windows)}
         tabs = moves(before.tabs, after.tabs) if before.tabs is not None and after.tabs is not None else ()
         opened, closed = _windows(before.windows, after.windows)
-        return short(
+        return truncated(
             made.model_copy(
                 update={
                     "unseen": [*(name for name, looks in seen.items() if None in looks), *made.unseen],
@@ -178,7 +178,7 @@ class Receipts:
                     "windows_closed": [self._redaction.text(title) for title in closed],
                     "fields": list(turn.fields),
                     "commands": list(turn.commands),
-                    "downloads": self._eyes.downloads_since(turn.began_at),
+                    "downloads": self._snapshots.downloads_since(turn.began_at),
                     "inputs": dict(turn.inputs),
                     "before": before.picture,
                     "after": after.picture,
@@ -186,18 +186,18 @@ class Receipts:
             )
         )
 
-    async def _look(self, name: str) -> Look:
+    async def _look(self, name: str) -> ComputerSnapshot:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                return await (self._eyes.blind() if self._journal.private() else self._eyes.look(name))
+                return await (self._snapshots.blind() if self._journal.private() else self._snapshots.look(name))
         except (Failure, OSError, TimeoutError) as failure:
             log.info("a receipt tells less: %s", failure or "looking took too long")
-            return Look(None, None, None)
+            return ComputerSnapshot(None, None, None)
 
     async def _files(self, since: float) -> list[str] | None:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                return await self._eyes.files_since(since)
+                return await self._snapshots.files_since(since)
         except (Failure, OSError, TimeoutError) as failure:
             log.info("a receipt does not tell of files: %s", failure or "looking took too long")
             return None

@@ -54,32 +54,32 @@ def kind_of(called: Operation) -> str:
     return "input" if called.spec.acts in (("gui",), ("cdp",)) else "call"
 
 
-def facts_of(request: BaseModel | None, redaction: Redaction) -> dict[str, Any]:
+def recorded_fields_of(request: BaseModel | None, redaction: Redaction) -> dict[str, Any]:
     """What is written down of a request."""
     if request is None:
         return {}
     if isinstance(request, RootModel):
-        return facts_of(request.root, redaction) if isinstance(request.root, BaseModel) else {}
-    return dict(_facts(request, redaction))
+        return recorded_fields_of(request.root, redaction) if isinstance(request.root, BaseModel) else {}
+    return dict(_recorded_fields(request, redaction))
 
 
-def _facts(request: BaseModel, redaction: Redaction) -> Iterator[tuple[str, Any]]:
+def _recorded_fields(request: BaseModel, redaction: Redaction) -> Iterator[tuple[str, Any]]:
     for name in type(request).model_fields:
         value = getattr(request, name)
         if isinstance(value, BaseModel) or (isinstance(value, list) and value and isinstance(value[0], BaseModel)):
             if name in ("action", "actions", "region"):
                 yield name, _nested(value, redaction)
         elif value is not None and name in WAYS:
-            yield from _fact(name, value, WAYS[name], redaction)
+            yield from _recorded_field(name, value, WAYS[name], redaction)
 
 
 def _nested(value: Any, redaction: Redaction) -> Any:
     if isinstance(value, list):
-        return [facts_of(each, redaction) for each in value[:MAX_LISTED]]
-    return facts_of(value, redaction)
+        return [recorded_fields_of(each, redaction) for each in value[:MAX_LISTED]]
+    return recorded_fields_of(value, redaction)
 
 
-def _fact(name: str, value: Any, way: Way, redaction: Redaction) -> Iterator[tuple[str, Any]]:
+def _recorded_field(name: str, value: Any, way: Way, redaction: Redaction) -> Iterator[tuple[str, Any]]:
     if way == "count":
         yield f"{name}_length", len(value) if hasattr(value, "__len__") else 1
     elif isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What looks at the computer for a receipt."""
+"""Snapshots of the computer before and after a person drives: tabs, windows, files, downloads, a screenshot."""
 
 import asyncio
 import math
@@ -10,7 +10,7 @@ from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.recorder.fields import FieldWatch
-from sandbox_server.features.recorder.receipts import Look
+from sandbox_server.features.recorder.receipts import ComputerSnapshot
 
 WIDTH = 480
 """Of a picture, in pixels."""
@@ -25,7 +25,7 @@ _UNSEEN = ("node_modules", "__pycache__")
 _HISTORIES = (".bash_history", ".python_history", ".node_repl_history", ".lesshst", ".viminfo", ".sudo_as_admin_successful")
 
 
-class ComputerEyes:
+class ComputerSnapshots:
     """Looks at the desktop, the tabs as `tabs` gives them, the agent's files below `places`, and the downloads."""
 
     def __init__(
@@ -53,15 +53,15 @@ class ComputerEyes:
         if self._tabs():
             await self._fields.watch(changed)
 
-    async def look(self, name: str) -> Look:
+    async def look(self, name: str) -> ComputerSnapshot:
         """How it is now; the picture is not kept where it became private meanwhile."""
         tabs = dict(self._tabs())
         picture, windows = await self._picture(name), await self._windows()
-        return Look(tabs, windows, picture)
+        return ComputerSnapshot(tabs, windows, picture)
 
-    async def blind(self) -> Look:
+    async def blind(self) -> ComputerSnapshot:
         """How it is now, without a picture."""
-        return Look(dict(self._tabs()), await self._windows(), None)
+        return ComputerSnapshot(dict(self._tabs()), await self._windows(), None)
 
     async def files_since(self, when: float) -> list[str]:
         """The agent's files whose state has changed since (find(1), `-newerct`), or a tick before, as the agent finds them.

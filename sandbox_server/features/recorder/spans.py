@@ -12,7 +12,7 @@ from typing import Any, Self
 from sandbox_server.core import Call
 from sandbox_server.core.operation import Operation
 from sandbox_server.core.tasks import start_task
-from sandbox_server.drivers.clients.webhook import Answer, post
+from sandbox_server.drivers.clients.webhook import DeliveryResult, post
 from sandbox_server.features.recorder.trace import Trace
 
 GATHER_SECONDS = 2.0
@@ -23,7 +23,7 @@ SERVER = 2
 """The kind of a span that answers a request."""
 _OK, _ERROR = 1, 2
 
-type Post = Callable[[str, bytes, dict[str, str]], Awaitable[Answer]]
+type Post = Callable[[str, bytes, dict[str, str]], Awaitable[DeliveryResult]]
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Spans:
             body = {"resourceSpans": [{"resource": self._resource, "scopeSpans": [scope]}]}
             self._note(await self._send(self._url, json.dumps(body).encode(), self._headers))
 
-    def _note(self, answer: Answer) -> None:
+    def _note(self, answer: DeliveryResult) -> None:
         failed = answer.status is None or answer.status >= 300
         if failed and not self._failed:
             log.warning("spans are not taken: %s", answer.error or answer.status)

@@ -1,4 +1,4 @@
-"""A receipt that fits into what an agent reads in passing."""
+"""Truncates a receipt to what an agent reads in passing."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ MAX_OMITTED = 999_999_999
 _LISTS = ("files", "commands", "downloads", "fields", "tabs", "windows_opened", "windows_closed")
 
 
-def short(receipt: Receipt) -> Receipt:
+def truncated(receipt: Receipt) -> Receipt:
     """The receipt in at most MAX_BYTES of JSON: entries are cut, then those of the longest lists left out; `omitted` says how many."""
     lists: dict[str, list[Any]] = {name: [_cut(entry) for entry in getattr(receipt, name)] for name in _LISTS}
     sizes = {name: list(map(_size, entries)) for name, entries in lists.items()}

@@ -4,12 +4,11 @@ import posixpath
 import secrets
 from dataclasses import dataclass
 
-from sandbox_server.core import Failure, FileError, InvalidArgument
+from sandbox_server.core import Failure, FileError, InvalidArgument, Model
 from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.skills.front_matter import NotASkill, SkillText, parse
-from sandbox_server.features.skills.wire import DependencyCommandResult
 
 SKILL_FILE = "SKILL.md"
 MAX_SKILL_BYTES = 1 << 20
@@ -26,6 +25,13 @@ _INSTALLERS = (
     ("requirements.txt", ("pip3", "install", "--no-input", "--disable-pip-version-check", "--requirement", "requirements.txt")),
     ("package.json", ("npm", "install", "--no-audit", "--no-fund")),
 )
+
+
+class DependencyCommandResult(Model):
+    command: list[str]
+    success: bool
+    stdout: str | None = None
+    stderr: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

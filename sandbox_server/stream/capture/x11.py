@@ -16,7 +16,7 @@ from Xlib.error import XError
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11 import raw
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.damage import Area, Damage
 from sandbox_server.drivers.x11.shm import Segment
 from sandbox_server.stream.capture.cursor import CursorImage, read_cursor
@@ -42,7 +42,7 @@ class ScreenCapture:
     """Captures the display `name`. Without listeners the X server is asked for nothing."""
 
     def __init__(self, name: str) -> None:
-        self._connection = Connection(name, opened=self._opened, event=self._on_event, lost=self._lost)
+        self._connection = X11Connection(name, opened=self._opened, event=self._on_event, lost=self._lost)
         self._listeners: set[CaptureListener] = set()
         self._tasks = Tasks()
         self._loop: asyncio.AbstractEventLoop | None = None

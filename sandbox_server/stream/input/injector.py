@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from Xlib import X
 from Xlib.ext import xtest
 
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keyboard import SHIFT
 from sandbox_server.drivers.x11.keysyms import UNICODE
@@ -45,7 +45,7 @@ def is_active_input(what: Input) -> bool:
 class InputInjector:
     """Injects the input of one viewer. `connection` is for input events alone, so that they wait behind nothing else."""
 
-    def __init__(self, desktop: Desktop, connection: Connection) -> None:
+    def __init__(self, desktop: Desktop, connection: X11Connection) -> None:
         self._desktop = desktop
         self._connection = connection
         self._keys: dict[int, int] = {}

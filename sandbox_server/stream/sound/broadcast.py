@@ -11,7 +11,7 @@ from typing import Self
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
-from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.stream import wire
 from sandbox_server.stream.sound.opus import OpusEncoder
 
@@ -49,7 +49,7 @@ class SoundQueue:
 class SoundBroadcast:
     """The desktop's sound for any number of viewers; an asynchronous context manager."""
 
-    def __init__(self, sound: Sound) -> None:
+    def __init__(self, sound: PulseAudio) -> None:
         self._sound = sound
         self._queues: set[SoundQueue] = set()
         self._playing: asyncio.Task[None] | None = None

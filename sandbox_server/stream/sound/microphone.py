@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
-from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.stream.sound.opus import OpusDecoder
 
 MAX_WAITING = 10
@@ -25,7 +25,7 @@ class MicrophoneInput:
     `sound` is None where there is no microphone, `may` says whether the viewer may speak now, `tasks` are the viewer's.
     """
 
-    def __init__(self, sound: Sound | None, may: Callable[[], bool], tasks: Tasks) -> None:
+    def __init__(self, sound: PulseAudio | None, may: Callable[[], bool], tasks: Tasks) -> None:
         self._sound = sound
         self._may = may
         self._tasks = tasks
@@ -56,7 +56,7 @@ class MicrophoneInput:
             self._speaking = None
             self._packets.clear()
 
-    async def _speak(self, sound: Sound) -> None:
+    async def _speak(self, sound: PulseAudio) -> None:
         decoder = OpusDecoder()
         try:
             async with sound.speak() as say:

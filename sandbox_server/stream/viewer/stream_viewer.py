@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.identity import Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.x11.damage import Area
 from sandbox_server.stream import wire
 from sandbox_server.stream.capture.x11 import ScreenCapture
@@ -33,7 +33,7 @@ class StreamSources:
     encoder: FrameEncoder
     sessions: StreamSessions
     sound: SoundBroadcast
-    microphone: Sound | None = None
+    microphone: PulseAudio | None = None
     """The sound server whose microphone hears who drives; None if the desktop has none."""
 
 

@@ -1,7 +1,7 @@
 """The sound of one viewer: the desktop's, while it listens and may see the screen, and its voice for the desktop's microphone."""
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound.pulseaudio import Sound
+from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.stream import wire
 from sandbox_server.stream.sound.broadcast import SoundBroadcast, SoundSubscription
 from sandbox_server.stream.sound.microphone import MicrophoneInput
@@ -13,7 +13,7 @@ class ViewerSound:
     """Subscribes to the desktop's sound and speaks, as the access has it. `microphone` is None where the desktop has none."""
 
     def __init__(
-        self, socket: ViewerSocket, access: ViewerAccess, broadcast: SoundBroadcast, microphone: Sound | None, tasks: Tasks
+        self, socket: ViewerSocket, access: ViewerAccess, broadcast: SoundBroadcast, microphone: PulseAudio | None, tasks: Tasks
     ) -> None:
         self._socket = socket
         self._access = access

@@ -1,4 +1,4 @@
-"""Archives made to do harm, taken in by a keeper that runs."""
+"""Archives made to do harm, taken in by a daemon that runs."""
 
 import io
 import json

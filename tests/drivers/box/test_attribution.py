@@ -2,20 +2,20 @@ import subprocess
 
 import pytest
 
-from sandbox_server.drivers.box.attribution import LARGE_BYTES, Culprit, Ended, Suspects, Use, bytes_written
+from sandbox_server.drivers.box.attribution import LARGE_BYTES, AttributedProcess, EndedProcess, ProcessUse, UsageAttribution, bytes_written
 from tests.boxes import BoxDaemons, Until
 
-ME = Culprit("bash:me", "cat /dev/zero", 7, 1000)
+ME = AttributedProcess("bash:me", "cat /dev/zero", 7, 1000)
 
 
-def ended(culprit: Culprit, use: Use, *, killed: bool = False) -> Ended:
-    return Ended(culprit, use, killed=killed)
+def ended(culprit: AttributedProcess, use: ProcessUse, *, killed: bool = False) -> EndedProcess:
+    return EndedProcess(culprit, use, killed=killed)
 
 
-def looked() -> Suspects:
-    suspects = Suspects()
-    suspects.look()
-    return suspects
+def looked() -> UsageAttribution:
+    attribution = UsageAttribution()
+    attribution.look()
+    return attribution
 
 
 def most_processes() -> tuple[str | None, str] | None:
@@ -44,9 +44,9 @@ def test_nobody_is_named_where_nobody_uses_much(box: BoxDaemons, until: Until) -
     sock, _ = box.start_process("exec sleep 600", session="bash:calm")
     with sock:
         until(lambda: looked().total.threads)
-        suspects = looked()
-        suspects.look()
-        assert [suspects.worst(what) for what in ("threads", "memory", "descriptors", "written", "system")] == [None] * 5
+        attribution = looked()
+        attribution.look()
+        assert [attribution.worst(what) for what in ("threads", "memory", "descriptors", "written", "system")] == [None] * 5
 
 
 def test_a_session_is_suspected_of_the_kernel_s_time_before_what_no_session_started(box: BoxDaemons, until: Until) -> None:
@@ -57,41 +57,43 @@ def test_a_session_is_suspected_of_the_kernel_s_time_before_what_no_session_star
         until(lambda: (found := looked().worst("system")) is not None and found.session == "bash:busy")
 
 
-@pytest.mark.parametrize(("what", "use"), [("written", Use(written=1 << 30)), ("memory", Use(memory=1 << 40)), ("system", Use(system=9.0))])
-def test_a_command_that_has_just_ended_is_named(what: str, use: Use) -> None:
-    suspects = Suspects()
-    suspects.note(ended(ME, use))
-    assert suspects.worst(what) == ME
+@pytest.mark.parametrize(
+    ("what", "use"), [("written", ProcessUse(written=1 << 30)), ("memory", ProcessUse(memory=1 << 40)), ("system", ProcessUse(system=9.0))]
+)
+def test_a_command_that_has_just_ended_is_named(what: str, use: ProcessUse) -> None:
+    attribution = UsageAttribution()
+    attribution.note(ended(ME, use))
+    assert attribution.worst(what) == ME
 
 
 def test_a_command_that_ended_long_ago_is_not_to_blame() -> None:
-    suspects = Suspects()
-    suspects.note(Ended(ME, Use(written=1 << 30), killed=False, at=0.0))
-    assert suspects.worst("written") is None
+    attribution = UsageAttribution()
+    attribution.note(EndedProcess(ME, ProcessUse(written=1 << 30), killed=False, at=0.0))
+    assert attribution.worst("written") is None
 
 
 def test_those_that_were_killed_are_told_once() -> None:
-    suspects = Suspects()
-    suspects.note(ended(ME, Use(), killed=True))
-    suspects.note(ended(ME, Use()))
-    assert [one.culprit for one in suspects.killed()] == [ME]
-    assert suspects.killed() == []
+    attribution = UsageAttribution()
+    attribution.note(ended(ME, ProcessUse(), killed=True))
+    attribution.note(ended(ME, ProcessUse()))
+    assert [one.culprit for one in attribution.killed()] == [ME]
+    assert attribution.killed() == []
 
 
 def test_a_large_process_that_is_gone_is_remembered(box: BoxDaemons, until: Until) -> None:
     hog = f"exec python3 -c 'x = bytearray({LARGE_BYTES * 2}); input()'"
     sock, _ = box.start_process(f"sleep 600 | {hog}", session="bash:hog")
-    suspects = Suspects()
+    attribution = UsageAttribution()
     with sock:
 
         def memory() -> int:
-            suspects.look()
-            return suspects.total.memory
+            attribution.look()
+            return attribution.total.memory
 
         until(lambda: memory() > LARGE_BYTES * 2)  # it alone is large then, however far it had come
-        assert suspects.end_largest().startswith("python3")
+        assert attribution.end_largest().startswith("python3")
         until(lambda: memory() < LARGE_BYTES)
-        found = suspects.worst("memory")
+        found = attribution.worst("memory")
     assert (found and found.session) == "bash:hog"
 
 

@@ -56,8 +56,8 @@ def test_signals_to_everybody_reach_nobody_outside(shared_box: BoxDaemons) -> No
     assert shared_box.out("echo here") == "here"
 
 
-def test_the_keeper_s_and_the_spawner_s_sockets_are_out_of_reach(shared_box: BoxDaemons) -> None:
-    for path in (shared_box.keeper_socket, shared_box.spawn_socket):
+def test_the_daemon_s_and_the_spawner_s_sockets_are_out_of_reach(shared_box: BoxDaemons) -> None:
+    for path in (shared_box.box_socket, shared_box.spawn_socket):
         assert os.path.exists(path)
         assert shared_box.run(f"ls {path}")[1] == {"exit": 2}
     assert "@" not in shared_box.out("cat /proc/net/unix | awk '{print $8}' | grep '^@.*\\(sandbox\\|tandem\\)' || true")

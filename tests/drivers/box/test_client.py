@@ -24,7 +24,7 @@ def listener(tmp_path: Path) -> socket.socket:
 
 
 async def answered(listener: socket.socket, path: Path, answer: dict[str, object] | None, **fields: int) -> object:
-    """Ask, with a keeper that gives this answer, or goes away."""
+    """Ask, with a daemon that gives this answer, or goes away."""
     asking = asyncio.create_task(BoxClient(str(path / "box.sock"), BOX).ask("list", fds=(), timeout=30, **fields))
     sock, _ = await asyncio.to_thread(listener.accept)
     with listener, sock:
@@ -52,18 +52,18 @@ async def test_a_refusal_is_the_failure_it_names(listener: socket.socket, tmp_pa
         await answered(listener, tmp_path, {"refused": kind, "message": "because"})
 
 
-async def test_a_keeper_that_goes_away_is_unavailable_for_now(listener: socket.socket, tmp_path: Path) -> None:
+async def test_a_daemon_that_goes_away_is_unavailable_for_now(listener: socket.socket, tmp_path: Path) -> None:
     with pytest.raises(Unavailable) as failed:
         await answered(listener, tmp_path, None)
     assert failed.value.retry_after
 
 
-async def test_a_keeper_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
+async def test_a_daemon_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
         await BoxClient(str(tmp_path / "none"), BOX).ask("list")
 
 
-async def test_a_keeper_that_hangs_is_given_up(listener: socket.socket, tmp_path: Path) -> None:
+async def test_a_daemon_that_hangs_is_given_up(listener: socket.socket, tmp_path: Path) -> None:
     with listener, pytest.raises(DeadlineExceeded):
         await BoxClient(str(tmp_path / "box.sock"), BOX).ask("list", timeout=0.05)
 
@@ -72,3 +72,18 @@ async def test_without_a_box_the_reason_is_given() -> None:
     with pytest.raises(Conflict, match="EPERM") as failed:
         await BoxClient("/nonexistent", Isolation("users", "EPERM: proc")).ask("list")
     assert "/v1/capabilities" in (failed.value.hint or "")
+
+
+async def test_resuming_asks_the_daemon_of_a_box_and_nobody_without_one(listener: socket.socket, tmp_path: Path) -> None:
+    path = str(tmp_path / "box.sock")
+    resuming = asyncio.create_task(BoxClient(path, BOX).resume())
+    sock, _ = await asyncio.to_thread(listener.accept)
+    with sock:
+        request, fds = await asyncio.to_thread(descriptor_passing.receive, sock)
+        assert (request, descriptor_passing.read_body(fds[0])) == ({}, {"op": "thaw"})
+        descriptor_passing.close_all(fds)
+        descriptor_passing.send_request(sock, {"ok": {}})
+    await asyncio.wait_for(resuming, 30)
+    listener.close()
+    await BoxClient(path, BOX).resume()  # a daemon that is not there
+    await BoxClient(path, Isolation("users", "no namespaces")).resume()

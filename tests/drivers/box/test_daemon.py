@@ -1,4 +1,4 @@
-"""The keeper of the box, over its own wire, with a spawner beside it."""
+"""The box daemon, over its own wire, with a spawner beside it."""
 
 import os
 import signal
@@ -93,12 +93,12 @@ def test_the_death_of_the_first_process_ends_everything_and_a_new_box_keeps_the_
     assert box.out("cat /home/gem/file") == "here"
 
 
-def test_the_box_outlives_its_keeper_and_its_spawner(box: BoxDaemons) -> None:
+def test_the_box_outlives_its_daemon_and_its_spawner(box: BoxDaemons) -> None:
     sock, started = box.start_process("sleep 600; true")
     pid, init = started["pid"], box.init
-    box.end_keeper()
+    box.end_box_daemon()
     assert box.out("echo still") == "still"
-    box.start_keeper()
+    box.start_box_daemon()
     assert box.ask("status")["running"]
     assert box.init == init
     sock.close()
@@ -107,24 +107,24 @@ def test_the_box_outlives_its_keeper_and_its_spawner(box: BoxDaemons) -> None:
     assert box.out(f"echo; test $$ -gt {pid} && echo same box") == "same box"
 
 
-def test_the_end_of_the_keeper_with_its_box_gives_a_new_one_with_the_same_files(box: BoxDaemons) -> None:
+def test_the_end_of_the_daemon_with_its_box_gives_a_new_one_with_the_same_files(box: BoxDaemons) -> None:
     box.out("echo here > /home/gem/file")
-    box.end_keeper(signal.SIGTERM)
+    box.end_box_daemon(signal.SIGTERM)
     box.end_spawner()
-    box.start_keeper()
+    box.start_box_daemon()
     box.start_spawner()
     assert box.out("cat /home/gem/file") == "here"
 
 
 def test_a_stranger_is_turned_away(shared_box: BoxDaemons) -> None:
-    status = os.stat(shared_box.keeper_socket)
+    status = os.stat(shared_box.box_socket)
     assert (status.st_mode & 0o777, status.st_uid) == (0o600, 1)
 
 
 def test_a_shared_directory_is_in_no_checkpoint_but_the_system_always_is(box: BoxDaemons) -> None:
     box.end_spawner()
-    box.end_keeper(signal.SIGTERM)
-    box.start_keeper("--shared", "/home/gem", "--shared", "/usr/local")
+    box.end_box_daemon(signal.SIGTERM)
+    box.start_box_daemon("--shared", "/home/gem", "--shared", "/usr/local")
     box.start_spawner()
     mark = f"mark-{box.store.name}"
     box.out(f"touch /home/gem/{mark} /usr/local/{mark}")

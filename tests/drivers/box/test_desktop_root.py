@@ -15,7 +15,7 @@ TRACE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(16, int(sys.argv[
 
 
 @pytest.fixture
-def on_desk(shared_box: BoxDaemons) -> Iterator[int]:
+def on_desktop(shared_box: BoxDaemons) -> Iterator[int]:
     """A process on the desktop, by its number in the box."""
     sock, started = shared_box.start_process("SECRET=x exec sleep 600", "desktop")
     with sock:
@@ -44,16 +44,16 @@ def test_processes_are_numbered_as_in_the_box(shared_box: BoxDaemons) -> None:
 @pytest.mark.parametrize(
     "look", ["head -c 1 {}/environ | grep -q .", "head -c 1 {}/maps | grep -q .", "readlink {}/fd/0", "ls {}/root/", "ls {}/cwd/"]
 )
-def test_root_in_the_box_reads_nothing_of_it(shared_box: BoxDaemons, on_desk: int, look: str) -> None:
-    look = look.format(f"/proc/{on_desk}")
+def test_root_in_the_box_reads_nothing_of_it(shared_box: BoxDaemons, on_desktop: int, look: str) -> None:
+    look = look.format(f"/proc/{on_desktop}")
     assert shared_box.run(look)[1] != {"exit": 0}
     assert shared_box.run(f"setpriv --reuid 991 --regid 991 --clear-groups sh -c '{look}'")[1] != {"exit": 0}
 
 
-def test_root_in_the_box_cannot_trace_or_end_it(shared_box: BoxDaemons, on_desk: int) -> None:
-    assert shared_box.run(f"python3 -c '{TRACE}' {on_desk}")[1] != {"exit": 0}
-    assert shared_box.run(f"kill -9 {on_desk}")[1] != {"exit": 0}
-    assert shared_box.run(f"nsenter -t {on_desk} -m true")[1] != {"exit": 0}
+def test_root_in_the_box_cannot_trace_or_end_it(shared_box: BoxDaemons, on_desktop: int) -> None:
+    assert shared_box.run(f"python3 -c '{TRACE}' {on_desktop}")[1] != {"exit": 0}
+    assert shared_box.run(f"kill -9 {on_desktop}")[1] != {"exit": 0}
+    assert shared_box.run(f"nsenter -t {on_desktop} -m true")[1] != {"exit": 0}
 
 
 def test_the_store_and_the_control_side_s_files_do_not_show(shared_box: BoxDaemons) -> None:
@@ -77,10 +77,10 @@ def test_it_ends_with_its_box_and_starts_in_the_next(box: BoxDaemons) -> None:
     assert box.out("id -un", "desktop") == "desktop"
 
 
-def test_the_next_keeper_finds_it(box: BoxDaemons) -> None:
+def test_the_next_daemon_finds_it(box: BoxDaemons) -> None:
     box.out("echo kept > /home/gem/kept")
-    box.end_keeper()
-    box.start_keeper()
+    box.end_box_daemon()
+    box.start_box_daemon()
     box.end_spawner()
     box.start_spawner()
     assert box.out("cat /home/gem/kept", "desktop") == "kept"

@@ -11,4 +11,4 @@ def test_what_boot_wrote_is_what_the_others_read(tmp_path: Path) -> None:
 
 
 def test_without_boot_nothing_is_promised(tmp_path: Path) -> None:
-    assert isolation.read(str(tmp_path / "none")).rung == "none"
+    assert isolation.read(str(tmp_path / "none")).level == "none"

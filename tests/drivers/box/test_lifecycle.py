@@ -25,7 +25,7 @@ def test_a_failed_restore_leaves_a_box_that_works(box: BoxDaemons) -> None:
     assert box.out("echo here") == "here"
 
 
-def test_the_record_names_the_box_for_the_next_keeper(box: BoxDaemons) -> None:
+def test_the_record_names_the_box_for_the_next_daemon(box: BoxDaemons) -> None:
     assert box.ask("status")["running"]
     record = json.loads(box.record.read_text())
     assert record["init"] == box.init
@@ -35,11 +35,11 @@ def test_the_record_names_the_box_for_the_next_keeper(box: BoxDaemons) -> None:
 def test_a_record_whose_process_number_went_to_another_is_not_believed(box: BoxDaemons) -> None:
     assert box.ask("status")["running"]
     box.end_spawner()
-    box.end_keeper()
+    box.end_box_daemon()
     first = box.init
     record = json.loads(box.record.read_text())
     box.record.write_text(json.dumps(record | {"start": record["start"] + 1}))
-    box.start_keeper()
+    box.start_box_daemon()
     assert box.ask("status")["running"]
     assert box.init != first
     box.kill(first)  # nobody else knows of it any more

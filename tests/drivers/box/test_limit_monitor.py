@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.box import limit_monitor as driver
-from sandbox_server.drivers.box.attribution import Culprit, Ended, Use
-from sandbox_server.drivers.box.limit_monitor import Incident, Limits, Lookout, _has_system, disk, told
+from sandbox_server.drivers.box.attribution import AttributedProcess, EndedProcess, ProcessUse
+from sandbox_server.drivers.box.limit_monitor import LimitBreach, LimitMonitor, MonitoredLimits, _has_system, disk, newest_first
 from sandbox_server.drivers.box.processes import command_line, inmates
 from tests.boxes import BoxDaemons, Until
 
-MANY = Limits(10_000, None)
-ME = Culprit("bash:me", "cat", 7, 1000)
+MANY = MonitoredLimits(10_000, None)
+ME = AttributedProcess("bash:me", "cat", 7, 1000)
 
 
 @pytest.fixture
@@ -29,11 +29,11 @@ def control(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def lookout(box: BoxDaemons, control: Path, limits: Limits = MANY) -> Lookout:
-    return Lookout(str(box.store), limits, str(control))
+def lookout(box: BoxDaemons, control: Path, limits: MonitoredLimits = MANY) -> LimitMonitor:
+    return LimitMonitor(str(box.store), limits, str(control))
 
 
-def look(at: Lookout, box: BoxDaemons) -> list[Incident]:
+def look(at: LimitMonitor, box: BoxDaemons) -> list[LimitBreach]:
     at._due = 0.0
     assert box.ask("status")["running"]
     at.look(box.init)
@@ -65,7 +65,7 @@ def test_a_quiet_box_has_no_incident_and_the_next_look_waits(box: BoxDaemons, co
 
 
 def test_a_limit_that_is_met_is_one_incident_until_it_is_not(busy: BoxDaemons, control: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    at = lookout(busy, control, Limits(33, None))
+    at = lookout(busy, control, MonitoredLimits(33, None))
     look(at, busy)
     [seen] = look(at, busy)
     assert (seen.kind, seen.culprit and seen.culprit.session, seen.ended) == ("processes", "bash:busy", None)
@@ -81,7 +81,7 @@ def test_a_limit_that_is_met_is_one_incident_until_it_is_not(busy: BoxDaemons, c
 def test_an_end_by_the_kernel_for_want_of_memory_names_what_was_large(box: BoxDaemons, control: Path) -> None:
     at = lookout(box, control)
     look(at, box)
-    at.suspects.note(Ended(ME, Use(memory=1 << 30), killed=False))
+    at.attribution.note(EndedProcess(ME, ProcessUse(memory=1 << 30), killed=False))
     (control / "memory.events").write_text("oom 1\noom_kill 1")
     [seen] = look(at, box)
     assert (seen.kind, seen.culprit) == ("memory", ME)
@@ -95,16 +95,16 @@ def test_nobody_of_a_new_box_is_blamed_for_what_was_done_to_the_last(box: BoxDae
     (control / "memory.events").write_text("oom 1\noom_kill 1")
     assert look(at, box)[0].culprit is None
     at.begin_anew()
-    at.suspects.note(Ended(ME, Use(memory=1 << 30), killed=False))
+    at.attribution.note(EndedProcess(ME, ProcessUse(memory=1 << 30), killed=False))
     [over] = look(at, box)
     assert (over.culprit, over.ended is None) == (None, False)
 
 
 def test_who_it_was_may_show_later_but_not_once_it_is_over(box: BoxDaemons, control: Path) -> None:
     (control / "memory.max").write_text("1000")
-    at = lookout(box, control, Limits(10_000, 1000))
+    at = lookout(box, control, MonitoredLimits(10_000, 1000))
     assert look(at, box)[0].culprit is None
-    at.suspects.note(Ended(ME, Use(memory=1 << 30), killed=False))
+    at.attribution.note(EndedProcess(ME, ProcessUse(memory=1 << 30), killed=False))
     assert look(at, box)[0].culprit == ME
     (control / "memory.stat").write_text("anon 100")
     assert look(at, box)[0].ended is not None
@@ -112,28 +112,28 @@ def test_who_it_was_may_show_later_but_not_once_it_is_over(box: BoxDaemons, cont
 
 @pytest.mark.parametrize(("kind", "what", "named"), [("inodes", "system", ME), ("disk", "written", None)])
 def test_a_session_takes_the_blame_from_the_desktop_where_time_is_all_there_is_to_go_by(
-    box: BoxDaemons, control: Path, monkeypatch: pytest.MonkeyPatch, kind: str, what: str, named: Culprit | None
+    box: BoxDaemons, control: Path, monkeypatch: pytest.MonkeyPatch, kind: str, what: str, named: AttributedProcess | None
 ) -> None:
-    desktop = Culprit(None, "chromium", 8, 991)
+    desktop = AttributedProcess(None, "chromium", 8, 991)
     at = lookout(box, control)
     monkeypatch.setattr(at, "_see_disk", lambda: iter([(kind, "nothing is free")]))
-    at.suspects.note(Ended(desktop, Use(**{what: 1 << 40}), killed=False))
+    at.attribution.note(EndedProcess(desktop, ProcessUse(**{what: 1 << 40}), killed=False))
     assert look(at, box)[0].culprit == desktop
-    at.suspects.note(Ended(ME, Use(**{what: 1 << 41}), killed=False))
+    at.attribution.note(EndedProcess(ME, ProcessUse(**{what: 1 << 41}), killed=False))
     assert look(at, box)[0].culprit == (named or desktop)
-    at.suspects.note(Ended(replace(desktop, pid=9), Use(**{what: 1 << 42}), killed=False))
+    at.attribution.note(EndedProcess(replace(desktop, pid=9), ProcessUse(**{what: 1 << 42}), killed=False))
     assert look(at, box)[0].culprit == (named or desktop)
 
 
 def test_memory_that_runs_short_is_looked_at_more_often(box: BoxDaemons, control: Path) -> None:
-    at = lookout(box, control, Limits(10_000, 1200))
+    at = lookout(box, control, MonitoredLimits(10_000, 1200))
     look(at, box)
     assert at.wait() <= driver.HURRY_SECONDS
 
 
 def test_where_nobody_else_does_the_largest_process_is_ended(box: BoxDaemons, control: Path, until: Until) -> None:
     sock, _ = box.start_process("exec python3 -c 'x = bytearray(200 << 20); input()' < <(sleep 600)", session="bash:hog")
-    at = lookout(box, control, Limits(10_000, 100 << 20, enforced=True))
+    at = lookout(box, control, MonitoredLimits(10_000, 100 << 20, enforced=True))
     with sock:
         until(lambda: any("was ended: python3" in one.detail for one in look(at, box)), within=30)
     assert at.incidents[-1].culprit
@@ -152,7 +152,7 @@ def test_a_process_with_very_many_files_is_named(box: BoxDaemons, control: Path,
 def test_a_system_that_is_gone_is_seen(box: BoxDaemons, control: Path) -> None:
     at = lookout(box, control)
     box.out("rm /usr/bin/bash")
-    at.suspects.note(Ended(ME, Use(system=1.0), killed=False))
+    at.attribution.note(EndedProcess(ME, ProcessUse(system=1.0), killed=False))
     [seen] = look(at, box)
     assert (seen.kind, seen.culprit) == ("system", ME)
     box.ask("restore", checkpoint=None, who="me", keep=False)
@@ -161,11 +161,11 @@ def test_a_system_that_is_gone_is_seen(box: BoxDaemons, control: Path) -> None:
 
 def test_processes_that_are_killed_together_are_told_and_one_is_not(box: BoxDaemons, control: Path) -> None:
     at = lookout(box, control)
-    worker = Culprit(None, "tmux", 3, 1000)
-    at.suspects.note(Ended(worker, Use(), killed=True))
+    worker = AttributedProcess(None, "tmux", 3, 1000)
+    at.attribution.note(EndedProcess(worker, ProcessUse(), killed=True))
     assert look(at, box) == []
     for culprit in (worker, worker, ME):
-        at.suspects.note(Ended(culprit, Use(), killed=True))
+        at.attribution.note(EndedProcess(culprit, ProcessUse(), killed=True))
     [seen] = look(at, box)
     assert (seen.kind, seen.culprit) == ("killed", ME)
 
@@ -173,13 +173,13 @@ def test_processes_that_are_killed_together_are_told_and_one_is_not(box: BoxDaem
 def test_of_several_sessions_that_were_killed_none_is_blamed(box: BoxDaemons, control: Path) -> None:
     at = lookout(box, control)
     for session in ("bash:a", "bash:b"):
-        at.suspects.note(Ended(Culprit(session, "sleep", 3, 1000), Use(), killed=True))
+        at.attribution.note(EndedProcess(AttributedProcess(session, "sleep", 3, 1000), ProcessUse(), killed=True))
     assert look(at, box)[0].culprit is None
 
 
 def test_incidents_are_told_from_the_newest_on_and_the_disk_in_bytes_and_inodes(tmp_path: Path) -> None:
-    made = [Incident(number, "disk", "", "", None, 1.0) for number in (1, 2)]
-    assert [one["id"] for one in told(made)] == [2, 1]
+    made = [LimitBreach(number, "disk", "", "", None, 1.0) for number in (1, 2)]
+    assert [one["id"] for one in newest_first(made)] == [2, 1]
     room = disk(str(tmp_path))
     assert 0 < room["free_bytes"] <= room["total_bytes"] == os.statvfs(tmp_path).f_blocks * os.statvfs(tmp_path).f_frsize
 

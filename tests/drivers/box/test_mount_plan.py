@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.box import mount_plan
-from sandbox_server.drivers.box.mount_plan import Layered, Planner, Shared
+from sandbox_server.drivers.box.mount_plan import LayeredPart, Planner, SharedPart
 
 FOLDERS = ["usr/bin", "etc", "home/gem", "proc", "sys", "dev", "run", "tmp", "sandbox", "empty", "opt/venv", "opt/tandem/custom_tools"]
 FILES = ["usr/bin/true", "etc/passwd", "etc/hosts", "home/gem/.bashrc", "tmp/secret", "opt/venv/python", "opt/tandem/code", "opt/note"]
@@ -27,7 +27,7 @@ def planned(image: Path, *mounts: str) -> tuple[dict[str, str | None], Path]:
     base = image.parent / "base"
     base.mkdir()
     parts = Planner(str(base), sorted(mounts), ["/sandbox"], str(image)).plan()
-    return {part.path: part.lower if isinstance(part, Layered) else None for part in parts}, base
+    return {part.path: part.lower if isinstance(part, LayeredPart) else None for part in parts}, base
 
 
 def test_the_root_is_a_copy_of_links_and_files_and_every_full_directory_has_layers(image: Path) -> None:
@@ -95,7 +95,7 @@ def test_mount_points_are_read_with_their_blanks(tmp_path: Path) -> None:
 def test_sudo_is_given_in_the_copy_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     etc = tmp_path / "etc"
     (etc / "sudoers.d").mkdir(parents=True)
-    monkeypatch.setattr(Planner, "plan", lambda self: [Layered("/etc", str(etc)), Shared("/data")])
+    monkeypatch.setattr(Planner, "plan", lambda self: [LayeredPart("/etc", str(etc)), SharedPart("/data")])
     mount_plan.prepare("unused", hidden=[], sudo_user="gem")
     rule = etc / "sudoers.d/agent"
     assert rule.read_text() == "gem ALL=(ALL:ALL) NOPASSWD: ALL\n"

@@ -59,12 +59,12 @@ def test_what_was_stopped_before_stays_stopped(box: BoxDaemons, until: Until) ->
         assert "T (stopped)" in box.out(f"grep State /proc/{started['pid']}/status")
 
 
-def test_a_keeper_that_comes_after_a_frozen_one_lets_the_box_go_on(box: BoxDaemons, until: Until) -> None:
+def test_a_daemon_that_comes_after_a_frozen_one_lets_the_box_go_on(box: BoxDaemons, until: Until) -> None:
     sock, _ = box.start_process(COUNT)
     with sock:
         box.ask("freeze")
-        box.end_keeper()
-        box.start_keeper()
+        box.end_box_daemon()
+        box.start_box_daemon()
         before = ticks(box)
         until(lambda: ticks(box) > before + 3)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.box.mount_plan import Layered, Stack
+from sandbox_server.drivers.box.mount_plan import LayeredPart, Stack
 from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError
 from tests.boxes import VOLUME
 
@@ -23,49 +23,49 @@ def store() -> Iterator[BoxStore]:
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> list[Layered]:
+def parts(tmp_path: Path) -> list[LayeredPart]:
     (tmp_path / "image/etc").mkdir(parents=True)
     (tmp_path / "image/etc").chmod(0o711)
-    return [Layered("/", str(tmp_path / "image")), Layered("/etc", str(tmp_path / "image/etc"))]
+    return [LayeredPart("/", str(tmp_path / "image")), LayeredPart("/etc", str(tmp_path / "image/etc"))]
 
 
 def change(store: BoxStore, name: str) -> None:
     Path(store.up, name).write_text(name)
 
 
-def checkpoint(store: BoxStore, parts: list[Layered], name: str) -> str:
+def checkpoint(store: BoxStore, parts: list[LayeredPart], name: str) -> str:
     store.prepare_mounts(parts)
     change(store, name)
     return store.checkpoint(name, "me", "asked").id
 
 
-def test_a_checkpoint_moves_the_changes_and_becomes_the_head(store: BoxStore, parts: list[Layered]) -> None:
+def test_a_checkpoint_moves_the_changes_and_becomes_the_head(store: BoxStore, parts: list[LayeredPart]) -> None:
     made = checkpoint(store, parts, "a")
     assert (store.head, store.record(made).parent) == (made, None)
     assert Path(store.layer(made), "a").read_text() == "a"
     assert not os.path.exists(store.up)
 
 
-def test_layers_are_stacked_newest_first_over_the_image(store: BoxStore, parts: list[Layered]) -> None:
+def test_layers_are_stacked_newest_first_over_the_image(store: BoxStore, parts: list[LayeredPart]) -> None:
     one, two = checkpoint(store, parts, "a"), checkpoint(store, parts, "b")
     root, etc = store.prepare_mounts(parts)
     assert root == Stack((f"l/{two}", f"l/{one}", parts[0].lower), "up", "work/0")
     assert etc == Stack((f"l/{two}/etc", f"l/{one}/etc", parts[1].lower), "up/etc", "work/1")
 
 
-def test_the_uppermost_directory_looks_like_the_one_below_it(store: BoxStore, parts: list[Layered]) -> None:
+def test_the_uppermost_directory_looks_like_the_one_below_it(store: BoxStore, parts: list[LayeredPart]) -> None:
     store.prepare_mounts(parts)
     assert Path(store.up, "etc").stat().st_mode & 0o777 == 0o711
 
 
-def test_untouched_files_are_no_change_and_everything_else_is(store: BoxStore, parts: list[Layered]) -> None:
+def test_untouched_files_are_no_change_and_everything_else_is(store: BoxStore, parts: list[LayeredPart]) -> None:
     store.prepare_mounts(parts)
     assert not store.has_changes(parts)
     Path(store.up, "etc/new").mkdir()
     assert store.has_changes(parts)
 
 
-def test_starting_from_an_earlier_state_drops_the_changes(store: BoxStore, parts: list[Layered]) -> None:
+def test_starting_from_an_earlier_state_drops_the_changes(store: BoxStore, parts: list[LayeredPart]) -> None:
     one = checkpoint(store, parts, "a")
     checkpoint(store, parts, "b")
     store.prepare_mounts(parts)
@@ -78,7 +78,7 @@ def test_starting_from_an_earlier_state_drops_the_changes(store: BoxStore, parts
 
 
 def test_a_crash_after_the_rename_is_finished_at_the_next_start(
-    store: BoxStore, parts: list[Layered], monkeypatch: pytest.MonkeyPatch
+    store: BoxStore, parts: list[LayeredPart], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.prepare_mounts(parts)
     change(store, "a")
@@ -99,7 +99,7 @@ def test_a_crash_after_the_rename_is_finished_at_the_next_start(
     assert Path(again.layer(again.head), "a").exists()
 
 
-def test_a_crash_before_the_rename_leaves_everything_as_it_was(store: BoxStore, parts: list[Layered]) -> None:
+def test_a_crash_before_the_rename_leaves_everything_as_it_was(store: BoxStore, parts: list[LayeredPart]) -> None:
     store.prepare_mounts(parts)
     change(store, "a")
     state = Path(store.folder, "state.json")
@@ -111,7 +111,7 @@ def test_a_crash_before_the_rename_leaves_everything_as_it_was(store: BoxStore, 
     assert Path(again.up, "a").exists()
 
 
-def test_a_crash_in_the_middle_of_a_restore_is_finished_at_the_next_start(store: BoxStore, parts: list[Layered]) -> None:
+def test_a_crash_in_the_middle_of_a_restore_is_finished_at_the_next_start(store: BoxStore, parts: list[LayeredPart]) -> None:
     one = checkpoint(store, parts, "a")
     store.prepare_mounts(parts)
     change(store, "b")
@@ -128,7 +128,7 @@ def test_a_store_of_another_version_is_left_alone(store: BoxStore) -> None:
         BoxStore(store.folder).prepare()
 
 
-def test_what_others_stand_on_cannot_go(store: BoxStore, parts: list[Layered]) -> None:
+def test_what_others_stand_on_cannot_go(store: BoxStore, parts: list[LayeredPart]) -> None:
     one, two = checkpoint(store, parts, "a"), checkpoint(store, parts, "b")
     for needed in (one, two):
         with pytest.raises(StoreError, match="stands on it"):
@@ -138,7 +138,7 @@ def test_what_others_stand_on_cannot_go(store: BoxStore, parts: list[Layered]) -
     assert [record.id for record in store.records()] == [one]
 
 
-def test_a_chain_has_an_end(store: BoxStore, parts: list[Layered]) -> None:
+def test_a_chain_has_an_end(store: BoxStore, parts: list[LayeredPart]) -> None:
     for number in range(MAX_DEPTH):
         store.check_depth()
         checkpoint(store, parts, str(number))
@@ -147,7 +147,7 @@ def test_a_chain_has_an_end(store: BoxStore, parts: list[Layered]) -> None:
     assert len(store.prepare_mounts(parts)[0].lowers) == MAX_DEPTH + 1
 
 
-def test_a_part_that_was_deleted_as_an_ordinary_directory_is_empty_again(store: BoxStore, parts: list[Layered]) -> None:
+def test_a_part_that_was_deleted_as_an_ordinary_directory_is_empty_again(store: BoxStore, parts: list[LayeredPart]) -> None:
     os.makedirs(store.up)
     Path(store.up, "etc").write_text("in its place")
     store.prepare_mounts(parts)
@@ -166,16 +166,16 @@ IN_THE_WAY: dict[str, Callable[[str], None]] = {
 
 
 @pytest.fixture
-def deep(tmp_path: Path) -> list[Layered]:
+def deep(tmp_path: Path) -> list[LayeredPart]:
     for name in ("image", "image/var", "image/var/lib"):
         (tmp_path / name).mkdir()
-    return [Layered(path, f"{tmp_path}/image{path}".rstrip("/")) for path in ("/", "/var", "/var/lib")]
+    return [LayeredPart(path, f"{tmp_path}/image{path}".rstrip("/")) for path in ("/", "/var", "/var/lib")]
 
 
 @pytest.mark.parametrize("place", ["var", "var/lib"])
 @pytest.mark.parametrize("put", IN_THE_WAY.values(), ids=IN_THE_WAY)
 def test_what_is_no_directory_in_a_layer_hides_what_is_below_it(
-    store: BoxStore, deep: list[Layered], put: Callable[[str], None], place: str
+    store: BoxStore, deep: list[LayeredPart], put: Callable[[str], None], place: str
 ) -> None:
     old = checkpoint(store, deep, "old")
     store.prepare_mounts(deep)
@@ -191,7 +191,7 @@ def test_what_is_no_directory_in_a_layer_hides_what_is_below_it(
 @pytest.mark.parametrize("place", ["var", "var/lib"])
 @pytest.mark.parametrize("put", IN_THE_WAY.values(), ids=IN_THE_WAY)
 def test_what_is_no_directory_above_the_layers_gives_way_and_nothing_is_done_behind_it(
-    store: BoxStore, deep: list[Layered], put: Callable[[str], None], place: str, tmp_path: Path
+    store: BoxStore, deep: list[LayeredPart], put: Callable[[str], None], place: str, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o700)
@@ -206,7 +206,7 @@ def test_what_is_no_directory_above_the_layers_gives_way_and_nothing_is_done_beh
     assert (os.listdir(outside), outside.stat().st_mode & 0o777) == ([], 0o700)
 
 
-def test_the_uppermost_directory_does_not_hide_what_the_one_that_it_resembles_does(store: BoxStore, deep: list[Layered]) -> None:
+def test_the_uppermost_directory_does_not_hide_what_the_one_that_it_resembles_does(store: BoxStore, deep: list[LayeredPart]) -> None:
     store.prepare_mounts(deep)
     os.setxattr(f"{store.up}/var/lib", "user.overlay.opaque", b"y")
     one = store.checkpoint("one", "me", "asked").id
@@ -215,7 +215,7 @@ def test_the_uppermost_directory_does_not_hide_what_the_one_that_it_resembles_do
     assert store.prepare_mounts(deep)[2].lowers == (f"l/{two}/var/lib", f"l/{one}/var/lib")
 
 
-def test_a_million_names_are_not_read_to_tell_that_there_is_a_change(store: BoxStore, deep: list[Layered]) -> None:
+def test_a_million_names_are_not_read_to_tell_that_there_is_a_change(store: BoxStore, deep: list[LayeredPart]) -> None:
     store.prepare_mounts(deep)
     for number in range(20_000):
         Path(store.up, str(number)).touch()

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from sandbox_server.drivers.box.tar_reader import MAX_HEADER, ArchiveError, Entry, Inflated, TarReader, TooLargeError
+from sandbox_server.drivers.box.tar_reader import MAX_HEADER, ArchiveError, Inflated, TarEntry, TarReader, TooLargeError
 
 LIMIT = 64 << 20
 
 
-def read(packed: bytes, limit: int = LIMIT) -> list[tuple[Entry, bytes]]:
+def read(packed: bytes, limit: int = LIMIT) -> list[tuple[TarEntry, bytes]]:
     reader = TarReader(Inflated(io.BytesIO(packed), limit))
     return [(entry, b"".join(reader.content())) for entry in reader.entries()]
 

@@ -74,9 +74,9 @@ def test_a_directory_that_is_shared_is_shown_where_the_agent_has_put_a_link(box:
         box.out(f"rm -r /srv && ln -s {outside} /srv")
         box.ask("checkpoint", label="y", who="me")
         box.end_spawner(signal.SIGTERM)
-        box.end_keeper(signal.SIGTERM)
+        box.end_box_daemon(signal.SIGTERM)
         os.makedirs("/srv/given/inner")
-        box.start_keeper("--shared", "/srv/given")
+        box.start_box_daemon("--shared", "/srv/given")
         box.start_spawner()
         assert box.out("ls /srv/given; echo x > /srv/given/new") == "inner"
         assert sorted(os.listdir("/srv/given")) == ["inner", "new"]

@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, unix_serve
 from websockets.http11 import Request, Response
 
-from sandbox_server.drivers.clients.lease import Hand
+from sandbox_server.drivers.clients.lease import LeaseClient
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +56,7 @@ class Released:
 
 async def test_the_first_act_takes_control_and_its_loss_releases_before_it_is_obeyed(tmp_path: Path) -> None:
     api, released = Api(tmp_path), Released()
-    async with api.serving(), Hand(api.path, {"X-Sandbox-Caller": "ann"}, released) as hand:
+    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, released) as hand:
         await eventually(lambda: {"seen": 1} in api.heard)
         assert (api.asked_as, hand.drives, hand.sees) == ("ann", False, True)
         assert await hand.act()
@@ -67,7 +67,7 @@ async def test_the_first_act_takes_control_and_its_loss_releases_before_it_is_ob
 
 async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> None:
     api, released = Api(tmp_path), Released()
-    async with Hand(api.path, {"X-Sandbox-Caller": "ann"}, released) as hand:
+    async with LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, released) as hand:
         assert not await hand.act()
         async with api.serving():
             await eventually(lambda: {"seen": 1} in api.heard)
@@ -79,7 +79,7 @@ async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> N
 
 async def test_input_of_who_drives_is_told_now_and_then(tmp_path: Path) -> None:
     api = Api(tmp_path)
-    async with api.serving(), Hand(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as hand:
+    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as hand:
         await eventually(lambda: {"seen": 1} in api.heard)
         for _ in range(20):
             assert await hand.act()
@@ -89,7 +89,7 @@ async def test_input_of_who_drives_is_told_now_and_then(tmp_path: Path) -> None:
 
 async def test_a_late_answer_to_an_earlier_input_is_not_taken_for_that_to_the_next(tmp_path: Path) -> None:
     api = Api(tmp_path)
-    async with api.serving(), Hand(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as hand:
+    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as hand:
         assert await hand.act()
         api.answers = False
         await api.tell(epoch=3, drives=False, sees=True)
@@ -110,7 +110,7 @@ async def test_whoever_was_signed_out_is_asked_for_no_more(tmp_path: Path) -> No
     path = str(tmp_path / "api.sock")
     async with (
         unix_serve(lambda _: asyncio.sleep(0), path, process_request=refuse),
-        Hand(path, {"X-Sandbox-Caller": "ann"}, Released()) as hand,
+        LeaseClient(path, {"X-Sandbox-Caller": "ann"}, Released()) as hand,
     ):
         async with asyncio.timeout(30):
             await hand.ended.wait()

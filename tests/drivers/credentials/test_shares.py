@@ -5,7 +5,7 @@ import pytest
 
 from sandbox_server.core.errors import NotFound, ResourceExhausted
 from sandbox_server.drivers.credentials import shares as module
-from sandbox_server.drivers.credentials.shares import Shares, is_share
+from sandbox_server.drivers.credentials.shares import PortShares, is_share
 from sandbox_server.drivers.storage.json_file import JsonFile
 
 
@@ -22,11 +22,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def shares(tmp_path: Path, clock: Clock) -> Shares:
-    return Shares(JsonFile(str(tmp_path / "shares.json")), clock)
+def shares(tmp_path: Path, clock: Clock) -> PortShares:
+    return PortShares(JsonFile(str(tmp_path / "shares.json")), clock)
 
 
-def test_a_link_is_found_by_its_token_until_it_ends(shares: Shares, clock: Clock) -> None:
+def test_a_link_is_found_by_its_token_until_it_ends(shares: PortShares, clock: Clock) -> None:
     share, token = shares.create(3000, 60, caller="mia", note="for Tom")
 
     assert is_share(token)
@@ -38,7 +38,7 @@ def test_a_link_is_found_by_its_token_until_it_ends(shares: Shares, clock: Clock
     assert shares.all() == []
 
 
-def test_a_link_that_was_taken_back_is_gone(shares: Shares) -> None:
+def test_a_link_that_was_taken_back_is_gone(shares: PortShares) -> None:
     first, token = shares.create(3000, 60, caller="mia")
     second, _ = shares.create(3000, 60, caller="mia")
     shares.revoke(first.id)
@@ -49,15 +49,15 @@ def test_a_link_that_was_taken_back_is_gone(shares: Shares) -> None:
         shares.revoke(first.id)
 
 
-def test_links_outlive_the_process_and_no_file_has_their_tokens(shares: Shares, tmp_path: Path, clock: Clock) -> None:
+def test_links_outlive_the_process_and_no_file_has_their_tokens(shares: PortShares, tmp_path: Path, clock: Clock) -> None:
     share, token = shares.create(3000, 60, caller="mia")
-    again = Shares(JsonFile(str(tmp_path / "shares.json")), clock)
+    again = PortShares(JsonFile(str(tmp_path / "shares.json")), clock)
 
     assert again.find(token) == share
     assert token not in json.dumps(json.loads((tmp_path / "shares.json").read_text()))
 
 
-def test_there_is_an_end_to_their_number(shares: Shares, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_an_end_to_their_number(shares: PortShares, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SHARES", 2)
     for _ in range(2):
         shares.create(3000, 60, caller="mia")
@@ -68,6 +68,6 @@ def test_there_is_an_end_to_their_number(shares: Shares, clock: Clock, monkeypat
 
 
 @pytest.mark.parametrize("text", ["", "sh-", "sh-short", "tk-" + "x" * 43, "sh-" + "x" * 44, "sh-" + "/" * 43])
-def test_other_strings_are_no_tokens(shares: Shares, text: str) -> None:
+def test_other_strings_are_no_tokens(shares: PortShares, text: str) -> None:
     assert not is_share(text)
     assert shares.find(text) is None

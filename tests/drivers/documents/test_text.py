@@ -7,8 +7,8 @@ import openpyxl
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument
+from sandbox_server.drivers.documents import document_program
 from sandbox_server.drivers.documents import text as module
-from sandbox_server.drivers.documents import text_program
 from sandbox_server.drivers.documents.text import Documents
 from sandbox_server.drivers.spawn.process import Processes
 
@@ -51,7 +51,7 @@ def play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str) -> None:
     script.write_text(program)
     for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
         path.chmod(0o755)
-    monkeypatch.setattr(text_program, "__file__", str(script))
+    monkeypatch.setattr(document_program, "__file__", str(script))
 
 
 async def test_a_converter_that_takes_too_long_is_stopped(

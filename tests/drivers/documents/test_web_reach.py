@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.core.errors import Conflict, PermissionDenied
 from sandbox_server.drivers.documents import web_reach as module
-from sandbox_server.drivers.documents.web_reach import Reach, is_public
+from sandbox_server.drivers.documents.web_reach import WebReach, is_public
 from sandbox_server.settings.network import ALLOWED
 
 pytestmark = pytest.mark.anyio
@@ -41,18 +41,18 @@ def test_an_address_of_the_internet_is_public(address: str) -> None:
 
 
 async def test_a_public_address_may_be_fetched_from() -> None:
-    assert await Reach(Agents()).addresses("1.1.1.1", 80) == ["1.1.1.1"]
+    assert await WebReach(Agents()).addresses("1.1.1.1", 80) == ["1.1.1.1"]
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "10.0.0.1", "127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "::1"])
 async def test_an_internal_host_is_refused_however_it_is_written(host: str) -> None:
     with pytest.raises(PermissionDenied, match="internal address") as refused:
-        await Reach(Agents()).addresses(host, 80)
+        await WebReach(Agents()).addresses(host, 80)
     assert "FETCH_ALLOW" in str(refused.value.hint)
 
 
 async def test_the_agents_own_ports_may_be_fetched_from() -> None:
-    reach = Reach(Agents(3000))
+    reach = WebReach(Agents(3000))
 
     assert await reach.addresses("127.0.0.1", 3000) == ["127.0.0.1"]
     with pytest.raises(PermissionDenied):
@@ -65,7 +65,7 @@ async def test_the_agents_own_ports_may_be_fetched_from() -> None:
 async def test_what_a_setting_names_may_be_fetched_from(entry: str, monkeypatch: pytest.MonkeyPatch) -> None:
     resolve(monkeypatch, "10.1.2.3")
 
-    assert await Reach(Agents(), ALLOWED.parse(entry)).addresses("wiki.corp", 8000) == ["10.1.2.3"]
+    assert await WebReach(Agents(), ALLOWED.parse(entry)).addresses("wiki.corp", 8000) == ["10.1.2.3"]
 
 
 @pytest.mark.parametrize("entry", ["10.1.2.4", "10.1.2.3:80", "corp", "wiki.corp:80", "11.0.0.0/8"])
@@ -73,20 +73,20 @@ async def test_what_a_setting_does_not_name_stays_refused(entry: str, monkeypatc
     resolve(monkeypatch, "10.1.2.3")
 
     with pytest.raises(PermissionDenied):
-        await Reach(Agents(), ALLOWED.parse(entry)).addresses("wiki.corp", 8000)
+        await WebReach(Agents(), ALLOWED.parse(entry)).addresses("wiki.corp", 8000)
 
 
 async def test_a_host_with_one_internal_address_among_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     resolve(monkeypatch, "1.1.1.1", "169.254.169.254")
 
     with pytest.raises(PermissionDenied, match=r"169\.254\.169\.254"):
-        await Reach(Agents()).addresses("two.example", 80)
+        await WebReach(Agents()).addresses("two.example", 80)
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b", "x" * 300])
 async def test_a_host_without_an_address_is_said_to_have_none(host: str) -> None:
     with pytest.raises(Conflict, match="has no address"):
-        await Reach(Agents()).addresses(host, 80)
+        await WebReach(Agents()).addresses(host, 80)
 
 
 def resolve(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:

@@ -1,4 +1,4 @@
-"""Isolated processes on both rungs; the agent's home is a directory of the test's own."""
+"""Isolated processes on both isolation levels; the agent's home is a directory of the test's own."""
 
 from collections.abc import Iterator
 from pathlib import Path

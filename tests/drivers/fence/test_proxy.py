@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from sandbox_server.drivers.fence.policy import NetworkPolicy
-from sandbox_server.drivers.fence.proxy import Proxy, RefusedError, Request, allows, parse, usable
+from sandbox_server.drivers.fence.proxy import FenceProxy, RefusedError, Request, allows, parse, usable
 
 POLICY = NetworkPolicy(allowed_domains=("github.com", "*.example.com"), denied_domains=("bad.example.com", "*.bad.example.com"))
 
@@ -74,7 +74,7 @@ def serving(policy: NetworkPolicy) -> Iterator[tuple[str, int]]:
     """The address of a proxy that ends with the context."""
     readable, writable = os.pipe()
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=Proxy(policy).serve, args=(listener, readable))
+        thread = threading.Thread(target=FenceProxy(policy).serve, args=(listener, readable))
         thread.start()
         yield listener.getsockname()
         os.write(writable, b"x")

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core.errors import Conflict, FileError, PermissionDenied
 from sandbox_server.drivers.files.access import FileAccess, User
-from sandbox_server.drivers.files.frames import MAX_PAYLOAD, Frame
+from sandbox_server.drivers.files.frames import MAX_PAYLOAD, WorkerFrame
 
 pytestmark = pytest.mark.anyio
 
@@ -23,11 +23,11 @@ class Answering:
         self.asked: dict[str, Any] = {}
         self.descriptors: list[int] = []
 
-    async def call(self, user: User, request: Frame, timeout: float) -> Frame:
+    async def call(self, user: User, request: WorkerFrame, timeout: float) -> WorkerFrame:
         self.asked = request.header
         if isinstance(self.answer, Exception):
             raise self.answer
-        return Frame(self.answer, fds=list(self.descriptors))
+        return WorkerFrame(self.answer, fds=list(self.descriptors))
 
 
 def access(answer: dict[str, Any] | Exception) -> tuple[FileAccess, Answering]:

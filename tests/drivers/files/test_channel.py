@@ -6,8 +6,8 @@ import pytest
 from anyio import create_task_group, to_thread
 
 from sandbox_server.drivers.files import frames
-from sandbox_server.drivers.files.channel import Channel, NotSent
-from sandbox_server.drivers.files.frames import BrokenFrame, Frame
+from sandbox_server.drivers.files.channel import FileWorkerChannel, NotSent
+from sandbox_server.drivers.files.frames import BrokenFrame, WorkerFrame
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 async def test_a_large_frame_goes_and_comes_whole_with_its_descriptors(pair: tuple[socket.socket, socket.socket]) -> None:
     payload = os.urandom(2 << 20)
-    channel = Channel(pair[0])
+    channel = FileWorkerChannel(pair[0])
 
     def echo() -> None:
         frame = frames.receive(pair[1])
@@ -32,7 +32,7 @@ async def test_a_large_frame_goes_and_comes_whole_with_its_descriptors(pair: tup
     async with create_task_group() as group:
         group.start_soon(to_thread.run_sync, echo)
         readable, writable = os.pipe()
-        await channel.send(Frame({"n": 1}, payload, [writable]))
+        await channel.send(WorkerFrame({"n": 1}, payload, [writable]))
         os.close(writable)
         answer = await channel.receive()
     assert (answer.header, answer.payload == payload) == ({"n": 1}, True)
@@ -45,10 +45,10 @@ async def test_a_large_frame_goes_and_comes_whole_with_its_descriptors(pair: tup
 async def test_a_worker_that_is_gone_got_nothing(pair: tuple[socket.socket, socket.socket]) -> None:
     pair[1].close()
     with pytest.raises(NotSent):
-        await Channel(pair[0]).send(Frame({}))
+        await FileWorkerChannel(pair[0]).send(WorkerFrame({}))
 
 
 async def test_a_worker_that_goes_away_is_an_error(pair: tuple[socket.socket, socket.socket]) -> None:
     pair[1].close()
     with pytest.raises(BrokenFrame, match="went away"):
-        await Channel(pair[0]).receive()
+        await FileWorkerChannel(pair[0]).receive()

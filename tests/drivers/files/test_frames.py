@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox_server.drivers.files import frames
-from sandbox_server.drivers.files.frames import LENGTHS, BrokenFrame, Frame
+from sandbox_server.drivers.files.frames import LENGTHS, BrokenFrame, WorkerFrame
 
 type Pair = tuple[socket.socket, socket.socket]
 
@@ -20,7 +20,7 @@ def pair() -> Iterator[Pair]:
 
 def test_a_frame_arrives_with_its_header_payload_and_descriptors(pair: Pair) -> None:
     readable, writable = os.pipe()
-    frames.send(pair[0], Frame({"op": "x"}, b"\0raw\xff", [readable]))
+    frames.send(pair[0], WorkerFrame({"op": "x"}, b"\0raw\xff", [readable]))
 
     frame = frames.receive(pair[1])
 
@@ -35,7 +35,7 @@ def test_a_frame_arrives_with_its_header_payload_and_descriptors(pair: Pair) -> 
 
 def test_a_frame_larger_than_the_sockets_buffer_arrives_whole(pair: Pair) -> None:
     payload = os.urandom(3 << 20)
-    sender = threading.Thread(target=frames.send, args=(pair[0], Frame({"n": 1}, payload)))
+    sender = threading.Thread(target=frames.send, args=(pair[0], WorkerFrame({"n": 1}, payload)))
     sender.start()
     frame = frames.receive(pair[1])
     sender.join(30)
@@ -45,7 +45,7 @@ def test_a_frame_larger_than_the_sockets_buffer_arrives_whole(pair: Pair) -> Non
 
 def test_two_frames_in_a_row_stay_two(pair: Pair) -> None:
     for number in (1, 2):
-        frames.send(pair[0], Frame({"n": number}, b"x" * number))
+        frames.send(pair[0], WorkerFrame({"n": number}, b"x" * number))
     received = [frames.receive(pair[1]) for _ in range(2)]
     assert [(frame.header["n"], frame.payload) for frame in received if frame] == [(1, b"x"), (2, b"xx")]
 

@@ -1,7 +1,7 @@
 import pytest
 
 from sandbox_server.drivers.files.modes import change_mode
-from sandbox_server.drivers.files.refusal import Refused
+from sandbox_server.drivers.files.refusal import FileRefused
 
 FILE, DIRECTORY = 0o100000, 0o040000
 
@@ -33,5 +33,5 @@ def test_a_capital_x_makes_a_directory_searchable() -> None:
 
 @pytest.mark.parametrize("wanted", ["", "rwxr-xr-x", "999", "u*x", "u+x,", "07777777"])
 def test_what_is_no_mode_is_refused(wanted: str) -> None:
-    with pytest.raises(Refused, match="is not a mode"):
+    with pytest.raises(FileRefused, match="is not a mode"):
         change_mode(FILE | 0o644, wanted)

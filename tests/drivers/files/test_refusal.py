@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.files.refusal import Refused, require_directory, require_regular
+from sandbox_server.drivers.files.refusal import FileRefused, require_directory, require_regular
 
 
 def test_only_a_regular_file_is_taken_for_one(tmp_path: Path) -> None:
@@ -13,7 +13,7 @@ def test_only_a_regular_file_is_taken_for_one(tmp_path: Path) -> None:
         require_regular(os.stat(tmp_path), "d")
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((tmp_path / "pipe", "a named pipe"), (Path("/dev/null"), "a device")):
-        with pytest.raises(Refused, match=f"is {kind}, not a regular file") as refusal:
+        with pytest.raises(FileRefused, match=f"is {kind}, not a regular file") as refusal:
             require_regular(os.stat(path), str(path))
         assert (refusal.value.kind, refusal.value.path) == ("invalid_target", str(path))
 

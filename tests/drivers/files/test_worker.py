@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.drivers.files import frames, worker
-from sandbox_server.drivers.files.frames import Frame
+from sandbox_server.drivers.files.frames import WorkerFrame
 
 type Ask = Callable[..., dict[str, Any]]
 
@@ -22,7 +22,7 @@ def ask() -> Iterator[Ask]:
     thread.start()
 
     def send(**header: Any) -> dict[str, Any]:
-        frames.send(ours, Frame(header))
+        frames.send(ours, WorkerFrame(header))
         frame = frames.receive(ours)
         assert frame is not None
         return frame.header
@@ -56,7 +56,7 @@ def test_a_path_that_can_be_no_path_is_refused(ask: Ask, path: str) -> None:
 
 
 def test_a_tree_deeper_than_the_worker_can_go_is_an_answer(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_deep(_: Frame) -> Frame:
+    def too_deep(_: WorkerFrame) -> WorkerFrame:
         raise RecursionError
 
     monkeypatch.setitem(worker.OPERATIONS, "stat", too_deep)

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.drivers.proxy.configuration import ANSWERED, REFUSED, configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.plan import Plan
+from sandbox_server.drivers.proxy.plan import ProxyPlan
 from sandbox_server.settings.proxy import PATTERNS, ROUTES
 from sandbox_server.settings.proxy import upstream as read_upstream
 from tests.drivers.proxy.conftest import free_port
@@ -25,7 +25,7 @@ async def ask(program: Any, upstream: int, site: int) -> Ask:
     """Ask a proxy with an upstream, exclusions and mappings for an address."""
     port = free_port()
     routes = ROUTES.parse(ROUTED.format(site=site))
-    plan = Plan(read_upstream(f"us%40er:p:ss@word@127.0.0.1:{upstream}"), None, EXCLUDES, (), routes)
+    plan = ProxyPlan(read_upstream(f"us%40er:p:ss@word@127.0.0.1:{upstream}"), None, EXCLUDES, (), routes)
     await Haproxy(program.folder).apply(configuration(plan, port))
     return lambda *arguments: curl(port, *arguments)
 
@@ -79,7 +79,7 @@ async def test_an_excluded_name_never_reaches_the_upstream(ask: Ask, host: str) 
 
 async def test_a_request_that_is_for_no_proxy_goes_nowhere(program: Any) -> None:
     port = free_port()
-    await Haproxy(program.folder).apply(configuration(Plan(), port))
+    await Haproxy(program.folder).apply(configuration(ProxyPlan(), port))
 
     assert curl(port, "--noproxy", "*", f"http://127.0.0.1:{port}/x") == "400 This is a proxy."
 
@@ -87,7 +87,7 @@ async def test_a_request_that_is_for_no_proxy_goes_nowhere(program: Any) -> None
 async def test_the_credentials_are_added_for_everybody_and_nobody_is_asked(program: Any, upstream: int) -> None:
     port = free_port()
     for password in ("wrong", ""):
-        plan = Plan(read_upstream(f"us%40er:{password}@127.0.0.1:{upstream}"))
+        plan = ProxyPlan(read_upstream(f"us%40er:{password}@127.0.0.1:{upstream}"))
         await Haproxy(program.folder).apply(configuration(plan, port))
         assert curl(port, "http://far.example/") == f"502 {REFUSED}"
         assert curl(port, "-p", "http://far.example/").startswith("000")
@@ -96,7 +96,7 @@ async def test_the_credentials_are_added_for_everybody_and_nobody_is_asked(progr
 
 async def test_a_token_of_several_thousand_letters_fits(program: Any, upstream: int) -> None:
     port = free_port()
-    plan = Plan(read_upstream(f"us%40er:{'t' * 6000}@127.0.0.1:{upstream}"))
+    plan = ProxyPlan(read_upstream(f"us%40er:{'t' * 6000}@127.0.0.1:{upstream}"))
     await Haproxy(program.folder).apply(configuration(plan, port))
 
     assert curl(port, "http://far.example/") == f"502 {REFUSED}"
@@ -104,7 +104,7 @@ async def test_a_token_of_several_thousand_letters_fits(program: Any, upstream: 
 
 async def test_only_what_is_included_goes_to_the_upstream(program: Any, upstream: int, site: int) -> None:
     port = free_port()
-    plan = Plan(read_upstream(f"us%40er:p:ss@word@127.0.0.1:{upstream}"), includes=("*.far.example",))
+    plan = ProxyPlan(read_upstream(f"us%40er:p:ss@word@127.0.0.1:{upstream}"), includes=("*.far.example",))
     await Haproxy(program.folder).apply(configuration(plan, port))
 
     assert curl(port, "http://a.far.example/").startswith("200 upstream")

@@ -12,7 +12,7 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.proxy import haproxy as module
 from sandbox_server.drivers.proxy.configuration import configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.plan import Plan
+from sandbox_server.drivers.proxy.plan import ProxyPlan
 from sandbox_server.settings.proxy import ROUTES
 from tests.drivers.proxy.conftest import Program, free_port
 from tests.drivers.proxy.test_configuration import curl
@@ -25,15 +25,15 @@ async def test_it_waits_until_there_is_a_configuration(program: Program, until: 
     until(haproxy.waits)
     assert not await haproxy.alive()
 
-    await haproxy.apply(configuration(Plan(), free_port()))
+    await haproxy.apply(configuration(ProxyPlan(), free_port()))
 
     assert await haproxy.alive()
     assert not haproxy.waits()
-    assert haproxy.has(configuration(Plan(), free_port())) is False
+    assert haproxy.has(configuration(ProxyPlan(), free_port())) is False
 
 
 async def test_its_configuration_is_read_by_its_user_alone(program: Program) -> None:
-    await Haproxy(program.folder).apply(configuration(Plan(), free_port()))
+    await Haproxy(program.folder).apply(configuration(ProxyPlan(), free_port()))
 
     assert stat.S_IMODE(os.stat(f"{program.folder}/haproxy.cfg").st_mode) == 0o640
 
@@ -41,15 +41,15 @@ async def test_its_configuration_is_read_by_its_user_alone(program: Program) -> 
 async def test_another_configuration_counts_at_once(program: Program, site: int) -> None:
     haproxy, port = Haproxy(program.folder), free_port()
     for host in ("one.example", "two.example", "three.example"):
-        await haproxy.apply(configuration(Plan(routes=ROUTES.parse(f"{host}=:{site}")), port))
+        await haproxy.apply(configuration(ProxyPlan(routes=ROUTES.parse(f"{host}=:{site}")), port))
         assert curl(port, f"http://{host}/") == f"200 site: / for {host}"
 
 
 async def test_a_connection_that_was_opened_ahead_is_not_served_by_the_old_configuration(program: Program, site: int) -> None:
     haproxy, port = Haproxy(program.folder), free_port()
-    await haproxy.apply(configuration(Plan(routes=ROUTES.parse(f"one.example=:{site}")), port))
+    await haproxy.apply(configuration(ProxyPlan(routes=ROUTES.parse(f"one.example=:{site}")), port))
     with socket.create_connection(("127.0.0.1", port)) as ahead:
-        await haproxy.apply(configuration(Plan(), port))
+        await haproxy.apply(configuration(ProxyPlan(), port))
         with suppress(OSError):
             ahead.sendall(b"GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\n\r\n")
             assert b"site" not in ahead.recv(4096)
@@ -57,7 +57,7 @@ async def test_a_connection_that_was_opened_ahead_is_not_served_by_the_old_confi
 
 async def test_one_that_it_does_not_understand_leaves_the_old_one_in_force(program: Program, site: int) -> None:
     haproxy, port = Haproxy(program.folder), free_port()
-    await haproxy.apply(configuration(Plan(routes=ROUTES.parse(f"one.example=:{site}")), port))
+    await haproxy.apply(configuration(ProxyPlan(routes=ROUTES.parse(f"one.example=:{site}")), port))
 
     with pytest.raises(Unavailable, match="does not take its new configuration") as refused:
         await haproxy.apply("secret nonsense")
@@ -68,7 +68,7 @@ async def test_one_that_it_does_not_understand_leaves_the_old_one_in_force(progr
 
 async def test_it_serves_by_the_same_configuration_after_it_was_killed(program: Program, site: int) -> None:
     haproxy, port = Haproxy(program.folder), free_port()
-    text = configuration(Plan(routes=ROUTES.parse(f"one.example=:{site}")), port)
+    text = configuration(ProxyPlan(routes=ROUTES.parse(f"one.example=:{site}")), port)
     await haproxy.apply(text)
 
     program.stop(signal.SIGKILL)

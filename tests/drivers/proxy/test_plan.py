@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from sandbox_server.drivers.proxy.plan import Plan, configured, covers, ordered, restored, stored
+from sandbox_server.drivers.proxy.plan import ProxyPlan, configured, covers, ordered, restored, stored
 from sandbox_server.settings import load
 from sandbox_server.settings.proxy import PATTERNS, ROUTES, upstream
 
@@ -28,22 +28,22 @@ def test_a_host_is_compared_with_patterns(patterns: str, covered: list[str], oth
 
 
 def test_everything_goes_to_the_upstream_but_what_is_excluded_or_only_here() -> None:
-    plan = Plan(UPSTREAM, excludes=(".corp", "10.0.0.0/8"))
+    plan = ProxyPlan(UPSTREAM, excludes=(".corp", "10.0.0.0/8"))
 
     assert plan.to_upstream("example.com")
     assert not any(map(plan.to_upstream, ("wiki.corp", "10.1.2.3", "localhost", "x.localhost", "127.0.0.1", "::1", "169.254.169.254")))
-    assert not Plan().to_upstream("example.com")
+    assert not ProxyPlan().to_upstream("example.com")
 
 
 def test_where_hosts_are_included_only_they_go_to_the_upstream() -> None:
-    plan = Plan(UPSTREAM, includes=("*.far",), excludes=("not.far",))
+    plan = ProxyPlan(UPSTREAM, includes=("*.far",), excludes=("not.far",))
 
     assert [host for host in ("a.far", "not.far", "near") if plan.to_upstream(host)] == ["a.far"]
 
 
 def test_the_most_particular_mapping_counts() -> None:
     routes = ROUTES.parse("*=:1 *.example=:2 a.example=:3 a.example/v1/=:4 a.example:81=:5 https://a.example=:6 http://b.example=:7")
-    plan = Plan(routes=routes)
+    plan = ProxyPlan(routes=routes)
     asked = {
         ("http", "a.example", 80, "/"): 3,
         ("http", "a.example", 80, "/v1/x"): 4,
@@ -59,7 +59,7 @@ def test_the_most_particular_mapping_counts() -> None:
 
 
 def test_a_mapping_takes_only_its_own() -> None:
-    plan = Plan(routes=ROUTES.parse("http://a.example:81/v1/=:1"))
+    plan = ProxyPlan(routes=ROUTES.parse("http://a.example:81/v1/=:1"))
 
     assert plan.mapped("http", "a.example", 81, "/v1/x")
     for address in (("http", "a.example", 80, "/v1/"), ("http", "a.example", 81, "/"), ("https", "a.example", 81, "/v1/")):
@@ -67,7 +67,7 @@ def test_a_mapping_takes_only_its_own() -> None:
 
 
 def test_a_plan_is_kept_and_read_again() -> None:
-    plan = Plan(UPSTREAM, None, ("a",), ("b",), ROUTES.parse("a/v1/=:1/x"))
+    plan = ProxyPlan(UPSTREAM, None, ("a",), ("b",), ROUTES.parse("a/v1/=:1/x"))
     again = restored(json.loads(json.dumps(stored(plan))))
 
     assert stored(again) == stored(plan)
@@ -77,7 +77,7 @@ def test_a_plan_is_kept_and_read_again() -> None:
 
 
 def test_credentials_that_a_command_writes_are_not_kept() -> None:
-    kept = stored(Plan(UPSTREAM, "echo user:secret-of-the-hour"))
+    kept = stored(ProxyPlan(UPSTREAM, "echo user:secret-of-the-hour"))
 
     assert (kept["upstream"]["username"], kept["upstream"]["password"]) == (None, None)
     assert restored(kept).auth_command == "echo user:secret-of-the-hour"

@@ -9,8 +9,8 @@ import pytest
 from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.drivers.proxy import proxy as module
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.plan import Plan
-from sandbox_server.drivers.proxy.proxy import Proxy
+from sandbox_server.drivers.proxy.plan import ProxyPlan
+from sandbox_server.drivers.proxy.proxy import EgressProxy
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import load
@@ -74,8 +74,8 @@ class Parts:
         self.haproxy = Told()
         self.browser = Browser()
 
-    def make(self, *, enabled: bool = True, **variables: str) -> Proxy:
-        return Proxy(load(variables).proxy, self.file, self.haproxy, self.processes, self.browser, enabled=enabled)
+    def make(self, *, enabled: bool = True, **variables: str) -> EgressProxy:
+        return EgressProxy(load(variables).proxy, self.file, self.haproxy, self.processes, self.browser, enabled=enabled)
 
 
 @pytest.fixture
@@ -84,23 +84,23 @@ def parts(tmp_path: Path) -> Parts:
 
 
 @pytest.fixture
-async def proxy(parts: Parts) -> AsyncIterator[Proxy]:
+async def proxy(parts: Parts) -> AsyncIterator[EgressProxy]:
     async with parts.make() as made:
         yield made
 
 
-def to(found: Any) -> Callable[[Plan], Plan]:
+def to(found: Any) -> Callable[[ProxyPlan], ProxyPlan]:
     return lambda plan: replace(plan, upstream=found)
 
 
-async def test_nothing_is_started_while_nobody_wants_a_proxy(parts: Parts, proxy: Proxy) -> None:
+async def test_nothing_is_started_while_nobody_wants_a_proxy(parts: Parts, proxy: EgressProxy) -> None:
     await proxy.change(lambda plan: replace(plan, excludes=("a",)))
 
     assert (parts.haproxy.told, parts.browser.told, parts.processes.environment) == ([], [], {})
     assert await proxy.state() == (True, True)
 
 
-async def test_an_upstream_counts_for_the_proxy_the_browser_and_new_processes(parts: Parts, proxy: Proxy) -> None:
+async def test_an_upstream_counts_for_the_proxy_the_browser_and_new_processes(parts: Parts, proxy: EgressProxy) -> None:
     await proxy.change(to(SERVER))
 
     assert TOKEN in parts.haproxy.told[-1]
@@ -109,14 +109,14 @@ async def test_an_upstream_counts_for_the_proxy_the_browser_and_new_processes(pa
     assert await proxy.state() == (True, True)
 
 
-async def test_it_is_the_way_to_what_the_upstream_is_asked_for(proxy: Proxy) -> None:
+async def test_it_is_the_way_to_what_the_upstream_is_asked_for(proxy: EgressProxy) -> None:
     assert proxy.way("far.example") is None
     await proxy.change(lambda plan: replace(plan, upstream=SERVER, excludes=("near.example",)))
 
     assert (proxy.way("far.example"), proxy.way("near.example"), proxy.way("127.0.0.1")) == ("127.0.0.1:8118", None, None)
 
 
-async def test_another_upstream_leaves_the_browser_alone(parts: Parts, proxy: Proxy) -> None:
+async def test_another_upstream_leaves_the_browser_alone(parts: Parts, proxy: EgressProxy) -> None:
     await proxy.change(to(SERVER))
     await proxy.change(to(upstream("127.0.0.1:3129")))
 
@@ -124,7 +124,9 @@ async def test_another_upstream_leaves_the_browser_alone(parts: Parts, proxy: Pr
     assert len(parts.browser.told) == 1
 
 
-async def test_without_an_upstream_the_browser_goes_directly_and_the_proxy_serves_who_still_uses_it(parts: Parts, proxy: Proxy) -> None:
+async def test_without_an_upstream_the_browser_goes_directly_and_the_proxy_serves_who_still_uses_it(
+    parts: Parts, proxy: EgressProxy
+) -> None:
     await proxy.change(to(SERVER))
     await proxy.change(to(None))
 
@@ -133,13 +135,13 @@ async def test_without_an_upstream_the_browser_goes_directly_and_the_proxy_serve
     assert TOKEN not in parts.haproxy.told[-1]
 
 
-async def test_a_plan_that_the_proxy_does_not_take_changes_nothing(parts: Parts, proxy: Proxy) -> None:
+async def test_a_plan_that_the_proxy_does_not_take_changes_nothing(parts: Parts, proxy: EgressProxy) -> None:
     parts.haproxy.refuses = True
 
     with pytest.raises(Unavailable):
         await proxy.change(to(SERVER))
 
-    assert (proxy.plan, parts.browser.told, parts.file.read(), parts.processes.environment) == (Plan(), [], None, {})
+    assert (proxy.plan, parts.browser.told, parts.file.read(), parts.processes.environment) == (ProxyPlan(), [], None, {})
 
 
 async def test_what_was_changed_counts_more_than_the_variables_after_a_restart(parts: Parts) -> None:
@@ -205,7 +207,7 @@ async def test_a_command_that_writes_none_changes_nothing_and_is_not_repeated(
         with pytest.raises(Conflict, match="the command for the upstream proxy's credentials") as failed:
             await proxy.change(lambda plan: replace(plan, upstream=SERVER, auth_command=command))
 
-        assert proxy.plan == Plan()
+        assert proxy.plan == ProxyPlan()
         assert "secret" not in str(failed.value) + str(failed.value.details)
 
 
@@ -228,10 +230,10 @@ async def test_a_host_that_has_moved_is_looked_up_again(parts: Parts, monkeypatc
     monkeypatch.setattr(module, "REFRESH_SECONDS", 0.01)
     places = [frozenset({"10.0.0.1"})]
 
-    async def found(_: Proxy, __: Plan) -> frozenset[str]:
+    async def found(_: EgressProxy, __: ProxyPlan) -> frozenset[str]:
         return places[-1]
 
-    monkeypatch.setattr(Proxy, "_places", found)
+    monkeypatch.setattr(EgressProxy, "_places", found)
     async with parts.make() as proxy:
         await proxy.change(lambda plan: replace(plan, routes=ROUTES.parse("a.example=host:1")))
         await asyncio.sleep(0)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sandbox_server.drivers.proxy.configuration import configuration
-from sandbox_server.drivers.proxy.plan import Plan
+from sandbox_server.drivers.proxy.plan import ProxyPlan
 from sandbox_server.settings import proxy
 from sandbox_server.settings.kinds import Secret
 from sandbox_server.settings.proxy import pattern, route, upstream
@@ -36,7 +36,7 @@ def test_haproxy_understands_whatever_is_taken_for_a_plan(
 ) -> None:
     routes = tuple(route(source, target) for source, target in pairs)
     found = replace(upstream("127.0.0.1:1"), username=username, password=Secret(password))
-    text = configuration(Plan(found, None, tuple(pattern(host) for host in hosts), (), routes), 8118)
+    text = configuration(ProxyPlan(found, None, tuple(pattern(host) for host in hosts), (), routes), 8118)
 
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as file:
         file.write(text)

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.drivers.recorder import journal as module
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.log import EventLog
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ def calls(entry: dict[str, Any]) -> bool:
 
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
-    async with Journal(Log(str(tmp_path), 1 << 20)) as opened:
+    async with Journal(EventLog(str(tmp_path), 1 << 20)) as opened:
         yield opened
 
 
@@ -64,7 +64,7 @@ async def test_what_does_not_fit_is_counted_and_the_log_says_how_much(journal: J
 
 
 async def test_a_disk_that_takes_nothing_loses_entries_and_fails_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = Log(str(tmp_path), 1 << 20)
+    log = EventLog(str(tmp_path), 1 << 20)
     write = log._write
     async with Journal(log) as journal:
         await journal.read(None, calls, 1)
@@ -82,15 +82,15 @@ async def test_a_disk_that_takes_nothing_loses_entries_and_fails_nobody(tmp_path
 
 
 async def test_everything_is_on_disk_when_it_is_closed(tmp_path: Path) -> None:
-    async with Journal(Log(str(tmp_path), 1 << 20)) as journal:
+    async with Journal(EventLog(str(tmp_path), 1 << 20)) as journal:
         journal.record("call", "agent", "robot")
-    log = Log(str(tmp_path), 1 << 20)
+    log = EventLog(str(tmp_path), 1 << 20)
     log.open()
     assert [entry.get("event") for entry in log.read(0, lambda _: True, 9)] == ["file", "start", None, "stop"]
 
 
 async def test_nothing_is_written_where_it_is_off(tmp_path: Path) -> None:
-    async with Journal(Log(str(tmp_path / "none"), 1 << 20), on=False) as journal:
+    async with Journal(EventLog(str(tmp_path / "none"), 1 << 20), on=False) as journal:
         journal.record("call", "agent", "robot")
         assert await journal.read(None, calls, 9) == []
     assert not (tmp_path / "none").exists()

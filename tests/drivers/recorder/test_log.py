@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.log import EventLog
 
 
 def entry(number: int, **more: Any) -> dict[str, Any]:
@@ -18,14 +18,14 @@ def everything(_: dict[str, Any]) -> bool:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Iterator[Log]:
-    made = Log(str(tmp_path), 1 << 20)
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    made = EventLog(str(tmp_path), 1 << 20)
     made.open()
     yield made
     made.close()
 
 
-def test_entries_are_numbered_and_read_by_number_or_from_the_end(log: Log) -> None:
+def test_entries_are_numbered_and_read_by_number_or_from_the_end(log: EventLog) -> None:
     log.append([entry(1), entry(2)])
     log.append([entry(3)])
 
@@ -34,10 +34,10 @@ def test_entries_are_numbered_and_read_by_number_or_from_the_end(log: Log) -> No
     assert [each["at"] for each in log.latest(lambda each: each["kind"] == "call", 2)] == [2.0, 3.0]
 
 
-def test_a_later_process_goes_on_with_the_same_chain(log: Log, tmp_path: Path) -> None:
+def test_a_later_process_goes_on_with_the_same_chain(log: EventLog, tmp_path: Path) -> None:
     log.append([entry(1)])
     log.close()
-    later = Log(str(tmp_path), 1 << 20)
+    later = EventLog(str(tmp_path), 1 << 20)
     assert later.open() == 0
     later.append([entry(2)])
 
@@ -47,13 +47,13 @@ def test_a_later_process_goes_on_with_the_same_chain(log: Log, tmp_path: Path) -
     later.close()
 
 
-def test_a_line_that_was_cut_short_is_removed_and_its_bytes_are_told(log: Log, tmp_path: Path) -> None:
+def test_a_line_that_was_cut_short_is_removed_and_its_bytes_are_told(log: EventLog, tmp_path: Path) -> None:
     log.append([entry(1)])
     log.close()
     [file] = tmp_path.glob("*.jsonl")
     with file.open("ab") as opened:
         opened.write(b'{"hash":"12')
-    later = Log(str(tmp_path), 1 << 20)
+    later = EventLog(str(tmp_path), 1 << 20)
 
     assert later.open() == 11
     later.append([entry(2)])
@@ -62,7 +62,7 @@ def test_a_line_that_was_cut_short_is_removed_and_its_bytes_are_told(log: Log, t
 
 
 def test_the_oldest_files_make_room_and_the_rest_can_still_be_checked(tmp_path: Path) -> None:
-    log = Log(str(tmp_path), 16 << 10)
+    log = EventLog(str(tmp_path), 16 << 10)
     log.open()
     for number in range(300):
         log.append([entry(number)])
@@ -78,7 +78,7 @@ def test_the_oldest_files_make_room_and_the_rest_can_still_be_checked(tmp_path: 
 
 @pytest.mark.parametrize("harm", ["change", "cut", "remove"])
 def test_what_somebody_does_to_the_files_shows(tmp_path: Path, harm: str) -> None:
-    log = Log(str(tmp_path), 64 << 10, file_bytes=2000)
+    log = EventLog(str(tmp_path), 64 << 10, file_bytes=2000)
     log.open()
     for number in range(40):
         log.append([entry(number)])
@@ -94,12 +94,12 @@ def test_what_somebody_does_to_the_files_shows(tmp_path: Path, harm: str) -> Non
     log.close()
 
 
-def test_a_log_whose_end_was_changed_starts_anew_and_says_so(log: Log, tmp_path: Path) -> None:
+def test_a_log_whose_end_was_changed_starts_anew_and_says_so(log: EventLog, tmp_path: Path) -> None:
     log.append([entry(1)])
     log.close()
     [file] = tmp_path.glob("*.jsonl")
     file.write_bytes(b"nonsense\n")
-    later = Log(str(tmp_path), 1 << 20)
+    later = EventLog(str(tmp_path), 1 << 20)
     later.open()
     later.append([entry(2)])
 

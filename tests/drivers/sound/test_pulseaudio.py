@@ -14,7 +14,7 @@ import pytest
 
 import sandbox_server
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, Say, Sound
+from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, PulseAudio, Say
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +79,7 @@ def loudest(piece: bytes) -> int:
 
 async def test_what_a_program_plays_is_heard_and_then_silence_again(server: Server) -> None:
     wave = array.array("h", (round(20000 * math.sin(n / 10)) for n in range(RATE) for _ in range(2)))
-    async with asyncio.timeout(30), Sound(server.socket).listen() as heard:
+    async with asyncio.timeout(30), PulseAudio(server.socket).listen() as heard:
         assert loudest(await anext(heard)) == 0
         player = server.play(wave.tobytes())
         pieces = [piece async for piece in _until_loud(heard)]
@@ -102,7 +102,7 @@ async def test_what_is_said_is_what_programs_hear_as_their_microphone(server: Se
     recorder = await server.record()
     assert recorder.stdout
     try:
-        async with asyncio.timeout(30), Sound(server.socket).listen() as heard, Sound(server.socket).speak() as say:
+        async with asyncio.timeout(30), PulseAudio(server.socket).listen() as heard, PulseAudio(server.socket).speak() as say:
             saying = asyncio.create_task(_say(say, wave))
             while loudest(await recorder.stdout.readexactly(960)) < 15000:
                 pass
@@ -121,18 +121,18 @@ async def _say(say: Say, samples: bytes) -> None:
 
 async def test_where_there_is_no_microphone_nobody_can_speak(server: Server) -> None:
     with pytest.raises(Unavailable, match="cannot be"):
-        async with asyncio.timeout(30), Sound(server.socket).speak():
+        async with asyncio.timeout(30), PulseAudio(server.socket).speak():
             pass
 
 
 async def test_two_may_listen_at_once(server: Server) -> None:
-    sound = Sound(server.socket)
+    sound = PulseAudio(server.socket)
     async with asyncio.timeout(30), sound.listen() as first, sound.listen() as second:
         assert (loudest(await anext(first)), loudest(await anext(second))) == (0, 0)
 
 
 async def test_without_a_server_there_is_nothing_to_hear(tmp_path: Path) -> None:
-    sound = Sound(str(tmp_path / "none"))
+    sound = PulseAudio(str(tmp_path / "none"))
     assert not sound.available
     with pytest.raises(Unavailable, match="cannot be heard"):
         async with sound.listen():
@@ -140,7 +140,7 @@ async def test_without_a_server_there_is_nothing_to_hear(tmp_path: Path) -> None
 
 
 async def test_listening_ends_with_the_server(server: Server) -> None:
-    async with asyncio.timeout(30), Sound(server.socket).listen() as heard:
+    async with asyncio.timeout(30), PulseAudio(server.socket).listen() as heard:
         server.process.kill()
         with pytest.raises(Unavailable):
             [piece async for piece in heard]

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox_server.drivers.box.attribution import Culprit, Use
-from sandbox_server.drivers.box.spawner_link import Seat
+from sandbox_server.drivers.box.attribution import AttributedProcess, ProcessUse
+from sandbox_server.drivers.box.spawner_link import SpawnerLink
 from sandbox_server.drivers.spawn.child import SESSION, Account, Program
 from sandbox_server.drivers.spawn.client import SpawnConnection, ending, failure
 
 ME = Account("me", os.getuid(), os.getgid(), (), "/")
 
 
-class FakeSeat(Seat):
-    """Notes what the keeper would be told."""
+class FakeLink(SpawnerLink):
+    """Notes what the box daemon would be told."""
 
     def __init__(self) -> None:
         super().__init__("/nonexistent")
-        self.told: list[tuple[Culprit, Use, bool]] = []
+        self.told: list[tuple[AttributedProcess, ProcessUse, bool]] = []
 
-    def tell(self, culprit: Culprit, use: Use, *, killed: bool) -> None:
+    def tell(self, culprit: AttributedProcess, use: ProcessUse, *, killed: bool) -> None:
         self.told.append((culprit, use, killed))
 
 
@@ -38,13 +38,13 @@ def start(spawned: SpawnConnection, *argv: str) -> None:
     spawned.describe(ME, Program(argv, None, {SESSION: "bash:b"}, (0, 1, 2), {}))
 
 
-def test_the_keeper_is_told_who_ended_and_what_it_used(spawned: SpawnConnection) -> None:
-    seat = FakeSeat()
+def test_the_daemon_is_told_who_ended_and_what_it_used(spawned: SpawnConnection) -> None:
+    link = FakeLink()
     start(spawned, "sh", "-c", "head -c 3000000 /dev/zero >/dev/null; exit 3")
     assert spawned.own_pid() == spawned.pid
     os.waitid(os.P_PID, spawned.pid, os.WEXITED | os.WNOWAIT)
-    assert ending(spawned.reap(seat)) == {"exit": 3}
-    [(culprit, use, killed)] = seat.told
+    assert ending(spawned.reap(link)) == {"exit": 3}
+    [(culprit, use, killed)] = link.told
     assert (culprit.session, culprit.pid, culprit.uid, killed) == ("bash:b", spawned.pid, ME.uid, False)
     assert culprit.command.startswith("sh -c head")
     assert use.written >= 3_000_000
@@ -53,21 +53,21 @@ def test_the_keeper_is_told_who_ended_and_what_it_used(spawned: SpawnConnection)
 
 @pytest.mark.parametrize("signalled", [True, False])
 def test_a_kill_that_nobody_here_sent_is_told(spawned: SpawnConnection, signalled: bool) -> None:
-    seat = FakeSeat()
+    link = FakeLink()
     start(spawned, "sleep", "600")
     spawned.signalled = signalled
     os.kill(spawned.pid, signal.SIGKILL)
-    assert ending(spawned.reap(seat)) == {"signal": 9}
-    assert seat.told[0][2] is not signalled
+    assert ending(spawned.reap(link)) == {"signal": 9}
+    assert link.told[0][2] is not signalled
 
 
 def test_of_what_is_outside_the_box_nothing_is_told(spawned: SpawnConnection) -> None:
-    seat = FakeSeat()
+    link = FakeLink()
     start(spawned, "true")
     spawned.culprit = None
     assert spawned.own_pid() == spawned.pid
-    assert ending(spawned.reap(seat)) == {"exit": 0}
-    assert seat.told == []
+    assert ending(spawned.reap(link)) == {"exit": 0}
+    assert link.told == []
 
 
 @pytest.mark.parametrize(

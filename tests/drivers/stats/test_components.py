@@ -1,7 +1,7 @@
 import socket
 from pathlib import Path
 
-from sandbox_server.drivers.stats.components import Components
+from sandbox_server.drivers.stats.components import ComponentSockets
 
 
 def test_a_socket_that_accepts_is_ready(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_socket_without_a_listener_is_not_answering(tmp_path: Path) -> None:
 
 
 def test_a_missing_socket_is_not_started(tmp_path: Path) -> None:
-    assert Components({"x": f"{tmp_path}/x.sock"}).states() == {"x": "not started"}
+    assert ComponentSockets({"x": f"{tmp_path}/x.sock"}).states() == {"x": "not started"}
 
 
 def _state_of(tmp_path: Path, kind: int, *, listening: bool) -> dict[str, str]:
@@ -26,4 +26,4 @@ def _state_of(tmp_path: Path, kind: int, *, listening: bool) -> dict[str, str]:
         bound.bind(path)
         if listening:
             bound.listen()
-        return Components({"x": path}).states()
+        return ComponentSockets({"x": path}).states()

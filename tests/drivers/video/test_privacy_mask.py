@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.video.privacy_mask import VeiledPictures, VeiledSounds, placeholder
-from tests.drivers.video.films import BLUE, plain
+from sandbox_server.drivers.video.privacy_mask import MaskedPictures, MaskedSounds, placeholder
+from tests.drivers.video.mp4 import BLUE, plain
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ class Switch:
 
 async def test_in_private_there_is_a_placeholder_of_the_same_size() -> None:
     switch = Switch()
-    pictures = VeiledPictures(switch, switch)
+    pictures = MaskedPictures(switch, switch)
     assert (await pictures.picture()).getpixel((1, 1)) == BLUE
     switch.hidden = True
     shown = await pictures.picture()
@@ -54,19 +54,19 @@ async def test_in_private_there_is_a_placeholder_of_the_same_size() -> None:
 async def test_a_picture_that_was_taken_when_it_began_is_not_shown() -> None:
     switch = Switch()
     switch.turns = True
-    assert (await VeiledPictures(switch, switch).picture()).getpixel((1, 1)) != BLUE
+    assert (await MaskedPictures(switch, switch).picture()).getpixel((1, 1)) != BLUE
 
 
 async def test_what_cannot_be_seen_is_a_placeholder_only_in_private() -> None:
     switch = Switch()
     switch.there = False
     with pytest.raises(Unavailable):
-        await VeiledPictures(switch, switch).picture()
+        await MaskedPictures(switch, switch).picture()
     switch.turns = True
-    assert await VeiledPictures(switch, switch).picture() is placeholder((1280, 1024))
+    assert await MaskedPictures(switch, switch).picture() is placeholder((1280, 1024))
 
 
 async def test_in_private_there_is_silence() -> None:
     switch = Switch()
-    async with VeiledSounds(switch, switch).listen() as heard:
+    async with MaskedSounds(switch, switch).listen() as heard:
         assert [sample async for sample in heard] == [b"one", b"three"]

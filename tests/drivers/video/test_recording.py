@@ -12,15 +12,15 @@ from PIL import Image
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.video.film import Film
-from sandbox_server.drivers.video.recording import Options, Recording
+from sandbox_server.drivers.video.mp4_writer import Mp4Writer
+from sandbox_server.drivers.video.recording import Recording, RecordingOptions
 from tests.conftest import until
-from tests.drivers.video.films import BLUE, GREEN, RED, colours, loudness, plain, shown, size
+from tests.drivers.video.mp4 import BLUE, GREEN, RED, colours, loudness, plain, shown, size
 from tests.threads import Held, cancelled_in_the_middle
 
 pytestmark = pytest.mark.anyio
 
-LONG = Options(fps=20, crf=20, seconds=600)
+LONG = RecordingOptions(fps=20, crf=20, seconds=600)
 
 
 class Scene:
@@ -70,7 +70,7 @@ async def tasks() -> AsyncIterator[Tasks]:
         yield opened
 
 
-def recording_of(scene: Scene, file: Path, options: Options = LONG, noise: Noise | None = None) -> Recording:
+def recording_of(scene: Scene, file: Path, options: RecordingOptions = LONG, noise: Noise | None = None) -> Recording:
     return Recording(str(file), os.open(file, os.O_CREAT | os.O_RDWR), options, scene, noise)
 
 
@@ -164,8 +164,8 @@ async def test_a_recording_that_is_cancelled_keeps_its_file_open_until_its_threa
     file: Path, monkeypatch: pytest.MonkeyPatch, middle: str
 ) -> None:
     recording = recording_of(Scene(), file)
-    held = Held(getattr(Film, middle), lambda *_: os.path.exists(f"/proc/self/fd/{recording._fd}"))
-    monkeypatch.setattr(Film, middle, lambda *given, **named: held(*given, **named))
+    held = Held(getattr(Mp4Writer, middle), lambda *_: os.path.exists(f"/proc/self/fd/{recording._fd}"))
+    monkeypatch.setattr(Mp4Writer, middle, lambda *given, **named: held(*given, **named))
     await cancelled_in_the_middle(asyncio.create_task(recording.run()), held)
     assert set(held.notes) == {True}
     await asyncio.to_thread(until, lambda: not os.path.exists(f"/proc/self/fd/{recording._fd}"))

@@ -9,13 +9,13 @@ from PIL import Image
 
 from sandbox_server.core.errors import Conflict, FileError, NotFound, ResourceExhausted, Unavailable
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.video.recording import Options
+from sandbox_server.drivers.video.recording import RecordingOptions
 from sandbox_server.drivers.video.recordings import MAX_ENDED, MAX_RECORDINGS, Recordings
-from tests.drivers.video.films import BLUE, colours, plain
+from tests.drivers.video.mp4 import BLUE, colours, plain
 
 pytestmark = pytest.mark.anyio
 
-OPTIONS = Options(fps=20, crf=20, seconds=600)
+OPTIONS = RecordingOptions(fps=20, crf=20, seconds=600)
 
 
 class Still:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_server.drivers.vnc.messages import MAX_ENCODINGS, MAX_TEXT, SHARED, BadMessage, Message, Messages, encodings_of
+from sandbox_server.drivers.vnc.messages import MAX_ENCODINGS, MAX_TEXT, SHARED, BadVncMessage, Messages, VncMessage, encodings_of
 
 GREETING = b"RFB 003.008\n\x01\x01"
 EXTENDED_BUTTONS = -316
@@ -38,21 +38,21 @@ MESSAGES: list[tuple[str, bytes]] = [
 ]
 
 
-def after_greeting(*pieces: bytes) -> list[Message]:
+def after_greeting(*pieces: bytes) -> list[VncMessage]:
     messages = Messages()
     return [message for piece in (GREETING, *pieces) for message in messages.feed(piece)][3:]
 
 
 @pytest.mark.parametrize(("kind", "body"), MESSAGES)
 def test_each_message_is_taken_whole(kind: str, body: bytes) -> None:
-    assert after_greeting(body) == [Message(kind, body)]  # type: ignore[arg-type] # the name of a kind
+    assert after_greeting(body) == [VncMessage(kind, body)]  # type: ignore[arg-type] # the name of a kind
 
 
 @pytest.mark.parametrize(("kind", "body"), MESSAGES)
 def test_a_message_that_is_not_complete_is_waited_for(kind: str, body: bytes) -> None:
     for at in range(1, len(body)):
         assert after_greeting(body[:at]) == []
-        assert after_greeting(body[:at], body[at:]) == [Message(kind, body)]  # type: ignore[arg-type] # the name of a kind
+        assert after_greeting(body[:at], body[at:]) == [VncMessage(kind, body)]  # type: ignore[arg-type] # the name of a kind
 
 
 @given(st.lists(st.sampled_from(MESSAGES), max_size=20), st.lists(st.integers(0, 400), max_size=20))
@@ -70,7 +70,7 @@ def test_nothing_is_invented_and_nothing_but_a_refusal_raised(pieces: list[bytes
     try:
         for piece in pieces:
             passed += b"".join(message.body for message in messages.feed(piece))
-    except BadMessage:
+    except BadVncMessage:
         pass
     assert b"".join(pieces).startswith(passed)
 
@@ -83,7 +83,7 @@ def test_each_version_has_its_own_greeting() -> None:
 
 @pytest.mark.parametrize("greeting", [b"GET / HTTP/1", b"RFB 004.000\n", b"RFB 003.889\n", b"RFB 003.008\n\x02"])
 def test_another_greeting_is_refused(greeting: bytes) -> None:
-    with pytest.raises(BadMessage):
+    with pytest.raises(BadVncMessage):
         list(Messages().feed(greeting))
 
 
@@ -101,7 +101,7 @@ def test_another_greeting_is_refused(greeting: bytes) -> None:
     ],
 )
 def test_what_is_not_known_or_too_large_ends_the_connection(body: bytes) -> None:
-    with pytest.raises(BadMessage):
+    with pytest.raises(BadVncMessage):
         after_greeting(body)
 
 

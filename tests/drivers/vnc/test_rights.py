@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_server.drivers.vnc.messages import BadMessage, Message, Messages
-from sandbox_server.drivers.vnc.rights import EXTENDED_CLIPBOARD, INPUT, NOTICES_ONLY, Rights, means_to_act
+from sandbox_server.drivers.vnc.messages import BadVncMessage, Messages, VncMessage
+from sandbox_server.drivers.vnc.rights import EXTENDED_CLIPBOARD, INPUT, NOTICES_ONLY, VncRights, means_to_act
 from tests.drivers.vnc.test_messages import GREETING, MESSAGES, cut_text, set_encodings
 
 KEY_DOWN = struct.pack(">BBxxI", 4, 1, 0x61)
@@ -20,7 +20,7 @@ RELEASED = struct.pack(">BBHH", 5, 0, 3, 4)
 UPDATE = struct.pack(">BBHHHH", 3, 1, 0, 0, 640, 480)
 
 
-def pass_on(rights: Rights, data: bytes) -> bytes:
+def pass_on(rights: VncRights, data: bytes) -> bytes:
     """What goes on, and is taken note of, where nobody else has control."""
     passed = list(rights.admitted(data))
     for message in passed:
@@ -28,8 +28,8 @@ def pass_on(rights: Rights, data: bytes) -> bytes:
     return b"".join(message.body for message in passed)
 
 
-def greeted(*, control: bool) -> Rights:
-    rights = Rights(control=control)
+def greeted(*, control: bool) -> VncRights:
+    rights = VncRights(control=control)
     assert pass_on(rights, GREETING) == GREETING
     return rights
 
@@ -61,7 +61,7 @@ def test_who_only_watches_is_not_sent_what_was_copied() -> None:
     asked = set_encodings(7, EXTENDED_CLIPBOARD)
     assert pass_on(greeted(control=False), asked) == asked + NOTICES_ONLY
     assert cut_text(-8, struct.pack(">II", 0x09000001, 0)) == NOTICES_ONLY
-    with pytest.raises(BadMessage, match="clipboard"):
+    with pytest.raises(BadVncMessage, match="clipboard"):
         pass_on(greeted(control=False), set_encodings(7))
 
 
@@ -71,7 +71,7 @@ def test_whatever_a_watcher_sends_the_server_gets_no_input(pieces: list[bytes]) 
     try:
         for piece in pieces:
             passed += pass_on(rights, piece)
-    except BadMessage:
+    except BadVncMessage:
         pass
     assert not {message.kind for message in Messages().feed(passed.replace(NOTICES_ONLY, b""))} & INPUT
 
@@ -108,7 +108,7 @@ EXTENDED_UP = struct.pack(">BBHHB", 5, 0x80, 3, 4, 0)
     ],
 )
 def test_a_key_or_a_button_that_goes_down_means_to_act(kind: Any, body: bytes, acts: bool) -> None:
-    assert means_to_act(Message(kind, body)) == acts
+    assert means_to_act(VncMessage(kind, body)) == acts
 
 
 def test_what_is_held_down_can_be_let_go_once() -> None:

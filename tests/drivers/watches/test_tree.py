@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.watches import tree as module
-from sandbox_server.drivers.watches.changes import Window
+from sandbox_server.drivers.watches.changes import CoalescingWindow
 from sandbox_server.drivers.watches.tree import PathWatch, TreeWatch
 
 type Seen = list[tuple[str, str]]
@@ -25,7 +25,7 @@ def changes(watch: TreeWatch | PathWatch) -> Seen:
 @pytest.fixture
 def watch(tmp_path: Path) -> Iterator[TreeWatch]:
     (tmp_path / "top/sub").mkdir(parents=True)
-    opened = TreeWatch(str(tmp_path / "top"), Window(0), recursive=True, exclude=["skip"], include=[])
+    opened = TreeWatch(str(tmp_path / "top"), CoalescingWindow(0), recursive=True, exclude=["skip"], include=[])
     opened.open()
     yield opened
     opened.inotify.close()
@@ -113,7 +113,7 @@ def test_more_directories_than_one_watch_covers_are_an_overflow(watch: TreeWatch
 def test_a_tree_that_is_too_large_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_DIRECTORIES", 1)
     (tmp_path / "sub").mkdir()
-    watch = TreeWatch(str(tmp_path), Window(0), recursive=True, exclude=[], include=[])
+    watch = TreeWatch(str(tmp_path), CoalescingWindow(0), recursive=True, exclude=[], include=[])
     with pytest.raises(OSError, match="No space"):
         watch.open()
     watch.inotify.close()
@@ -121,7 +121,7 @@ def test_a_tree_that_is_too_large_is_not_begun(tmp_path: Path, monkeypatch: pyte
 
 def test_one_path_comes_changes_and_goes(tmp_path: Path) -> None:
     path = tmp_path / "dir/f"
-    watch = PathWatch(str(path), Window(0))
+    watch = PathWatch(str(path), CoalescingWindow(0))
     watch.open()
     assert changes(watch) == []
     path.parent.mkdir()

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.x11 import connection
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from tests.drivers.x11.conftest import XServer
 
 pytestmark = [
@@ -22,14 +22,14 @@ def width(display: Display) -> int:
 
 
 async def test_without_an_x_server_a_call_says_so() -> None:
-    async with Connection(":12345") as nowhere:
+    async with X11Connection(":12345") as nowhere:
         with pytest.raises(Unavailable, match="not running"):
             await nowhere.call(width)
 
 
 async def test_a_server_that_was_restarted_is_connected_to_again(xserver: XServer) -> None:
     opened: list[Display] = []
-    async with Connection(xserver.name, opened=opened.append) as connected:
+    async with X11Connection(xserver.name, opened=opened.append) as connected:
         assert await connected.call(width) == 3840
         xserver.kill()
         with pytest.raises(Unavailable):
@@ -41,7 +41,7 @@ async def test_a_server_that_was_restarted_is_connected_to_again(xserver: XServe
 
 async def test_a_server_that_hangs_is_given_up_in_time_and_used_again_later(xserver: XServer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert xserver.process
-    async with Connection(xserver.name) as connected:
+    async with X11Connection(xserver.name) as connected:
         await connected.call(width)
         os.kill(xserver.process.pid, signal.SIGSTOP)
         with monkeypatch.context() as impatient:

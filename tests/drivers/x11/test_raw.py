@@ -8,7 +8,7 @@ from Xlib import X
 from Xlib import display as xlib
 
 from sandbox_server.drivers.x11 import raw
-from sandbox_server.drivers.x11.connection import Connection, Display
+from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from tests.drivers.x11.conftest import XServer
 
@@ -39,7 +39,7 @@ async def test_what_is_done_is_heard_even_while_the_pointer_is_grabbed_and_not_a
     desktop: Desktop, xserver: XServer
 ) -> None:
     ears, other = Ears(), xlib.Display(xserver.name)
-    async with Connection(xserver.name, event=ears.take) as connection:
+    async with X11Connection(xserver.name, event=ears.take) as connection:
         await connection.call(lambda display: raw.follow(display, follows=True))
         other.screen().root.grab_pointer(False, X.ButtonPressMask, X.GrabModeAsync, X.GrabModeAsync, X.NONE, X.NONE, X.CurrentTime)
         other.sync()

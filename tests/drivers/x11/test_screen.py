@@ -11,9 +11,9 @@ from Xlib import display as xlib
 
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11 import screen
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.screen import MAX_MODES, MAX_PICTURES, MAX_SIZE, MIN_SIZE, Region, fit
+from sandbox_server.drivers.x11.screen import MAX_MODES, MAX_PICTURES, MAX_SIZE, MIN_SIZE, ScreenRegion, fit
 from tests.drivers.x11.conftest import Program, XServer
 from tests.threads import Held, cancelled_in_the_middle
 
@@ -38,7 +38,7 @@ async def test_a_picture_shows_the_screen(desktop: Desktop, program: Program, fo
 
 
 async def test_a_region_is_cut_out_and_scaled(desktop: Desktop, program: Program) -> None:
-    shot = await desktop.screen.shoot("png", region=Region(550, 350, 100, 100), scale=0.5, cursor=False)
+    shot = await desktop.screen.shoot("png", region=ScreenRegion(550, 350, 100, 100), scale=0.5, cursor=False)
     picture = opened(shot.body)
     assert (picture.size, shot.screen) == ((50, 50), MAX_SIZE)
     assert (picture.getpixel((10, 10)), picture.getpixel((40, 40))) == ((255, 255, 255), (0, 0, 0))
@@ -46,7 +46,7 @@ async def test_a_region_is_cut_out_and_scaled(desktop: Desktop, program: Program
 
 async def test_the_cursor_is_in_the_picture_unless_it_is_not_wanted(desktop: Desktop, program: Program) -> None:
     await desktop.pointer.move(100, 100)
-    at = Region(90, 90, 20, 20)
+    at = ScreenRegion(90, 90, 20, 20)
     bare, _ = await desktop.screen.grab(at, cursor=False)
     drawn, _ = await desktop.screen.grab(at)
     assert bare.getcolors() == [(400, (255, 255, 255))]
@@ -54,7 +54,7 @@ async def test_the_cursor_is_in_the_picture_unless_it_is_not_wanted(desktop: Des
 
 
 async def test_a_screen_that_follows_a_window_does_not_remember_every_size(desktop: Desktop, xserver: XServer) -> None:
-    async with Connection(xserver.name) as connection:
+    async with X11Connection(xserver.name) as connection:
         for width in range(400, 400 + 4 * MAX_MODES, 2):
             await connection.call(partial(fit, size=(width, 300)))
         modes = await connection.call(lambda display: len(display.screen().root.xrandr_get_screen_resources().modes))
@@ -79,7 +79,7 @@ async def test_a_size_that_the_server_does_not_take_is_a_conflict_and_changes_no
 async def test_a_region_that_the_screen_has_no_more_is_a_conflict(desktop: Desktop) -> None:
     await desktop.screen.resize((800, 600))
     with pytest.raises(Conflict, match="800x600"):
-        await desktop.screen.shoot("png", region=Region(700, 0, 200, 10))
+        await desktop.screen.shoot("png", region=ScreenRegion(700, 0, 200, 10))
 
 
 async def test_the_size_is_kept_when_the_server_is_restarted(desktop: Desktop, xserver: XServer) -> None:

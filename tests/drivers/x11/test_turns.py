@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.drivers.x11 import turns as driver
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keysyms import of_key
-from sandbox_server.drivers.x11.turns import Turns
+from sandbox_server.drivers.x11.turns import InputTurns
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program
 
@@ -17,7 +17,7 @@ CONTROL = of_key("ctrl") or 0
 
 
 async def test_turns_do_not_overlap(desktop: Desktop) -> None:
-    turns, order = Turns(desktop), list[str]()
+    turns, order = InputTurns(desktop), list[str]()
 
     async def act(name: str) -> None:
         async with turns.take(hold=False):
@@ -30,7 +30,7 @@ async def test_turns_do_not_overlap(desktop: Desktop) -> None:
 
 
 async def test_what_a_turn_leaves_pressed_is_released_at_its_end(desktop: Desktop, program: Program) -> None:
-    async with Turns(desktop).take(hold=False):
+    async with InputTurns(desktop).take(hold=False):
         await desktop.keyboard.press(CONTROL)
     until(lambda: program.kinds() == ["down", "up"])
 
@@ -39,7 +39,7 @@ async def test_what_a_turn_may_hold_is_released_when_nobody_does(
     desktop: Desktop, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(driver, "HOLD_SECONDS", 0.05)
-    async with Turns(desktop) as turns:
+    async with InputTurns(desktop) as turns:
         async with turns.take(hold=True):
             await desktop.keyboard.press(CONTROL)
         async with asyncio.timeout(30):
@@ -49,7 +49,7 @@ async def test_what_a_turn_may_hold_is_released_when_nobody_does(
 
 
 async def test_a_later_turn_still_has_what_the_last_one_held(desktop: Desktop) -> None:
-    async with Turns(desktop) as turns:
+    async with InputTurns(desktop) as turns:
         async with turns.take(hold=True):
             await desktop.keyboard.press(CONTROL)
         async with turns.take(hold=False):
@@ -68,7 +68,7 @@ async def test_a_turn_that_is_interrupted_leaves_nothing_to_be_released_later(
         await release_all()
 
     monkeypatch.setattr(desktop, "release_all", counted)
-    async with Turns(desktop) as turns:
+    async with InputTurns(desktop) as turns:
         async with turns.take(hold=True):
             await desktop.keyboard.press(CONTROL)
         await turns.interrupt()

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.windows import Window
+from sandbox_server.drivers.x11.windows import X11Window
 from tests.drivers.x11.conftest import XServer, eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("window_manager")]
@@ -66,7 +66,7 @@ async def test_windows_are_listed_with_what_they_are(desktop: Desktop, terminals
 async def test_a_window_is_raised_and_focused(desktop: Desktop, terminals: object) -> None:
     xids = await both(desktop)
 
-    def is_top(title: str) -> Callable[[list[Window]], bool]:
+    def is_top(title: str) -> Callable[[list[X11Window]], bool]:
         return lambda found: found[0].focused and found[0].title == title
 
     for title in ("first", "second", "first"):

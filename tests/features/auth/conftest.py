@@ -14,7 +14,7 @@ from sandbox_server.core.control import Holding
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
-from sandbox_server.drivers.credentials.shares import Shares
+from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.token_keys import StaticKey
 from sandbox_server.drivers.credentials.tokens import Tokens
@@ -49,7 +49,7 @@ class Gate:
         (folder / "agent").mkdir()
         me = (os.getuid(), os.getgid())
         Keyring(str(folder / "run"), str(folder / "agent")).prepare(me, me, with_api_key=False)
-        self.shares = Shares(JsonFile(str(folder / "shares.json")), self._now)
+        self.shares = PortShares(JsonFile(str(folder / "shares.json")), self._now)
         self.revoked = Revoked(JsonFile(str(folder / "revoked.json")), 3600, self._now)
         self.auth = self.restarted()
 

@@ -8,7 +8,7 @@ from sandbox_server.core import ALL_SCOPES, Unauthenticated
 from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
-from sandbox_server.drivers.credentials.shares import Shares
+from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.storage.json_file import JsonFile
@@ -22,8 +22,8 @@ def none_revoked(folder: Path) -> Revoked:
     return Revoked(JsonFile(str(folder / "revoked.json")), 60)
 
 
-def no_shares(folder: Path) -> Shares:
-    return Shares(JsonFile(str(folder / "shares.json")))
+def no_shares(folder: Path) -> PortShares:
+    return PortShares(JsonFile(str(folder / "shares.json")))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.auth import SessionGuard, Sessions
+from sandbox_server.features.auth import SessionGuard, SignInSessions
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +61,7 @@ class Setup:
         self.things = Things()
         revoked = Revoked(JsonFile(str(folder / "revoked.json")), 60)
         self._dispatcher = Dispatcher([SessionGuard(revoked)])
-        features = (Sessions(revoked, self._expel), self.things)
+        features = (SignInSessions(revoked, self._expel), self.things)
         self._operations: dict[str, Operation] = {each.spec.name: each for feature in features for each in operations(feature)}
 
     async def call(self, called: str, caller: Caller = GUEST, **fields: object) -> object:

@@ -1,4 +1,4 @@
-"""A keeper that answers what a test told it to, and remembers what it was asked."""
+"""A daemon that answers what a test told it to, and remembers what it was asked."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ CALL = Call(Caller("someone"), "r1")
 
 
 class FakeBox(BoxClient):
-    """Stands for the keeper."""
+    """Stands for the daemon."""
 
     def __init__(self) -> None:
         super().__init__("/nonexistent", Isolation("box", "", storage="container"))
@@ -66,7 +66,7 @@ class FakeShells:
 
 
 @pytest.fixture
-def keeper() -> FakeBox:
+def daemon() -> FakeBox:
     return FakeBox()
 
 
@@ -76,6 +76,6 @@ def shells() -> FakeShells:
 
 
 @pytest.fixture
-async def renewal(keeper: FakeBox, shells: FakeShells) -> AsyncIterator[Renewal]:
-    async with Renewal(keeper, shells) as opened:
+async def renewal(daemon: FakeBox, shells: FakeShells) -> AsyncIterator[Renewal]:
+    async with Renewal(daemon, shells) as opened:
         yield opened

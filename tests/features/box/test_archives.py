@@ -23,29 +23,29 @@ class Sent:
 
 
 @pytest.fixture
-def archives(keeper: FakeBox, tmp_path: Path) -> CheckpointArchives:
+def archives(daemon: FakeBox, tmp_path: Path) -> CheckpointArchives:
     made = {"id": "a", "parent": None, "label": "", "who": "x", "why": "imported", "created": 1.0}
-    keeper.answers |= {"export": {"layers": 1}, "import": {"checkpoint": made}}
-    return CheckpointArchives(keeper, quota=8, spool=str(tmp_path))
+    daemon.answers |= {"export": {"layers": 1}, "import": {"checkpoint": made}}
+    return CheckpointArchives(daemon, quota=8, spool=str(tmp_path))
 
 
 async def test_an_archive_goes_out_in_ranges_from_a_file_without_a_name(
-    archives: CheckpointArchives, keeper: FakeBox, tmp_path: Path
+    archives: CheckpointArchives, daemon: FakeBox, tmp_path: Path
 ) -> None:
-    keeper.written = b"0123456789"
+    daemon.written = b"0123456789"
     content = await archives.export_checkpoint(CheckpointRef(checkpoint_id="a"))
     assert (content.size, list(tmp_path.iterdir())) == (10, [])
     assert b"".join([chunk async for chunk in content.read(2, 5)]) == b"234"
     content.close()
 
 
-async def test_an_archive_comes_in_whole(archives: CheckpointArchives, keeper: FakeBox) -> None:
+async def test_an_archive_comes_in_whole(archives: CheckpointArchives, daemon: FakeBox) -> None:
     await archives.import_checkpoint(CheckpointImportRequest(label="mine"), Sent(b"abc", b"def"), CALL)
-    assert keeper.written == b"abcdef"
-    assert keeper.asked[0][1] == {"label": "mine", "who": "someone"}
+    assert daemon.written == b"abcdef"
+    assert daemon.asked[0][1] == {"label": "mine", "who": "someone"}
 
 
-async def test_an_archive_over_the_quota_is_refused_while_it_comes(archives: CheckpointArchives, keeper: FakeBox) -> None:
+async def test_an_archive_over_the_quota_is_refused_while_it_comes(archives: CheckpointArchives, daemon: FakeBox) -> None:
     with pytest.raises(TooLarge):
         await archives.import_checkpoint(CheckpointImportRequest(), Sent(b"12345", b"6789"), CALL)
-    assert keeper.asked == []
+    assert daemon.asked == []

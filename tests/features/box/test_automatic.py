@@ -36,7 +36,7 @@ NOBODY = Holding()
 
 
 async def asked(
-    keeper: FakeBox,
+    daemon: FakeBox,
     renewal: Renewal,
     when: When,
     *,
@@ -45,10 +45,10 @@ async def asked(
     recursive: bool = True,
     holding: Holding = NOBODY,
 ) -> bool:
-    """Whether the keeper was asked for a checkpoint; the operation itself is always carried out."""
-    keeper.answers.setdefault("list", {"head": None, "checkpoints": []})
-    keeper.answers["checkpoint"] = {"checkpoint": None, "stopped": [], "unchanged": True}
-    automatic = AutomaticCheckpoints(Checkpoints(keeper, renewal, quota=100), when=when, busy=lambda: busy, holding=lambda: holding)
+    """Whether the daemon was asked for a checkpoint; the operation itself is always carried out."""
+    daemon.answers.setdefault("list", {"head": None, "checkpoints": []})
+    daemon.answers["checkpoint"] = {"checkpoint": None, "stopped": [], "unchanged": True}
+    automatic = AutomaticCheckpoints(Checkpoints(daemon, renewal, quota=100), when=when, busy=lambda: busy, holding=lambda: holding)
     done = asyncio.Event()
 
     async def proceed() -> object:
@@ -57,35 +57,35 @@ async def asked(
 
     await automatic.guard(called, Request(recursive=recursive), CALL, proceed)
     assert done.is_set()
-    return "checkpoint" in keeper.operations()
+    return "checkpoint" in daemon.operations()
 
 
 @pytest.mark.parametrize(
     ("when", "busy", "made"), [("never", False, False), ("idle", False, True), ("idle", True, False), ("always", True, True)]
 )
-async def test_it_is_made_when_the_setting_says(keeper: FakeBox, renewal: Renewal, when: When, busy: bool, made: bool) -> None:
-    assert await asked(keeper, renewal, when, busy=busy) is made
+async def test_it_is_made_when_the_setting_says(daemon: FakeBox, renewal: Renewal, when: When, busy: bool, made: bool) -> None:
+    assert await asked(daemon, renewal, when, busy=busy) is made
 
 
-async def test_only_a_risky_request_of_a_risky_operation_has_one(keeper: FakeBox, renewal: Renewal) -> None:
-    assert not await asked(keeper, renewal, "always", recursive=False)
-    assert not await asked(keeper, renewal, "always", called=REST)
+async def test_only_a_risky_request_of_a_risky_operation_has_one(daemon: FakeBox, renewal: Renewal) -> None:
+    assert not await asked(daemon, renewal, "always", recursive=False)
+    assert not await asked(daemon, renewal, "always", called=REST)
 
 
-async def test_it_says_what_it_was_made_for_and_only_keeps_changes(keeper: FakeBox, renewal: Renewal) -> None:
-    await asked(keeper, renewal, "always")
-    [fields] = [fields for name, fields in keeper.asked if name == "checkpoint"]
+async def test_it_says_what_it_was_made_for_and_only_keeps_changes(daemon: FakeBox, renewal: Renewal) -> None:
+    await asked(daemon, renewal, "always")
+    [fields] = [fields for name, fields in daemon.asked if name == "checkpoint"]
     assert fields == {"label": "before work.work", "who": "someone", "why": "before_risk", "if_changed": True}
 
 
-async def test_where_none_can_be_made_the_operation_goes_on(keeper: FakeBox, renewal: Renewal, caplog: pytest.LogCaptureFixture) -> None:
+async def test_where_none_can_be_made_the_operation_goes_on(daemon: FakeBox, renewal: Renewal, caplog: pytest.LogCaptureFixture) -> None:
     full = {"id": "a", "parent": None, "label": "", "who": "me", "why": "asked", "created": 1.0, "files": 1, "bytes": 100}
-    keeper.answers["list"] = {"head": "a", "checkpoints": [full]}
-    assert not await asked(keeper, renewal, "always")
+    daemon.answers["list"] = {"head": "a", "checkpoints": [full]}
+    assert not await asked(daemon, renewal, "always")
     assert "no checkpoint could be made before work.work" in caplog.text
 
 
 @pytest.mark.parametrize("reach", ["shell", "gui", "cdp"])
-async def test_none_is_made_while_a_person_holds_what_ends_with_the_box(keeper: FakeBox, renewal: Renewal, reach: Reach) -> None:
+async def test_none_is_made_while_a_person_holds_what_ends_with_the_box(daemon: FakeBox, renewal: Renewal, reach: Reach) -> None:
     held = Holding(2, "human", "ann", frozenset({reach}))
-    assert not await asked(keeper, renewal, "always", holding=held)
+    assert not await asked(daemon, renewal, "always", holding=held)

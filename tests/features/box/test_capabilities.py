@@ -6,13 +6,13 @@ from sandbox_server.features.box.capabilities import CapabilityReport
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_highest_rung_holds_everything_and_needs_no_flag() -> None:
+async def test_the_highest_isolation_level_holds_everything_and_needs_no_flag() -> None:
     told = await CapabilityReport(Isolation("box", "", storage="volume")).get_capabilities()
     assert (told.rung, told.flags, told.agent_may_be_root) == ("box", [], True)
     assert all(one.holds for one in told.capabilities)
 
 
-async def test_a_lower_rung_says_what_is_lost_why_and_how_to_win_it() -> None:
+async def test_a_lower_isolation_level_says_what_is_lost_why_and_how_to_win_it() -> None:
     told = await CapabilityReport(
         Isolation("users", "EPERM: proc", root_withheld=True, flags=("systempaths=unconfined",), conditions=("covered",))
     ).get_capabilities()
@@ -22,6 +22,6 @@ async def test_a_lower_rung_says_what_is_lost_why_and_how_to_win_it() -> None:
     assert (told.flags, told.conditions) == (["systempaths=unconfined"], ["covered"])
 
 
-async def test_the_lowest_rung_promises_nothing() -> None:
+async def test_the_lowest_isolation_level_promises_nothing() -> None:
     told = await CapabilityReport(Isolation("none", "not root")).get_capabilities()
     assert not any(one.holds for one in told.capabilities)

@@ -20,68 +20,68 @@ def record(name: str, parent: str | None = None, why: str = "asked", size: int |
 
 
 @pytest.fixture
-async def checkpoints(keeper: FakeBox, renewal: Renewal) -> Checkpoints:
-    keeper.answers["list"] = {"head": "b", "checkpoints": [record("a"), record("b", "a", size=None)]}
-    keeper.answers["checkpoint"] = {"checkpoint": record("c", "b"), "stopped": [{"pid": 7, "uid": 1000, "command": "sleep 9"}]}
-    keeper.answers["restore"] = {"head": "a", "kept": None, "stopped": []}
-    return Checkpoints(keeper, renewal, quota=20)
+async def checkpoints(daemon: FakeBox, renewal: Renewal) -> Checkpoints:
+    daemon.answers["list"] = {"head": "b", "checkpoints": [record("a"), record("b", "a", size=None)]}
+    daemon.answers["checkpoint"] = {"checkpoint": record("c", "b"), "stopped": [{"pid": 7, "uid": 1000, "command": "sleep 9"}]}
+    daemon.answers["restore"] = {"head": "a", "kept": None, "stopped": []}
+    return Checkpoints(daemon, renewal, quota=20)
 
 
-async def test_a_checkpoint_says_what_it_stopped_and_what_was_opened_again(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+async def test_a_checkpoint_says_what_it_stopped_and_what_was_opened_again(checkpoints: Checkpoints, daemon: FakeBox) -> None:
     made = await checkpoints.create_checkpoint(CheckpointCreateRequest(label="x", parent="b"), CALL)
     assert (made.checkpoint.id, made.stopped[0].command, made.reopened) == ("c", "sleep 9", ["s1"])
     assert "Processes and memory are not kept" in made.not_kept
-    assert ("checkpoint", {"label": "x", "parent": "b", "who": "someone"}) in keeper.asked
+    assert ("checkpoint", {"label": "x", "parent": "b", "who": "someone"}) in daemon.asked
 
 
-async def test_a_full_quota_refuses_before_anything_is_stopped(checkpoints: Checkpoints, keeper: FakeBox) -> None:
-    keeper.answers["list"] = {"head": "a", "checkpoints": [record("a", size=20)]}
+async def test_a_full_quota_refuses_before_anything_is_stopped(checkpoints: Checkpoints, daemon: FakeBox) -> None:
+    daemon.answers["list"] = {"head": "a", "checkpoints": [record("a", size=20)]}
     with pytest.raises(ResourceExhausted) as refused:
         await checkpoints.create_checkpoint(CheckpointCreateRequest(), CALL)
     assert "CHECKPOINT_QUOTA_BYTES" in (refused.value.hint or "")
-    assert keeper.operations() == ["list"]
+    assert daemon.operations() == ["list"]
 
 
 @pytest.mark.parametrize(("name", "target"), [("image", None), ("a", "a")])
 async def test_a_restore_goes_to_a_checkpoint_or_to_the_image(
-    checkpoints: Checkpoints, keeper: FakeBox, name: str, target: str | None
+    checkpoints: Checkpoints, daemon: FakeBox, name: str, target: str | None
 ) -> None:
     await checkpoints.restore_checkpoint(CheckpointRestoreRequest(checkpoint_id=name, keep=False), CALL)
-    assert keeper.asked[0] == ("restore", {"checkpoint": target, "keep": False, "who": "someone"})
+    assert daemon.asked[0] == ("restore", {"checkpoint": target, "keep": False, "who": "someone"})
 
 
-async def test_the_box_as_it_is_can_be_compared(checkpoints: Checkpoints, keeper: FakeBox) -> None:
-    keeper.answers["diff"] = {"differences": [{"path": "/x", "change": "added", "before": None, "after": 1}], "truncated": False}
+async def test_the_box_as_it_is_can_be_compared(checkpoints: Checkpoints, daemon: FakeBox) -> None:
+    daemon.answers["diff"] = {"differences": [{"path": "/x", "change": "added", "before": None, "after": 1}], "truncated": False}
     found = await checkpoints.diff_checkpoint(CheckpointDiffRequest(checkpoint_id="current", against="image"))
     assert found.differences[0].path == "/x"
-    assert keeper.asked[0][1] == {"checkpoint": None, "against": "image", "limit": 1000}
+    assert daemon.asked[0][1] == {"checkpoint": None, "against": "image", "limit": 1000}
 
 
-async def test_pruning_leaves_the_newest_and_what_cannot_go(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+async def test_pruning_leaves_the_newest_and_what_cannot_go(checkpoints: Checkpoints, daemon: FakeBox) -> None:
     made = (("a", None, "before_risk"), ("b", None, "before_restore"), ("c", "b", "asked"), ("d", "b", "asked"), ("e", "c", "before_risk"))
-    keeper.answers |= {"list": {"head": "e", "checkpoints": [record(*one) for one in made]}, "remove": {}}
+    daemon.answers |= {"list": {"head": "e", "checkpoints": [record(*one) for one in made]}, "remove": {}}
     assert (await checkpoints.prune_checkpoints(PruneRequest(keep=1))).removed == ["a"]  # on b stand two
     assert (await checkpoints.prune_checkpoints(PruneRequest(keep=0))).removed == ["a"]  # and on e the box
     assert (await checkpoints.prune_checkpoints(PruneRequest(keep=9))).removed == []
 
 
-async def test_pruning_hands_the_files_of_what_goes_to_the_one_that_stands_on_it(checkpoints: Checkpoints, keeper: FakeBox) -> None:
+async def test_pruning_hands_the_files_of_what_goes_to_the_one_that_stands_on_it(checkpoints: Checkpoints, daemon: FakeBox) -> None:
     made = [record("a", None, "before_risk"), record("b", "a", "before_risk")]
-    keeper.answers |= {"list": {"head": "b", "checkpoints": made}, "squash": {"checkpoint": made[1]}, "remove": {}}
+    daemon.answers |= {"list": {"head": "b", "checkpoints": made}, "squash": {"checkpoint": made[1]}, "remove": {}}
     assert (await checkpoints.prune_checkpoints(PruneRequest(keep=1))).removed == ["a"]
-    assert keeper.asked[-2:] == [("squash", {"checkpoint": "b", "why": "before_risk"}), ("remove", {"checkpoint": "a"})]
+    assert daemon.asked[-2:] == [("squash", {"checkpoint": "b", "why": "before_risk"}), ("remove", {"checkpoint": "a"})]
 
 
-async def test_an_automatic_checkpoint_makes_room_for_itself(checkpoints: Checkpoints, keeper: FakeBox) -> None:
-    keeper.answers |= {"list": {"head": None, "checkpoints": [record("a", None, "before_risk", 30)]}, "remove": {}}
-    with pytest.raises(ResourceExhausted):  # the list of this keeper never changes
+async def test_an_automatic_checkpoint_makes_room_for_itself(checkpoints: Checkpoints, daemon: FakeBox) -> None:
+    daemon.answers |= {"list": {"head": None, "checkpoints": [record("a", None, "before_risk", 30)]}, "remove": {}}
+    with pytest.raises(ResourceExhausted):  # the list of this daemon never changes
         await checkpoints.keep("before x", "me")
-    assert "remove" in keeper.operations()
-    assert "checkpoint" not in keeper.operations()
+    assert "remove" in daemon.operations()
+    assert "checkpoint" not in daemon.operations()
 
 
-async def test_squashing_and_removing_name_the_checkpoint(checkpoints: Checkpoints, keeper: FakeBox) -> None:
-    keeper.answers |= {"squash": {"checkpoint": record("b", why="squashed")}, "remove": {}}
+async def test_squashing_and_removing_name_the_checkpoint(checkpoints: Checkpoints, daemon: FakeBox) -> None:
+    daemon.answers |= {"squash": {"checkpoint": record("b", why="squashed")}, "remove": {}}
     assert (await checkpoints.squash_checkpoint(CheckpointRef(checkpoint_id="b"))).why == "squashed"
     await checkpoints.remove_checkpoint(CheckpointRef(checkpoint_id="b"))
-    assert keeper.asked == [("squash", {"checkpoint": "b"}), ("remove", {"checkpoint": "b"})]
+    assert daemon.asked == [("squash", {"checkpoint": "b"}), ("remove", {"checkpoint": "b"})]

@@ -23,13 +23,13 @@ STATUS: dict[str, Any] = {
 CULPRIT = {"session": "bash:b1", "command": "cat /dev/zero", "pid": 7, "uid": 1000}
 
 
-async def found(keeper: FakeBox, quota: int = 1 << 30, **changed: Any) -> dict[str, Finding]:
-    keeper.answers |= {"status": STATUS | changed, "list": {"head": None, "checkpoints": [{"bytes": 1 << 29}, {"bytes": None}]}}
-    return {probe.name: await probe.look() for probe in BoxChecks(keeper, quota=quota).probes()}
+async def found(daemon: FakeBox, quota: int = 1 << 30, **changed: Any) -> dict[str, Finding]:
+    daemon.answers |= {"status": STATUS | changed, "list": {"head": None, "checkpoints": [{"bytes": 1 << 29}, {"bytes": None}]}}
+    return {probe.name: await probe.look() for probe in BoxChecks(daemon, quota=quota).probes()}
 
 
-async def test_a_box_within_its_limits_holds_everything_that_a_volume_is_not_needed_for(keeper: FakeBox) -> None:
-    holding = {name for name, finding in (await found(keeper)).items() if finding.holds}
+async def test_a_box_within_its_limits_holds_everything_that_a_volume_is_not_needed_for(daemon: FakeBox) -> None:
+    holding = {name for name, finding in (await found(daemon)).items() if finding.holds}
     assert holding == {"box", "box_limits", "box_reaper", "box_disk", "checkpoint_quota", "box_incidents"}
 
 
@@ -42,19 +42,19 @@ async def test_a_box_within_its_limits_holds_everything_that_a_volume_is_not_nee
         ({"incidents": [{"kind": "disk", "detail": "0 bytes free", "culprit": CULPRIT, "ended": None}]}, "box_incidents", "cat /dev/zero"),
     ],
 )
-async def test_what_is_lost_says_why(keeper: FakeBox, changed: dict[str, Any], lost: str, detail: str) -> None:
-    finding = (await found(keeper, **changed))[lost]
+async def test_what_is_lost_says_why(daemon: FakeBox, changed: dict[str, Any], lost: str, detail: str) -> None:
+    finding = (await found(daemon, **changed))[lost]
     assert finding.holds is False
     assert detail in finding.detail
 
 
-async def test_an_incident_that_is_over_is_none(keeper: FakeBox) -> None:
+async def test_an_incident_that_is_over_is_none(daemon: FakeBox) -> None:
     over = {"kind": "disk", "detail": "", "culprit": None, "ended": 1.0}
-    assert (await found(keeper, incidents=[over]))["box_incidents"].holds
+    assert (await found(daemon, incidents=[over]))["box_incidents"].holds
 
 
-async def test_a_quota_that_is_nearly_used_up_is_told(keeper: FakeBox) -> None:
-    assert not (await found(keeper, quota=1 << 29))["checkpoint_quota"].holds
+async def test_a_quota_that_is_nearly_used_up_is_told(daemon: FakeBox) -> None:
+    assert not (await found(daemon, quota=1 << 29))["checkpoint_quota"].holds
 
 
 async def test_without_a_box_there_is_only_the_question_of_why() -> None:

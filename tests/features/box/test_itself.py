@@ -7,16 +7,16 @@ from tests.features.box.conftest import FakeBox
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_restart_says_what_ended_and_what_is_opened_again(keeper: FakeBox, renewal: Renewal) -> None:
-    keeper.answers["replace"] = {"stopped": [{"pid": 2, "uid": 0, "command": "bomb"}]}
-    done = await BoxItself(keeper, renewal).restart_box()
-    assert (done.stopped[0].command, done.reopened, keeper.operations()[0]) == ("bomb", ["s1"], "replace")
+async def test_a_restart_says_what_ended_and_what_is_opened_again(daemon: FakeBox, renewal: Renewal) -> None:
+    daemon.answers["replace"] = {"stopped": [{"pid": 2, "uid": 0, "command": "bomb"}]}
+    done = await BoxItself(daemon, renewal).restart_box()
+    assert (done.stopped[0].command, done.reopened, daemon.operations()[0]) == ("bomb", ["s1"], "replace")
 
 
-async def test_the_status_says_who_met_which_limit(keeper: FakeBox, renewal: Renewal) -> None:
+async def test_the_status_says_who_met_which_limit(daemon: FakeBox, renewal: Renewal) -> None:
     culprit = {"session": "shell:s1", "command": "bomb", "pid": 9, "uid": 1000}
     incident = {"id": 1, "kind": "processes", "detail": "1020 of 1024", "hint": "restart", "culprit": culprit, "began": 1.0, "ended": None}
-    keeper.answers["status"] = {
+    daemon.answers["status"] = {
         "running": True,
         "failure": None,
         "frozen": False,
@@ -28,6 +28,6 @@ async def test_the_status_says_who_met_which_limit(keeper: FakeBox, renewal: Ren
         "reserved": True,
         "incidents": [incident],
     }
-    status = await BoxItself(keeper, renewal).box_status()
+    status = await BoxItself(daemon, renewal).box_status()
     assert status.incidents[0].culprit
     assert (status.incidents[0].culprit.session, status.limits.processes, status.head) == ("shell:s1", 1024, "a")

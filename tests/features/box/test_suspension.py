@@ -52,86 +52,86 @@ async def no_messages() -> int:
 
 
 def made(
-    keeper: FakeBox, idle: float = 0.0, busy: Callable[[], bool] = lambda: False, messages: Callable[[], Awaitable[int]] = no_messages
+    daemon: FakeBox, idle: float = 0.0, busy: Callable[[], bool] = lambda: False, messages: Callable[[], Awaitable[int]] = no_messages
 ) -> Suspension:
-    return Suspension(keeper, idle_seconds=idle, busy=busy, messages=messages)
+    return Suspension(daemon, idle_seconds=idle, busy=busy, messages=messages)
 
 
-async def test_a_new_box_is_not_asked_before_the_first_call_and_one_that_was_there_is(keeper: FakeBox) -> None:
-    await call(Suspension(keeper, idle_seconds=0, busy=lambda: False, messages=no_messages, running=True), WORK)
-    assert keeper.operations() == []
-    await call(made(keeper), WORK)
-    assert keeper.operations() == ["thaw"]
+async def test_a_new_box_is_not_asked_before_the_first_call_and_one_that_was_there_is(daemon: FakeBox) -> None:
+    await call(Suspension(daemon, idle_seconds=0, busy=lambda: False, messages=no_messages, running=True), WORK)
+    assert daemon.operations() == []
+    await call(made(daemon), WORK)
+    assert daemon.operations() == ["thaw"]
 
 
-async def test_a_suspended_box_is_resumed_for_whoever_needs_it_and_only_once(keeper: FakeBox) -> None:
-    suspension = made(keeper)
+async def test_a_suspended_box_is_resumed_for_whoever_needs_it_and_only_once(daemon: FakeBox) -> None:
+    suspension = made(daemon)
     await suspension.suspend()
     await call(suspension, WORK)
     await call(suspension, WORK)
-    assert keeper.operations() == ["freeze", "thaw"]
+    assert daemon.operations() == ["freeze", "thaw"]
 
 
-async def test_whoever_does_not_need_the_box_leaves_it_suspended(keeper: FakeBox) -> None:
-    keeper.answers["status"] = {"frozen": True, "processes": 3}
-    suspension = made(keeper)
+async def test_whoever_does_not_need_the_box_leaves_it_suspended(daemon: FakeBox) -> None:
+    daemon.answers["status"] = {"frozen": True, "processes": 3}
+    suspension = made(daemon)
     await suspension.suspend()
     await call(suspension, LOOK)
     asking = next(one for one in operations(suspension) if one.spec.name == "suspension_state")
     await call(suspension, asking)
     assert (await suspension.suspension_state()).state == "suspended"
-    assert "thaw" not in keeper.operations()
+    assert "thaw" not in daemon.operations()
 
 
-async def test_looking_at_checkpoints_leaves_the_box_suspended_and_making_one_does_not(keeper: FakeBox) -> None:
-    suspension = made(keeper)
+async def test_looking_at_checkpoints_leaves_the_box_suspended_and_making_one_does_not(daemon: FakeBox) -> None:
+    suspension = made(daemon)
     await suspension.suspend()
     await call(suspension, LOOK_UP)
-    assert "thaw" not in keeper.operations()
+    assert "thaw" not in daemon.operations()
     await call(suspension, MAKE)
-    assert "thaw" in keeper.operations()
+    assert "thaw" in daemon.operations()
 
 
-async def test_the_first_caller_of_a_new_server_resumes_what_an_old_one_left(keeper: FakeBox) -> None:
-    await call(made(keeper), WORK)
-    assert keeper.operations() == ["thaw"]
+async def test_the_first_caller_of_a_new_server_resumes_what_an_old_one_left(daemon: FakeBox) -> None:
+    await call(made(daemon), WORK)
+    assert daemon.operations() == ["thaw"]
 
 
-async def test_a_failing_call_is_no_reason_to_stay_awake(keeper: FakeBox) -> None:
+async def test_a_failing_call_is_no_reason_to_stay_awake(daemon: FakeBox) -> None:
     async def fail() -> None:
         raise Conflict("no")
 
-    suspension = made(keeper, idle=0.05)
+    suspension = made(daemon, idle=0.05)
     async with suspension:
         with pytest.raises(Conflict):
             await call(suspension, WORK, fail)
-        await asyncio.wait_for(keeper.seen("freeze"), 30)
+        await asyncio.wait_for(daemon.seen("freeze"), 30)
 
 
-async def test_an_idle_box_is_suspended_but_not_a_busy_one(keeper: FakeBox) -> None:
+async def test_an_idle_box_is_suspended_but_not_a_busy_one(daemon: FakeBox) -> None:
     busy, looked = [True], asyncio.Semaphore(0)
 
     def look() -> bool:
         looked.release()
         return busy[0]
 
-    suspension = made(keeper, idle=0.05, busy=look)
+    suspension = made(daemon, idle=0.05, busy=look)
     async with suspension:
         await call(suspension, WORK)
         await asyncio.wait_for(looked.acquire(), 30)
         await asyncio.wait_for(looked.acquire(), 30)
-        assert "freeze" not in keeper.operations()
+        assert "freeze" not in daemon.operations()
         busy[0] = False
-        await asyncio.wait_for(keeper.seen("freeze"), 30)
+        await asyncio.wait_for(daemon.seen("freeze"), 30)
 
 
-async def test_a_box_that_nobody_has_ever_needed_is_suspended_too(keeper: FakeBox) -> None:
-    async with made(keeper, idle=0.05):
-        await asyncio.wait_for(keeper.seen("freeze"), 30)
+async def test_a_box_that_nobody_has_ever_needed_is_suspended_too(daemon: FakeBox) -> None:
+    async with made(daemon, idle=0.05):
+        await asyncio.wait_for(daemon.seen("freeze"), 30)
 
 
-async def test_a_call_that_lasts_keeps_the_box_awake(keeper: FakeBox) -> None:
-    suspension = made(keeper, idle=0.05)
+async def test_a_call_that_lasts_keeps_the_box_awake(daemon: FakeBox) -> None:
+    suspension = made(daemon, idle=0.05)
     end = asyncio.Event()
     async with suspension:
         lasting = asyncio.create_task(call(suspension, WORK, end.wait))
@@ -142,7 +142,7 @@ async def test_a_call_that_lasts_keeps_the_box_awake(keeper: FakeBox) -> None:
         assert suspension._calls == 0
 
 
-async def test_messages_that_come_past_the_server_keep_the_box_awake(keeper: FakeBox) -> None:
+async def test_messages_that_come_past_the_server_keep_the_box_awake(daemon: FakeBox) -> None:
     driven, looked, total = [True], asyncio.Semaphore(0), 0
 
     async def messages() -> int:
@@ -151,17 +151,17 @@ async def test_messages_that_come_past_the_server_keep_the_box_awake(keeper: Fak
         looked.release()
         return total
 
-    async with made(keeper, idle=0.05, messages=messages):
+    async with made(daemon, idle=0.05, messages=messages):
         for _ in range(12):
             await asyncio.wait_for(looked.acquire(), 30)
-        assert "freeze" not in keeper.operations()
+        assert "freeze" not in daemon.operations()
         driven[0] = False
-        await asyncio.wait_for(keeper.seen("freeze"), 30)
+        await asyncio.wait_for(daemon.seen("freeze"), 30)
 
 
-async def test_where_nothing_counts_messages_an_idle_box_is_suspended(keeper: FakeBox) -> None:
+async def test_where_nothing_counts_messages_an_idle_box_is_suspended(daemon: FakeBox) -> None:
     async def messages() -> int:
         raise Unavailable("there is no browser")
 
-    async with made(keeper, idle=0.05, messages=messages):
-        await asyncio.wait_for(keeper.seen("freeze"), 30)
+    async with made(daemon, idle=0.05, messages=messages):
+        await asyncio.wait_for(daemon.seen("freeze"), 30)

@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.core import Conflict, Reply
 from sandbox_server.drivers.browser.on_screen import Point, PointerAction, Shown
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.turns import Turns
+from sandbox_server.drivers.x11.turns import InputTurns
 from sandbox_server.features.browser.elements import ElementClickRequest, Elements, ScreenElements
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer, eventually
@@ -47,7 +47,7 @@ def refs(found: Reply[Elements]) -> dict[str, str]:
 
 
 async def test_windows_are_listed_with_the_pointer_and_the_focus(desktop: Desktop, xserver: XServer) -> None:
-    elements = ScreenElements(desktop, Turns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
+    elements = ScreenElements(desktop, InputTurns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
     first, second = Program(xserver.name, kind="First"), Program(xserver.name, kind="Second")
     await desktop.pointer.move(11, 12)
     found = await eventually(elements.read_elements, lambda found: len(found.data.windows) == 2 and found.data.focus)
@@ -59,7 +59,7 @@ async def test_windows_are_listed_with_the_pointer_and_the_focus(desktop: Deskto
 
 
 async def test_a_window_that_is_covered_comes_to_the_front_and_is_clicked(desktop: Desktop, xserver: XServer) -> None:
-    elements = ScreenElements(desktop, Turns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
+    elements = ScreenElements(desktop, InputTurns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
     programs = {kind: Program(xserver.name, kind=kind) for kind in ("First", "Second")}
     for program in programs.values():
         program.start()
@@ -73,7 +73,7 @@ async def test_a_window_that_is_covered_comes_to_the_front_and_is_clicked(deskto
 
 
 async def test_a_window_that_was_closed_is_a_conflict(desktop: Desktop, program: Program) -> None:
-    elements = ScreenElements(desktop, Turns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
+    elements = ScreenElements(desktop, InputTurns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
     found = await eventually(elements.read_elements, lambda found: found.data.windows)
     program.close()
     await eventually(elements.read_elements, lambda found: not found.data.windows)
@@ -83,7 +83,7 @@ async def test_a_window_that_was_closed_is_a_conflict(desktop: Desktop, program:
 
 async def test_the_elements_of_a_browser_are_listed_with_its_window(desktop: Desktop, xserver: XServer) -> None:
     browser = Program(xserver.name, kind="Chromium-browser")
-    elements = ScreenElements(desktop, Turns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
+    elements = ScreenElements(desktop, InputTurns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
     found = await eventually(elements.read_elements, lambda found: found.data.elements)
     [button] = found.data.elements
     assert (button.ref, button.name, button.window) == ("e0000000a.0", "Send", refs(found)["Chromium-browser"])
@@ -93,7 +93,7 @@ async def test_the_elements_of_a_browser_are_listed_with_its_window(desktop: Des
 
 async def test_a_page_that_tells_nothing_leaves_the_windows_and_a_hint(desktop: Desktop, xserver: XServer) -> None:
     browser = Program(xserver.name, kind="Chromium-browser")
-    elements = ScreenElements(desktop, Turns(desktop), FakePage(Conflict("it hangs")))  # type: ignore[arg-type] # it has what is used
+    elements = ScreenElements(desktop, InputTurns(desktop), FakePage(Conflict("it hangs")))  # type: ignore[arg-type] # it has what is used
     found = await eventually(elements.read_elements, lambda found: found.data.windows)
     assert (found.data.elements, found.hint) == ([], "The page's elements are not listed: it hangs")
     browser.close()
@@ -103,7 +103,7 @@ async def test_an_element_is_clicked_by_the_pointer_once_its_window_is_in_front(
     programs = [Program(xserver.name, kind=kind) for kind in ("Chromium-browser", "Other")]
     for program in programs:
         program.start()
-    elements = ScreenElements(desktop, Turns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
+    elements = ScreenElements(desktop, InputTurns(desktop), FakePage())  # type: ignore[arg-type] # it has what is used
     await eventually(elements.read_elements, lambda found: len(found.data.windows) == 2)
     done = await elements.click_element(ElementClickRequest(ref="e0000000a.0"))
     assert (done.by, done.x, done.y) == ("pointer", 40, 45)
@@ -113,6 +113,6 @@ async def test_an_element_is_clicked_by_the_pointer_once_its_window_is_in_front(
 
 
 async def test_an_element_that_is_covered_is_clicked_by_the_browser(desktop: Desktop) -> None:
-    elements = ScreenElements(desktop, Turns(desktop), FakePage(covered=True))  # type: ignore[arg-type] # it has what is used
+    elements = ScreenElements(desktop, InputTurns(desktop), FakePage(covered=True))  # type: ignore[arg-type] # it has what is used
     done = await elements.click_element(ElementClickRequest(ref="e0000000a.0"))
     assert (done.by, done.x, done.y) == ("cdp", None, None)

@@ -14,7 +14,7 @@ from sandbox_server.drivers.browser.owner import BrowserTab
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.browser import record
 from sandbox_server.features.browser.record import PageRecordings, PageRecordRequest
-from tests.drivers.video.films import BLUE, colours, plain, shown
+from tests.drivers.video.mp4 import BLUE, colours, plain, shown
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio

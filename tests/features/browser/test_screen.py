@@ -8,7 +8,7 @@ from PIL import Image
 
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.turns import Turns
+from sandbox_server.drivers.x11.turns import InputTurns
 from sandbox_server.features.browser.actions import Action
 from sandbox_server.features.browser.screen import BatchRequest, BrowserConfigRequest, BrowserScreen, Resolution
 from tests.conftest import until
@@ -23,11 +23,13 @@ async def resize(screen: BrowserScreen, width: int, height: int) -> None:
 
 async def test_a_size_that_no_screen_has_is_refused(desktop: Desktop) -> None:
     with pytest.raises(InvalidFields, match="3841x100"):
-        await resize(BrowserScreen(desktop, Turns(desktop)), 3841, 100)
+        await resize(BrowserScreen(desktop, InputTurns(desktop)), 3841, 100)
 
 
 async def test_an_action_is_answered_as_the_contract_says(desktop: Desktop) -> None:
-    answer = await BrowserScreen(desktop, Turns(desktop)).execute_action(Action.model_validate({"action_type": "MOVE_TO", "x": 1, "y": 1}))
+    answer = await BrowserScreen(desktop, InputTurns(desktop)).execute_action(
+        Action.model_validate({"action_type": "MOVE_TO", "x": 1, "y": 1})
+    )
     assert answer.model_dump(exclude={"message", "hint"}) == {
         "success": True,
         "data": {"status": "success", "action_performed": "MOVE_TO"},
@@ -40,7 +42,7 @@ async def test_a_batch_is_done_in_order_and_leaves_nothing_pressed(desktop: Desk
     request = BatchRequest.model_validate(
         {"actions": [{"action_type": "KEY_DOWN", "key": "shift"}, {"action_type": "PRESS", "key": "a"}], "until": "settle"}
     )
-    done = await BrowserScreen(desktop, Turns(desktop)).execute_actions(request)
+    done = await BrowserScreen(desktop, InputTurns(desktop)).execute_actions(request)
     assert (done.actions_performed, done.settled, desktop.holds) == (["KEY_DOWN", "PRESS"], True, False)
     until(lambda: program.text == "A")
 
@@ -48,13 +50,13 @@ async def test_a_batch_is_done_in_order_and_leaves_nothing_pressed(desktop: Desk
 async def test_a_batch_that_fails_names_the_action_and_lets_go(desktop: Desktop) -> None:
     request = BatchRequest.model_validate({"actions": [{"action_type": "MOUSE_DOWN"}, {"action_type": "PRESS", "key": "nonsense"}]})
     with pytest.raises(InvalidFields) as refused:
-        await BrowserScreen(desktop, Turns(desktop)).execute_actions(request)
+        await BrowserScreen(desktop, InputTurns(desktop)).execute_actions(request)
     assert refused.value.problems[0]["loc"] == ("actions", 1, "key")
     assert not desktop.holds
 
 
 async def test_a_batch_shows_the_screen_as_it_is_afterwards(desktop: Desktop) -> None:
-    screen = BrowserScreen(desktop, Turns(desktop))
+    screen = BrowserScreen(desktop, InputTurns(desktop))
     await resize(screen, 400, 300)
     request = BatchRequest.model_validate(
         {"actions": [{"action_type": "MOVE_TO", "x": 9, "y": 9}], "screenshot": {"format": "png", "scale": 0.5}}
@@ -67,7 +69,7 @@ async def test_a_batch_shows_the_screen_as_it_is_afterwards(desktop: Desktop) ->
 
 
 async def test_a_picture_that_cannot_be_taken_is_refused_before_anything_is_done(desktop: Desktop) -> None:
-    screen = BrowserScreen(desktop, Turns(desktop))
+    screen = BrowserScreen(desktop, InputTurns(desktop))
     await resize(screen, 400, 300)
     before = await desktop.pointer.position()
     request = BatchRequest.model_validate({"actions": [{"action_type": "MOVE_TO", "x": 9, "y": 9}], "screenshot": {"x": 400}})

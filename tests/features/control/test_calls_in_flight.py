@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from sandbox_server.core import Caller, HeldByHuman
+from sandbox_server.core import Caller, HeldByHuman, Private
 from sandbox_server.core.control import Holding
-from sandbox_server.features.control.calls_in_flight import Acts
+from sandbox_server.features.control.calls_in_flight import CallsInFlight
 
 pytestmark = pytest.mark.anyio
 
@@ -32,19 +32,19 @@ class Action:
 
 
 async def test_an_action_that_nobody_interrupts_gives_its_result() -> None:
-    acts, action = Acts(), Action()
-    call = asyncio.create_task(acts.run(AGENT, ("gui",), action.run))
+    calls, action = CallsInFlight(), Action()
+    call = asyncio.create_task(calls.act(AGENT, ("gui",), action.run))
     await action.began.wait()
     action.ends.set()
     assert await call == "done"
-    await acts.interrupt(TAKEN)
+    await calls.interrupt(TAKEN)
 
 
 async def test_what_was_interrupted_has_ended_by_then_and_its_outcome_is_unknown() -> None:
-    acts, action = Acts(), Action()
-    call = asyncio.create_task(acts.run(AGENT, ("cdp",), action.run))
+    calls, action = CallsInFlight(), Action()
+    call = asyncio.create_task(calls.act(AGENT, ("cdp",), action.run))
     await action.began.wait()
-    await acts.interrupt(TAKEN)
+    await calls.interrupt(TAKEN)
     assert action.cleaned_up
     with pytest.raises(HeldByHuman) as refused:
         await call
@@ -53,23 +53,23 @@ async def test_what_was_interrupted_has_ended_by_then_and_its_outcome_is_unknown
 
 
 async def test_what_the_holder_does_and_what_is_not_held_goes_on() -> None:
-    acts, own, other, shell = Acts(), Action(), Action(), Action()
-    calls = [
-        asyncio.create_task(acts.run(ANN, ("gui",), own.run)),
-        asyncio.create_task(acts.run(AGENT, ("cdp",), other.run)),
-        asyncio.create_task(acts.run(AGENT, ("shell",), shell.run)),
+    calls, own, other, shell = CallsInFlight(), Action(), Action(), Action()
+    running = [
+        asyncio.create_task(calls.act(ANN, ("gui",), own.run)),
+        asyncio.create_task(calls.act(AGENT, ("cdp",), other.run)),
+        asyncio.create_task(calls.act(AGENT, ("shell",), shell.run)),
     ]
     for action in (own, other, shell):
         await action.began.wait()
-    await acts.interrupt(Holding(2, "human", "ann", frozenset({"gui", "shell"})))
+    await calls.interrupt(Holding(2, "human", "ann", frozenset({"gui", "shell"})))
     for action in (own, other, shell):
         action.ends.set()
-    assert await asyncio.gather(*calls) == ["done"] * 3
+    assert await asyncio.gather(*running) == ["done"] * 3
 
 
 async def test_a_caller_that_gives_up_ends_its_action_and_is_not_told_of_a_person() -> None:
-    acts, action = Acts(), Action()
-    call = asyncio.create_task(acts.run(AGENT, ("gui",), action.run))
+    calls, action = CallsInFlight(), Action()
+    call = asyncio.create_task(calls.act(AGENT, ("gui",), action.run))
     await action.began.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -82,4 +82,17 @@ async def test_a_failure_of_the_action_itself_is_passed_on() -> None:
         raise ValueError("its own")
 
     with pytest.raises(ValueError, match="its own"):
-        await Acts().run(AGENT, ("gui",), fails)
+        await CallsInFlight().act(AGENT, ("gui",), fails)
+
+
+async def test_a_person_who_becomes_private_ends_what_shows_and_not_what_only_acts() -> None:
+    calls, shown, own = CallsInFlight(), Action(), Action()
+    looking, acting = asyncio.create_task(calls.show(AGENT, shown.run)), asyncio.create_task(calls.act(ANN, ("gui",), own.run))
+    for action in (shown, own):
+        await action.began.wait()
+    await calls.interrupt(Holding(2, "human", "ann", frozenset({"gui", "cdp"}), private="ann"))
+    assert (shown.cleaned_up, own.cleaned_up) == (True, False)
+    with pytest.raises(Private, match="private: ann"):
+        await looking
+    own.ends.set()
+    assert await acting == "done"

@@ -13,9 +13,9 @@ from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.features.control import guard as module
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.calls_in_flight import Acts
+from sandbox_server.features.control.calls_in_flight import CallsInFlight
 from sandbox_server.features.control.guard import ControlGuard
-from sandbox_server.features.control.lease_keeper import Driving, actor_of
+from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from tests.controls import driving
 
 pytestmark = pytest.mark.anyio
@@ -74,11 +74,11 @@ class Things:
 class Site:
     """The operations behind the guard."""
 
-    def __init__(self, found: Driving, acts: Acts) -> None:
-        self.driving = found
+    def __init__(self, found: LeaseKeeper, calls: CallsInFlight) -> None:
+        self.keeper = found
         self.things = Things()
         self._operations: dict[str, Operation] = {each.spec.name: each for each in operations(self.things)}
-        self._dispatcher = Dispatcher([ControlGuard(found, acts)])
+        self._dispatcher = Dispatcher([ControlGuard(found, calls)])
 
     async def ask(
         self,
@@ -96,21 +96,21 @@ class Site:
 
     async def take(self, *reach: str) -> None:
         wanted = frozenset(reach or ("gui", "cdp", "shell"))
-        await self.driving.change(
+        await self.keeper.change(
             "taken",
             actor_of(ANN),
             lambda lease, now: machine.take(lease, actor_of(ANN), wanted, now, viewing=True),  # type: ignore[arg-type] # words
         )
 
     async def release(self) -> None:
-        await self.driving.change("released", actor_of(ANN), lambda lease, now: machine.release(lease, actor_of(ANN), now))
+        await self.keeper.change("released", actor_of(ANN), lambda lease, now: machine.release(lease, actor_of(ANN), now))
 
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    acts = Acts()
-    async with driving(tmp_path, acts.interrupt) as found:
-        yield Site(found, acts)
+    calls = CallsInFlight()
+    async with driving(tmp_path, calls.interrupt) as found:
+        yield Site(found, calls)
 
 
 async def test_without_a_person_everything_goes_on(site: Site) -> None:

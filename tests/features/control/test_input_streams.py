@@ -11,8 +11,8 @@ import pytest
 from sandbox_server.core import Call, Caller, InvalidArgument, PermissionDenied
 from sandbox_server.core.control import ALL_REACHES
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.input_streams import OWN, Hands
-from sandbox_server.features.control.lease_keeper import Driving, actor_of
+from sandbox_server.features.control.input_streams import OWN, InputStreams
+from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from tests.controls import driving
 
@@ -61,20 +61,20 @@ def noted() -> list[tuple[str, str, int]]:
 
 
 @pytest.fixture
-async def found(tmp_path: Path, noted: list[tuple[str, str, int]]) -> AsyncIterator[Driving]:
+async def found(tmp_path: Path, noted: list[tuple[str, str, int]]) -> AsyncIterator[LeaseKeeper]:
     async with driving(
         tmp_path, listeners=LeaseListeners(noted=lambda caller, what, count: noted.append((caller.name, what, count)))
     ) as made:
         yield made
 
 
-async def take(found: Driving) -> None:
+async def take(found: LeaseKeeper) -> None:
     await found.change("taken", BOB, lambda lease, now: machine.take(lease, BOB, ALL_REACHES, now, viewing=True))
 
 
-async def test_a_viewers_first_act_takes_control_and_the_process_is_told(found: Driving, noted: list[tuple[str, str, int]]) -> None:
+async def test_a_viewers_first_act_takes_control_and_the_process_is_told(found: LeaseKeeper, noted: list[tuple[str, str, int]]) -> None:
     process = Process()
-    opened = asyncio.create_task(Hands(found).open_hand(process, Call(ANN, "1")))
+    opened = asyncio.create_task(InputStreams(found).open_input(process, Call(ANN, "1")))
     await process.hears(drives=False, programs=True)
     assert [each.name for each in found.viewers] == ["ann"]
     process.say({"act": 1, "inputs": 3})
@@ -88,9 +88,9 @@ async def test_a_viewers_first_act_takes_control_and_the_process_is_told(found: 
     assert found.lease.gone is not None
 
 
-async def test_a_change_counts_when_the_process_has_obeyed(found: Driving) -> None:
+async def test_a_change_counts_when_the_process_has_obeyed(found: LeaseKeeper) -> None:
     process = Process(obeys=False)
-    opened = asyncio.create_task(Hands(found).open_hand(process, Call(ANN, "1")))
+    opened = asyncio.create_task(InputStreams(found).open_input(process, Call(ANN, "1")))
     taking = asyncio.create_task(take(found))
     await process.hears(epoch=2)
     assert not taking.done()
@@ -101,9 +101,9 @@ async def test_a_change_counts_when_the_process_has_obeyed(found: Driving) -> No
     await opened
 
 
-async def test_a_process_that_leaves_holds_nobody_up(found: Driving) -> None:
+async def test_a_process_that_leaves_holds_nobody_up(found: LeaseKeeper) -> None:
     process = Process(obeys=False)
-    opened = asyncio.create_task(Hands(found).open_hand(process, Call(ANN, "1")))
+    opened = asyncio.create_task(InputStreams(found).open_input(process, Call(ANN, "1")))
     taking = asyncio.create_task(take(found))
     await process.hears(epoch=2)
     process.say(None)
@@ -112,9 +112,9 @@ async def test_a_process_that_leaves_holds_nobody_up(found: Driving) -> None:
         await taking
 
 
-async def test_who_may_only_look_takes_nothing(found: Driving) -> None:
+async def test_who_may_only_look_takes_nothing(found: LeaseKeeper) -> None:
     process = Process()
-    opened = asyncio.create_task(Hands(found).open_hand(process, Call(GUEST, "1")))
+    opened = asyncio.create_task(InputStreams(found).open_input(process, Call(GUEST, "1")))
     process.say({"act": 1, "inputs": 1})
     assert not (await process.hears(act=True))["drives"]
     assert found.holding.state == "agent"
@@ -122,17 +122,17 @@ async def test_who_may_only_look_takes_nothing(found: Driving) -> None:
     await opened
 
 
-async def test_nobody_but_the_sandboxs_own_processes_is_let_in(found: Driving) -> None:
+async def test_nobody_but_the_sandboxs_own_processes_is_let_in(found: LeaseKeeper) -> None:
     with pytest.raises(PermissionDenied):
-        await Hands(found).open_hand(Process(), Call(Caller("key"), "1"))
+        await InputStreams(found).open_input(Process(), Call(Caller("key"), "1"))
 
 
 @pytest.mark.parametrize("message", [{}, {"seen": "x"}, {"act": "x"}])
-async def test_what_makes_no_sense_changes_nothing(found: Driving, message: dict[str, Any]) -> None:
-    hands, process = Hands(found), Process()
-    opened = asyncio.create_task(hands.open_hand(process, Call(ANN, "1")))
+async def test_what_makes_no_sense_changes_nothing(found: LeaseKeeper, message: dict[str, Any]) -> None:
+    streams, process = InputStreams(found), Process()
+    opened = asyncio.create_task(streams.open_input(process, Call(ANN, "1")))
     await process.hears(drives=False)
     with pytest.raises(InvalidArgument):
-        await next(iter(hands._open)).take(json.dumps(message))
+        await next(iter(streams._open)).take(json.dumps(message))
     process.say(None)
     await opened

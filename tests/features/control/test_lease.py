@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from sandbox_server.core import Caller, Conflict, Failure, HeldByHuman, PermissionDenied, ResourceExhausted
 from sandbox_server.core.control import ALL_REACHES, Reach
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease import Actor, Lease, Times
+from sandbox_server.features.control.lease import Lease, LeaseActor, LeaseTimes
 
-TIMES = Times(idle=100, countdown=10, cap=400, lost=20, request=15)
-ANN, BOB, ROOT = Actor("ann", person=True), Actor("bob", person=True), Actor("root", person=True, admin=True)
-AGENT, OTHER = Actor("agent", person=False), Actor("key", person=False, admin=True)
+TIMES = LeaseTimes(idle=100, countdown=10, cap=400, lost=20, request=15)
+ANN, BOB, ROOT = LeaseActor("ann", person=True), LeaseActor("bob", person=True), LeaseActor("root", person=True, admin=True)
+AGENT, OTHER = LeaseActor("agent", person=False), LeaseActor("key", person=False, admin=True)
 ACTORS = (ANN, BOB, ROOT, AGENT, OTHER)
 GUI: frozenset[Reach] = frozenset({"gui", "cdp"})
 START = Lease()
 
 
-def held(actor: Actor = ANN, reach: frozenset[Reach] = ALL_REACHES, now: float = 0.0, *, viewing: bool = True) -> Lease:
+def held(actor: LeaseActor = ANN, reach: frozenset[Reach] = ALL_REACHES, now: float = 0.0, *, viewing: bool = True) -> Lease:
     return machine.take(START, actor, reach, now, viewing=viewing)
 
 
-def caller(actor: Actor) -> Caller:
+def caller(actor: LeaseActor) -> Caller:
     return Caller(actor.name, person=actor.person)
 
 
@@ -122,7 +122,7 @@ def test_every_wait_ends_though_nothing_more_happens(history: list[tuple[float, 
 
 @settings(max_examples=400, deadline=None)
 @given(histories, actors)
-def test_a_release_is_never_lost(history: list[tuple[float, Step]], other: Actor) -> None:
+def test_a_release_is_never_lost(history: list[tuple[float, Step]], other: LeaseActor) -> None:
     leases, now = run(history)
     lease = leases[-1]
     holder = next((actor for actor in ACTORS if lease.state == "human" and actor.name == lease.holding.holder and actor.person), None)
@@ -137,7 +137,7 @@ def test_a_release_is_never_lost(history: list[tuple[float, Step]], other: Actor
 
 @settings(max_examples=400, deadline=None)
 @given(histories, actors)
-def test_a_program_never_ends_what_a_person_holds(history: list[tuple[float, Step]], program: Actor) -> None:
+def test_a_program_never_ends_what_a_person_holds(history: list[tuple[float, Step]], program: LeaseActor) -> None:
     leases, now = run(history)
     lease = leases[-1]
     if lease.state not in ("human", "frozen") or program.person or (lease.frozen_by and not lease.frozen_by.person):
@@ -250,7 +250,7 @@ def test_what_a_person_asks_of_the_agent_is_granted_when_nobody_answers() -> Non
 
 
 @pytest.mark.parametrize("asking", [BOB, AGENT])
-def test_what_a_person_is_asked_for_is_dropped_when_nobody_answers(asking: Actor) -> None:
+def test_what_a_person_is_asked_for_is_dropped_when_nobody_answers(asking: LeaseActor) -> None:
     asked = machine.request(held(), asking, GUI, 0, TIMES)
     dropped = machine.tick(asked, 15, TIMES)
     assert (dropped.holding, dropped.requests) == (held().holding, ())
@@ -276,7 +276,7 @@ def test_a_request_can_be_withdrawn_and_replaces_an_older_one_of_the_same_caller
 def test_requests_are_limited() -> None:
     lease = held()
     for number in range(machine.MAX_REQUESTS):
-        lease = machine.request(lease, Actor(f"p{number}", person=True), GUI, 0, TIMES)
+        lease = machine.request(lease, LeaseActor(f"p{number}", person=True), GUI, 0, TIMES)
     with pytest.raises(ResourceExhausted):
         machine.request(lease, BOB, GUI, 0, TIMES)
 
@@ -284,9 +284,9 @@ def test_requests_are_limited() -> None:
 def test_programs_that_ask_leave_room_for_people_who_do() -> None:
     lease = held()
     for number in range(machine.PROGRAM_REQUESTS):
-        lease = machine.request(lease, Actor(f"agent#{number}", person=False), GUI, 0, TIMES)
+        lease = machine.request(lease, LeaseActor(f"agent#{number}", person=False), GUI, 0, TIMES)
     with pytest.raises(ResourceExhausted):
-        machine.request(lease, Actor("agent#x", person=False), GUI, 0, TIMES)
+        machine.request(lease, LeaseActor("agent#x", person=False), GUI, 0, TIMES)
     assert machine.request(lease, BOB, GUI, 0, TIMES).requests[-1].actor == BOB
 
 
@@ -328,7 +328,7 @@ def test_a_program_does_not_freeze_a_person_out() -> None:
 # --- private
 
 
-def hidden(actor: Actor = ANN) -> Lease:
+def hidden(actor: LeaseActor = ANN) -> Lease:
     return machine.hide(START, actor, 0, viewing=True)
 
 
@@ -356,7 +356,7 @@ def test_who_holds_more_becomes_private_without_losing_it() -> None:
 
 
 def test_the_person_alone_ends_it_and_keeps_control() -> None:
-    for actor in (BOB, ROOT, AGENT, Actor("ann", person=False)):
+    for actor in (BOB, ROOT, AGENT, LeaseActor("ann", person=False)):
         with pytest.raises(PermissionDenied, match="private"):
             machine.show(hidden(), actor, 1)
     shown = machine.show(hidden(), ANN, 1)

@@ -11,8 +11,8 @@ from sandbox_server.core import Caller, PermissionDenied, Unavailable
 from sandbox_server.core.control import ALL_REACHES, Holding
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease import Times
-from sandbox_server.features.control.lease_keeper import Driving, News, actor_of
+from sandbox_server.features.control.lease import LeaseTimes
+from sandbox_server.features.control.lease_keeper import LeaseKeeper, LeaseChange, actor_of
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from tests.controls import driving
 from tests.waiting import eventually
@@ -20,10 +20,10 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.anyio
 
 ANN, BOB, AGENT = Caller("ann", person=True), Caller("bob", person=True), Caller("agent")
-QUICK = Times(idle=0.2, countdown=0.1, cap=60, lost=0.05, request=0.05)
+QUICK = LeaseTimes(idle=0.2, countdown=0.1, cap=60, lost=0.05, request=0.05)
 
 
-class Hands:
+class InputStreams:
     """A clock that a test sets."""
 
     def __init__(self) -> None:
@@ -32,36 +32,36 @@ class Hands:
     def __call__(self) -> float:
         return self.now
 
-    def turn(self, found: Driving, now: float) -> None:
+    def turn(self, found: LeaseKeeper, now: float) -> None:
         """Set it; somebody who comes and goes has the lease look at it."""
         self.now = now
         with found.watching(Caller("passer-by", person=True)):
             pass
 
 
-async def take(found: Driving, caller: Caller = ANN) -> None:
+async def take(found: LeaseKeeper, caller: Caller = ANN) -> None:
     viewing = found.is_viewing(caller.name)
     await found.change(
         "taken", actor_of(caller), lambda lease, now: machine.take(lease, actor_of(caller), ALL_REACHES, now, viewing=viewing)
     )
 
 
-async def release(found: Driving, caller: Caller = ANN) -> None:
+async def release(found: LeaseKeeper, caller: Caller = ANN) -> None:
     await found.change("released", actor_of(caller), lambda lease, now: machine.release(lease, actor_of(caller), now))
 
 
-async def becomes(found: Driving, state: str) -> None:
+async def becomes(found: LeaseKeeper, state: str) -> None:
     assert await found.until(lambda holding: holding.state == state, 30), found.lease
 
 
-async def until_news(events: AsyncIterator[News], kind: str) -> News:
+async def until_news(events: AsyncIterator[LeaseChange], kind: str) -> LeaseChange:
     """The next news of a kind."""
     while (news := await next_of(events)).kind != kind:
         pass
     return news
 
 
-async def next_of(events: AsyncIterator[News]) -> News:
+async def next_of(events: AsyncIterator[LeaseChange]) -> LeaseChange:
     async with asyncio.timeout(30):
         return await anext(events)
 
@@ -86,13 +86,13 @@ async def test_input_takes_nothing_where_a_button_is_asked_for(tmp_path: Path) -
 
 
 async def test_where_it_is_to_be_asked_for_input_asks_once_and_gets_it_when_nobody_answers(tmp_path: Path) -> None:
-    hands = Hands()
+    hands = InputStreams()
     async with driving(tmp_path, policy="ask", clock=hands) as found:
         assert not await found.drive(ANN, "gui")
         [asked] = found.lease.requests
         assert not await found.drive(ANN, "gui")
         assert found.lease.requests == (asked,)
-        hands.turn(found, Times().request)
+        hands.turn(found, LeaseTimes().request)
         await becomes(found, "human")
         assert await found.drive(ANN, "gui")
         assert await found.drive(ANN, "shell"), "who drives need not ask for more"
@@ -162,7 +162,7 @@ async def test_what_is_not_there_yet_at_the_start_is_no_reason_to_warn_and_later
 
 
 async def test_control_returns_when_the_last_viewer_is_gone(tmp_path: Path) -> None:
-    async with driving(tmp_path, times=Times(lost=0.05)) as found:
+    async with driving(tmp_path, times=LeaseTimes(lost=0.05)) as found:
         with found.watching(ANN):
             with found.watching(ANN):
                 await found.drive(ANN, "gui")
@@ -188,8 +188,8 @@ async def test_a_program_is_no_viewer(tmp_path: Path) -> None:
 
 
 async def test_the_holder_is_warned_and_input_calls_that_off(tmp_path: Path) -> None:
-    hands = Hands()
-    async with driving(tmp_path, times=Times(idle=1000, countdown=100), clock=hands) as found:
+    hands = InputStreams()
+    async with driving(tmp_path, times=LeaseTimes(idle=1000, countdown=100), clock=hands) as found:
         with found.watching(ANN):
             events = found.news(None)
             await until_news(events, "state")
@@ -243,7 +243,7 @@ async def test_a_refusal_changes_nothing(tmp_path: Path) -> None:
 async def test_a_lease_outlives_the_process_and_its_epoch_never_falls(tmp_path: Path) -> None:
     async with driving(tmp_path) as found:
         await take(found)
-    async with driving(tmp_path, times=Times(lost=0.05)) as again:
+    async with driving(tmp_path, times=LeaseTimes(lost=0.05)) as again:
         assert again.holding == Holding(2, "human", "ann", ALL_REACHES)
         await becomes(again, "agent")
         await take(again)

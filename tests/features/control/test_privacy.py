@@ -9,8 +9,8 @@ import pytest
 from sandbox_server.core import Caller, Unavailable
 from sandbox_server.core.control import Holding
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease_keeper import Driving, actor_of
-from sandbox_server.features.control.privacy import ClipboardFence, SecretFocus
+from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
+from sandbox_server.features.control.privacy import ClearClipboard, SecretFocus
 from tests.controls import driving
 from tests.waiting import eventually
 
@@ -36,7 +36,7 @@ class Board:
 
 async def test_what_was_copied_in_private_is_gone_afterwards() -> None:
     board = Board("before")
-    fence = ClipboardFence(board)
+    fence = ClearClipboard(board)
     for holding in (PUBLIC, PRIVATE):
         await fence(holding)
     board.text = "hunter2"
@@ -46,7 +46,7 @@ async def test_what_was_copied_in_private_is_gone_afterwards() -> None:
 
 async def test_what_was_copied_before_stays() -> None:
     board = Board("before")
-    fence = ClipboardFence(board)
+    fence = ClearClipboard(board)
     for holding in (PUBLIC, PRIVATE, PRIVATE, PUBLIC, PUBLIC):
         await fence(holding)
     assert board.text == "before"
@@ -54,12 +54,12 @@ async def test_what_was_copied_before_stays() -> None:
 
 async def test_what_is_not_known_to_be_from_before_is_taken_for_private() -> None:
     restarted = Board("hunter2")
-    fence = ClipboardFence(restarted)
+    fence = ClearClipboard(restarted)
     for holding in (PRIVATE, PUBLIC):
         await fence(holding)
     assert restarted.text == ""
     silent = Board("hunter2")
-    fence = ClipboardFence(silent)
+    fence = ClearClipboard(silent)
     await fence(PUBLIC)
     silent.there = False
     await fence(PRIVATE)
@@ -81,7 +81,7 @@ class Browser:
         await asyncio.get_running_loop().create_future()
 
 
-async def take(found: Driving, *reach: str) -> None:
+async def take(found: LeaseKeeper, *reach: str) -> None:
     wanted = frozenset(reach or ("gui", "cdp"))
     await found.change(
         "taken",

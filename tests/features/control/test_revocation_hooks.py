@@ -8,8 +8,8 @@ import pytest
 from sandbox_server.core import Unavailable
 from sandbox_server.core.control import Holding
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.turns import Turns
-from sandbox_server.features.control.revocation_hooks import BrowserFence, KeysFence
+from sandbox_server.drivers.x11.turns import InputTurns
+from sandbox_server.features.control.revocation_hooks import ReleaseKeys, TellBrowser
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, desktop, program, xserver
 
@@ -44,14 +44,14 @@ class Owner:
 
 async def test_the_browsers_process_is_told() -> None:
     owner = Owner()
-    async with BrowserFence(owner) as fence:
+    async with TellBrowser(owner) as fence:
         await fence(TAKEN)
     assert owner.heard == [TAKEN.dumps()]
 
 
 async def test_one_that_does_not_hear_is_told_the_latest_until_it_does() -> None:
     owner = Owner(deaf_for=3)
-    async with BrowserFence(owner) as fence:
+    async with TellBrowser(owner) as fence:
         for holding in (TAKEN, Holding(3)):
             with pytest.raises(Unavailable):
                 await fence(holding)
@@ -61,10 +61,10 @@ async def test_one_that_does_not_hear_is_told_the_latest_until_it_does() -> None
 
 
 async def test_what_the_agent_holds_down_is_released_once(desktop: Desktop, program: Program) -> None:
-    async with Turns(desktop) as turns:
+    async with InputTurns(desktop) as turns:
         async with turns.take(hold=True):
             await desktop.keyboard.press(0x61)
-        fence = KeysFence(turns)
+        fence = ReleaseKeys(turns)
         await fence(Holding(2, "human", "ann", frozenset({"shell"})))
         assert desktop.holds, "nobody took the screen"
         await fence(TAKEN)

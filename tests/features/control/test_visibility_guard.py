@@ -9,8 +9,9 @@ from sandbox_server.core import Call, Caller, Private, operation
 from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.operation import operations
 from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease_keeper import Driving, actor_of
-from sandbox_server.features.control.visibility_guard import Sight
+from sandbox_server.features.control.calls_in_flight import CallsInFlight
+from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
+from sandbox_server.features.control.visibility_guard import VisibilityGuard
 from tests.controls import driving
 
 pytestmark = pytest.mark.anyio
@@ -52,17 +53,17 @@ class Things:
 
 
 class Site:
-    def __init__(self, found: Driving) -> None:
-        self.driving, self.things, sight = found, Things(), Sight(found)
-        found.follow(sight.end)
+    def __init__(self, found: LeaseKeeper) -> None:
+        self.keeper, self.things, calls = found, Things(), CallsInFlight()
+        found.follow(calls.interrupt)
         self._operations = {each.spec.name: each for each in operations(self.things)}
-        self._dispatcher = Dispatcher([sight])
+        self._dispatcher = Dispatcher([VisibilityGuard(found, calls)])
 
     async def ask(self, name: str, caller: Caller = AGENT) -> object:
         return await self._dispatcher.call(self._operations[name], {}, Call(caller, "1"))
 
     async def hide(self) -> None:
-        await self.driving.change("private", actor_of(ANN), lambda lease, now: machine.hide(lease, actor_of(ANN), now, viewing=True))
+        await self.keeper.change("private", actor_of(ANN), lambda lease, now: machine.hide(lease, actor_of(ANN), now, viewing=True))
 
 
 async def test_while_a_person_is_private_only_that_person_looks(tmp_path: Path) -> None:

@@ -11,23 +11,23 @@ from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.file import editor as module
-from sandbox_server.features.file.editor import Editor, StrReplaceEditorRequest, StrReplaceEditorResult
+from sandbox_server.features.file.editor import StrReplaceEditorRequest, StrReplaceEditorResult, TextEditor
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def editor(files: Files, processes: Processes) -> Editor:
-    return Editor(files, Documents(processes))
+def editor(files: Files, processes: Processes) -> TextEditor:
+    return TextEditor(files, Documents(processes))
 
 
-async def edit(editor: Editor, command: str, path: Path, **fields: object) -> StrReplaceEditorResult:
+async def edit(editor: TextEditor, command: str, path: Path, **fields: object) -> StrReplaceEditorResult:
     request = StrReplaceEditorRequest.model_validate({"command": command, "path": str(path), **fields})
     result: StrReplaceEditorResult = await editor.edit(request)
     return result
 
 
-async def refused(editor: Editor, command: str, path: Path, **fields: object) -> dict[str, Any]:
+async def refused(editor: TextEditor, command: str, path: Path, **fields: object) -> dict[str, Any]:
     with pytest.raises(FileError) as error:
         await edit(editor, command, path, **fields)
     return error.value.data()
@@ -39,7 +39,7 @@ def put(path: Path, content: bytes) -> Path:
     return path
 
 
-async def test_a_file_is_created_edited_and_every_step_undone(editor: Editor, home: Path) -> None:
+async def test_a_file_is_created_edited_and_every_step_undone(editor: TextEditor, home: Path) -> None:
     path = home / "dir/f.py"
     created = await edit(editor, "create", path, file_text="a = 1\nb = 2\n")
     assert (created.output, created.prev_exist) == (f"File created successfully at: {path}", False)
@@ -58,12 +58,12 @@ async def test_a_file_is_created_edited_and_every_step_undone(editor: Editor, ho
     assert (path.exists(), last.new_content) == (False, None)
 
 
-async def test_there_must_be_something_to_undo(editor: Editor, home: Path) -> None:
+async def test_there_must_be_something_to_undo(editor: TextEditor, home: Path) -> None:
     path = put(home / "f", b"x")
     assert (await refused(editor, "undo_edit", path))["error"] == f"No edit history found for {path}."
 
 
-async def test_what_somebody_else_changed_is_not_undone(editor: Editor, home: Path) -> None:
+async def test_what_somebody_else_changed_is_not_undone(editor: TextEditor, home: Path) -> None:
     path = put(home / "f", b"one")
     await edit(editor, "str_replace", path, old_str="one", new_str="two")
     put(path, b"three")
@@ -74,7 +74,7 @@ async def test_what_somebody_else_changed_is_not_undone(editor: Editor, home: Pa
     assert path.read_bytes() == b"one"
 
 
-async def test_a_file_that_is_there_is_not_created(editor: Editor, home: Path) -> None:
+async def test_a_file_that_is_there_is_not_created(editor: TextEditor, home: Path) -> None:
     path = put(home / "f", b"kept")
     data = await refused(editor, "create", path, file_text="x")
     why = f"File already exists at: {path}. Cannot overwrite files using command `create`."
@@ -83,7 +83,7 @@ async def test_a_file_that_is_there_is_not_created(editor: Editor, home: Path) -
     assert path.read_bytes() == b"kept"
 
 
-async def test_a_missing_file_is_an_editors_error_and_a_file_error_in_one(editor: Editor, home: Path) -> None:
+async def test_a_missing_file_is_an_editors_error_and_a_file_error_in_one(editor: TextEditor, home: Path) -> None:
     for command, fields in (
         ("view", {}),
         ("str_replace", {"old_str": "a"}),
@@ -105,13 +105,13 @@ async def test_a_missing_file_is_an_editors_error_and_a_file_error_in_one(editor
     ],
 )
 async def test_what_a_command_needs_must_be_given(
-    editor: Editor, home: Path, command: str, fields: dict[str, object], missing: str
+    editor: TextEditor, home: Path, command: str, fields: dict[str, object], missing: str
 ) -> None:
     path = home / "new" if command == "create" else put(home / "f", b"x")
     assert (await refused(editor, command, path, **fields))["error"] == f"Parameter `{missing}` is required for command: {command}."
 
 
-async def test_a_directory_can_be_viewed_and_nothing_else(editor: Editor, home: Path) -> None:
+async def test_a_directory_can_be_viewed_and_nothing_else(editor: TextEditor, home: Path) -> None:
     for name in ("a.txt", "sub/b.txt", "sub/deep/c.txt", ".hidden"):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).touch()
@@ -132,7 +132,9 @@ async def test_a_directory_can_be_viewed_and_nothing_else(editor: Editor, home: 
         (b"one\r\ntwo\n", b"one\r\n2\nand\n"),
     ],
 )
-async def test_an_edit_keeps_encoding_line_ends_and_the_end_of_the_file(editor: Editor, home: Path, before: bytes, after: bytes) -> None:
+async def test_an_edit_keeps_encoding_line_ends_and_the_end_of_the_file(
+    editor: TextEditor, home: Path, before: bytes, after: bytes
+) -> None:
     path = put(home / "f", before)
     await edit(editor, "str_replace", path, old_str="two", new_str="2\nand")
     assert path.read_bytes() == after
@@ -140,7 +142,7 @@ async def test_an_edit_keeps_encoding_line_ends_and_the_end_of_the_file(editor: 
     assert path.read_bytes() == before
 
 
-async def test_lines_with_returns_are_matched_as_they_are_shown(editor: Editor, home: Path) -> None:
+async def test_lines_with_returns_are_matched_as_they_are_shown(editor: TextEditor, home: Path) -> None:
     path = put(home / "f", b"one\r\ntwo\r\nthree\r\n")
     assert "\r" not in (await edit(editor, "view", path)).output
     await edit(editor, "str_replace", path, old_str="one\ntwo\n", new_str="1\n2\n")
@@ -148,7 +150,7 @@ async def test_lines_with_returns_are_matched_as_they_are_shown(editor: Editor, 
     assert path.read_bytes() == b"1\r\n2\r\n3\r\n"
 
 
-async def test_bytes_that_are_no_text_are_not_edited(editor: Editor, home: Path) -> None:
+async def test_bytes_that_are_no_text_are_not_edited(editor: TextEditor, home: Path) -> None:
     path = put(home / "f", b"caf\xe9")
     data = await refused(editor, "view", path)
     assert data["error_type"] == "decode_error"
@@ -156,12 +158,14 @@ async def test_bytes_that_are_no_text_are_not_edited(editor: Editor, home: Path)
     assert path.read_bytes() == b"caf\xe9"
 
 
-async def test_a_file_too_large_to_edit_says_so(editor: Editor, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_too_large_to_edit_says_so(editor: TextEditor, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_BYTES", 10)
     assert (await refused(editor, "view", put(home / "f", b"x" * 11)))["errno_name"] == "EFBIG"
 
 
-async def test_an_edit_of_a_file_that_changes_meanwhile_is_a_conflict(editor: Editor, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_edit_of_a_file_that_changes_meanwhile_is_a_conflict(
+    editor: TextEditor, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = put(home / "f", b"one")
     read = FileAccess.read
 
@@ -176,7 +180,7 @@ async def test_an_edit_of_a_file_that_changes_meanwhile_is_a_conflict(editor: Ed
     assert path.read_bytes() == b"other"
 
 
-async def test_a_document_is_shown_in_parts_with_what_it_has_in_all(editor: Editor, home: Path) -> None:
+async def test_a_document_is_shown_in_parts_with_what_it_has_in_all(editor: TextEditor, home: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
     sheet.append(["name", "number"])

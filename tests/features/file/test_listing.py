@@ -5,7 +5,7 @@ import pytest
 
 from sandbox_server.core import FileError
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.status import Entry
+from sandbox_server.drivers.files.status import DirectoryEntry
 from sandbox_server.features.file.listing import (
     FileFindRequest,
     FileGlobRequest,
@@ -99,5 +99,5 @@ async def test_a_directory_is_drawn(listing: FileListing, tree: Path) -> None:
 
 
 def test_a_branch_is_drawn_beside_what_follows_it() -> None:
-    entries = [Entry(path, path in ("a", "a/b"), link=False, status=None) for path in ("a", "a/b", "a/b/c", "d")]
+    entries = [DirectoryEntry(path, path in ("a", "a/b"), link=False, status=None) for path in ("a", "a/b", "a/b/c", "d")]
     assert draw("/", entries) == "/\n├── a/\n│   └── b/\n│       └── c\n└── d"

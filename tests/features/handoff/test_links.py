@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.features.handoff.links import Links
-from sandbox_server.features.handoff.wire import Handoff
+from sandbox_server.features.handoff.handoff import Handoff
+from sandbox_server.features.handoff.links import HandoffLinks
 
 pytestmark = pytest.mark.anyio
 
@@ -52,12 +52,12 @@ async def ended() -> Ended:
 
 
 @pytest.fixture
-async def links(tickets: Tickets, ended: Ended) -> AsyncIterator[Links]:
-    async with Links(tickets, "https://here.example/", ended) as made:
+async def links(tickets: Tickets, ended: Ended) -> AsyncIterator[HandoffLinks]:
+    async with HandoffLinks(tickets, "https://here.example/", ended) as made:
         yield made
 
 
-async def test_a_link_lets_somebody_see_and_control_once_until_the_request_ends(links: Links, tickets: Tickets) -> None:
+async def test_a_link_lets_somebody_see_and_control_once_until_the_request_ends(links: HandoffLinks, tickets: Tickets) -> None:
     link = links.make(OPEN)
     assert link
     address, _, ticket = link.partition("?ticket=")
@@ -69,7 +69,7 @@ async def test_a_link_lets_somebody_see_and_control_once_until_the_request_ends(
     assert tickets.redeem(ticket, "/view") is None
 
 
-async def test_with_the_end_of_the_request_who_came_by_its_links_is_out(links: Links, ended: Ended) -> None:
+async def test_with_the_end_of_the_request_who_came_by_its_links_is_out(links: HandoffLinks, ended: Ended) -> None:
     links.kept(OPEN)
     links.kept(OPEN.model_copy(update={"status": "claimed"}))
     links.kept(OPEN.model_copy(update={"status": "closed", "outcome": "done"}))
@@ -79,5 +79,5 @@ async def test_with_the_end_of_the_request_who_came_by_its_links_is_out(links: L
 
 
 async def test_without_an_address_there_is_no_link(tickets: Tickets, ended: Ended) -> None:
-    async with Links(tickets, None, ended) as links:
+    async with HandoffLinks(tickets, None, ended) as links:
         assert links.make(OPEN) is None

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.features.handoff import store as module
+from sandbox_server.features.handoff.handoff import Handoff
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.handoff.wire import Handoff
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sandbox_server.drivers.clients.mail import MailServer
-from sandbox_server.features.handoff.targets import Mail, Ntfy, Slack, Target, Telegram, Webhook, details, signature, subject
-from sandbox_server.features.handoff.wire import Handoff
+from sandbox_server.features.handoff.handoff import Handoff
+from sandbox_server.features.handoff.targets import (
+    MailTarget,
+    NotificationTarget,
+    NtfyTarget,
+    SlackTarget,
+    TelegramTarget,
+    WebhookTarget,
+    details,
+    signature,
+    subject,
+)
 from tests.features.handoff.test_store import handoff
 from tests.mail_server import Mailbox
 
@@ -47,7 +57,7 @@ def asked(**changes: object) -> Handoff:
     return handoff("h-1", 1).model_copy(update=found | changes)
 
 
-async def posted(target: Target, link: str | None = LINK) -> tuple[str, dict[str, str], dict[str, object]]:
+async def posted(target: NotificationTarget, link: str | None = LINK) -> tuple[str, dict[str, str], dict[str, object]]:
     answer = await target.tell(asked(), link)
     assert (answer.status, answer.error) == (200, None)
     path, headers, body = seen[-1]
@@ -55,7 +65,7 @@ async def posted(target: Target, link: str | None = LINK) -> tuple[str, dict[str
 
 
 async def test_a_webhook_gets_the_request_signed(http: str) -> None:
-    _, headers, body = await posted(Webhook(f"{http}/hook", "s3cret"))
+    _, headers, body = await posted(WebhookTarget(f"{http}/hook", "s3cret"))
     expected = hmac.new(b"s3cret", headers["X-Tandem-Timestamp"].encode() + b"." + seen[-1][2], hashlib.sha256).hexdigest()
 
     assert headers["X-Tandem-Signature"] == f"sha256={expected}"
@@ -64,7 +74,7 @@ async def test_a_webhook_gets_the_request_signed(http: str) -> None:
 
 
 async def test_slack_gets_a_button_and_nothing_that_is_markup(http: str) -> None:
-    _, _, body = await posted(Slack(f"{http}/services/x"))
+    _, _, body = await posted(SlackTarget(f"{http}/services/x"))
 
     assert body["text"] == "The agent asks for a person (payment): Pay &lt;now&gt; &amp; here"
     assert [block["type"] for block in body["blocks"]] == ["header", "section", "actions"]  # type: ignore[attr-defined]
@@ -74,7 +84,7 @@ async def test_slack_gets_a_button_and_nothing_that_is_markup(http: str) -> None
 
 
 async def test_telegram_gets_plain_text_and_makes_no_preview(http: str) -> None:
-    path, _, body = await posted(Telegram(f"{http}/", "1:a", "@chat"))
+    path, _, body = await posted(TelegramTarget(f"{http}/", "1:a", "@chat"))
 
     assert path == "/bot1:a/sendMessage"
     assert body["chat_id"] == "@chat"
@@ -84,10 +94,10 @@ async def test_telegram_gets_plain_text_and_makes_no_preview(http: str) -> None:
 
 
 async def test_ntfy_gets_a_notification_that_opens_the_page(http: str) -> None:
-    path, headers, body = await posted(Ntfy(f"{http}/below/topic", "tk"))
+    path, headers, body = await posted(NtfyTarget(f"{http}/below/topic", "tk"))
     assert (path, headers["Authorization"]) == ("/below/", "Bearer tk")
     assert (body["topic"], body["click"]) == ("topic", LINK)
-    _, headers, body = await posted(Ntfy(f"{http}/topic", None), None)
+    _, headers, body = await posted(NtfyTarget(f"{http}/topic", None), None)
 
     assert "Authorization" not in headers
     assert "click" not in body
@@ -96,7 +106,7 @@ async def test_ntfy_gets_a_notification_that_opens_the_page(http: str) -> None:
 async def test_a_mail_has_the_link_and_a_subject_of_one_line() -> None:
     with Mailbox() as box:
         server = MailServer.at(f"smtp+plain://127.0.0.1:{box.port}")
-        answer = await Mail(server, "tandem@box.example", ("ann@example.com", "bob@example.com")).tell(
+        answer = await MailTarget(server, "tandem@box.example", ("ann@example.com", "bob@example.com")).tell(
             asked(reason="a\r\nBcc: eve@x"), LINK
         )
 
@@ -109,14 +119,20 @@ async def test_a_mail_has_the_link_and_a_subject_of_one_line() -> None:
 
 
 async def test_a_refusal_is_told(http: str) -> None:
-    answer = await Slack(f"{http}/refused").tell(asked(), None)
+    answer = await SlackTarget(f"{http}/refused").tell(asked(), None)
 
     assert (answer.status, answer.error) == (403, "Forbidden")
 
 
 def test_what_is_secret_is_known() -> None:
     server = MailServer.at("smtps://me:pa%40ss@mail.example")
-    targets: list[Target] = [Webhook("u", "s"), Slack("u"), Telegram("s", "t", "c"), Ntfy("u", "t"), Mail(server, "a@b", ("c@d",))]
+    targets: list[NotificationTarget] = [
+        WebhookTarget("u", "s"),
+        SlackTarget("u"),
+        TelegramTarget("s", "t", "c"),
+        NtfyTarget("u", "t"),
+        MailTarget(server, "a@b", ("c@d",)),
+    ]
     assert [target.secrets for target in targets] == [("u", "s"), ("u",), ("t",), ("u", "t"), ("pa@ss",)]
 
 

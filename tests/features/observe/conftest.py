@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sandbox_server.features.observe.sampler import Sampler
-from sandbox_server.features.observe.wire import ObservationCgroupSnapshot, ObservationLiveSnapshot, ObservationMode
+from sandbox_server.features.observe.snapshots import ObservationCgroupSnapshot, ObservationLiveSnapshot, ObservationMode
 
 
 class Told(Sampler):

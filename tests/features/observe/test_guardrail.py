@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.features.observe.guardrail import Guardrail
-from sandbox_server.features.observe.wire import ObservationCgroupSnapshot, ObservationDiskSnapshot, ObservationLiveSnapshot
+from sandbox_server.features.observe.snapshots import ObservationCgroupSnapshot, ObservationDiskSnapshot, ObservationLiveSnapshot
 
 
 def sample(disk: float = 0.0, inodes: float | None = None, **used: Any) -> ObservationLiveSnapshot:

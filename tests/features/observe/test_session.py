@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sandbox_server.features.observe import session as module
-from sandbox_server.features.observe.session import Observation
-from sandbox_server.features.observe.wire import ObservationEvent, ObserveStartRequest
+from sandbox_server.features.observe.session import Observation, ObserveStartRequest
+from sandbox_server.features.observe.snapshots import ObservationEvent
 from tests.features.observe.conftest import Told, come
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ import pytest
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Holding
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.entries import HandoffEntries, InputEntries, LeaseEntries, LineEntries
 from tests.waiting import eventually
@@ -53,7 +53,7 @@ class Asked:
 
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
-    async with Journal(Log(str(tmp_path), 1 << 20)) as opened:
+    async with Journal(EventLog(str(tmp_path), 1 << 20)) as opened:
         yield opened
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from sandbox_server.core import Call, Caller, TooLarge
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
-from sandbox_server.drivers.recorder.reel import Reel
+from sandbox_server.drivers.recorder.log import EventLog
+from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.features.recorder import export as module
 from sandbox_server.features.recorder.export import ExportRecord, RecordExport
@@ -24,16 +24,16 @@ START = 2_000_000_000.0
 
 @pytest.fixture
 async def export(tmp_path: Path) -> AsyncIterator[RecordExport]:
-    reel, thumbnails = Reel(str(tmp_path / "video"), 1 << 20, 1e12), Thumbnails(str(tmp_path / "pictures"))
+    segments, thumbnails = RecordingSegments(str(tmp_path / "video"), 1 << 20, 1e12), Thumbnails(str(tmp_path / "pictures"))
     for number in range(2):
-        fd, path = reel.begin(START + 60 * number)
+        fd, path = segments.begin(START + 60 * number)
         os.write(fd, b"film")
         os.close(fd)
-        reel.end(path, 60)
+        segments.end(path, 60)
     thumbnails.write("0123456789abcdef-after", b"picture")
-    async with Journal(Log(str(tmp_path / "events"), 1 << 20)) as journal:
+    async with Journal(EventLog(str(tmp_path / "events"), 1 << 20)) as journal:
         journal.record("call", "agent", "robot")
-        yield RecordExport(journal, reel, thumbnails, str(tmp_path))
+        yield RecordExport(journal, segments, thumbnails, str(tmp_path))
 
 
 async def unpacked(export: RecordExport, folder: Path, **asked: object) -> list[str]:

@@ -10,7 +10,7 @@ from sandbox_server.core import Call, Caller, Conflict, Model, operation
 from sandbox_server.core.errors import Failure, HeldByHuman, PermissionDenied, Private, ResourceExhausted, Unauthenticated
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.guard import RecorderGuard
 from sandbox_server.features.recorder.trace import Trace
@@ -49,7 +49,7 @@ MOVE, HEALTH = operations(Sample())
 
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
-    async with Journal(Log(str(tmp_path), 1 << 20)) as opened:
+    async with Journal(EventLog(str(tmp_path), 1 << 20)) as opened:
         yield opened
 
 

@@ -10,10 +10,10 @@ import pytest
 from sandbox_server.core import Unavailable
 from sandbox_server.core.control import Holding
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder import navigation
-from sandbox_server.features.recorder.navigation import Move, NavigationEntries, moves
+from sandbox_server.features.recorder.navigation import NavigationEntries, TabMove, moves
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ class Pages:
 
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
-    async with Journal(Log(str(tmp_path), 1 << 20)) as opened:
+    async with Journal(EventLog(str(tmp_path), 1 << 20)) as opened:
         yield opened
 
 
@@ -51,7 +51,7 @@ async def gone(journal: Journal, count: int) -> list[tuple[Any, ...]]:
 
 
 def test_tabs_are_compared_by_their_pages() -> None:
-    assert list(moves({"1": A, "2": B}, {"2": A, "3": B})) == [Move(A, None), Move(B, A), Move(None, B)]
+    assert list(moves({"1": A, "2": B}, {"2": A, "3": B})) == [TabMove(A, None), TabMove(B, A), TabMove(None, B)]
     assert list(moves({"1": A}, {"1": A})) == []
 
 

@@ -11,16 +11,16 @@ import pytest
 from sandbox_server.core import DeadlineExceeded, Unavailable
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import Log
+from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder import receipts as module
-from sandbox_server.features.recorder.receipts import Look, Receipts
+from sandbox_server.features.recorder.receipts import ComputerSnapshot, Receipts
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
-BEFORE = Look({"1": "https://a.example/", "2": "https://b.example/"}, {1: "Chromium", 2: "Old"}, "/before")
-AFTER = Look({"1": "https://a.example/in?session=1", "3": "https://c.example/"}, {1: "Chromium", 3: "New"}, "/after")
+BEFORE = ComputerSnapshot({"1": "https://a.example/", "2": "https://b.example/"}, {1: "Chromium", 2: "Old"}, "/before")
+AFTER = ComputerSnapshot({"1": "https://a.example/in?session=1", "3": "https://c.example/"}, {1: "Chromium", 3: "New"}, "/after")
 
 
 class Eyes:
@@ -36,14 +36,14 @@ class Eyes:
         self.changed = changed
         await asyncio.get_running_loop().create_future()
 
-    async def look(self, name: str) -> Look:
+    async def look(self, name: str) -> ComputerSnapshot:
         if self.fails:
             raise Unavailable("there is no desktop")
         self.names.append(name)
         return self.looks.pop(0) if self.looks else AFTER
 
-    async def blind(self) -> Look:
-        return Look({}, {}, None)
+    async def blind(self) -> ComputerSnapshot:
+        return ComputerSnapshot({}, {}, None)
 
     async def files_since(self, when: float) -> list[str]:
         return ["/home/gem/new.txt"]
@@ -55,10 +55,10 @@ class Eyes:
 class Kept:
     """Receipts over a journal, and what they told."""
 
-    def __init__(self, journal: Journal, eyes: Eyes) -> None:
-        self.journal, self.eyes = journal, eyes
+    def __init__(self, journal: Journal, snapshots: Eyes) -> None:
+        self.journal, self.snapshots = journal, snapshots
         self.told: list[Receipt | None] = []
-        self.receipts = Receipts(journal, eyes, Redaction(), self.told.append)
+        self.receipts = Receipts(journal, snapshots, Redaction(), self.told.append)
 
     def drives(self, holder: str | None, event: str = "taken", **more: Any) -> None:
         self.journal.record("control", "person", holder or "ann", event=event, state="human" if holder else "agent", holder=holder, **more)
@@ -72,7 +72,7 @@ class Kept:
 @pytest.fixture
 async def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Kept]:
     monkeypatch.setattr(module, "SETTLE_SECONDS", 0)
-    async with Journal(Log(str(tmp_path), 1 << 20)) as journal:
+    async with Journal(EventLog(str(tmp_path), 1 << 20)) as journal:
         made = Kept(journal, Eyes())
         async with made.receipts:
             yield made
@@ -80,14 +80,14 @@ async def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 async def begun(kept: Kept) -> None:
     kept.drives("ann")
-    await eventually(lambda: kept.eyes.names or kept.eyes.fails)
+    await eventually(lambda: kept.snapshots.names or kept.snapshots.fails)
     assert kept.told == [None]
 
 
 async def test_a_receipt_tells_what_is_other_than_before_and_what_was_done(kept: Kept) -> None:
     await begun(kept)
-    kept.eyes.changed("User name")
-    kept.eyes.changed("User name")
+    kept.snapshots.changed("User name")
+    kept.snapshots.changed("User name")
     kept.journal.record("command", "person", "ann", session="s", command="ls")
     kept.journal.record("command", "agent", "robot", operation="shell.exec_command")
     kept.journal.record("input", "person", "ann", counts={"keys": 3})
@@ -111,9 +111,9 @@ async def test_a_receipt_tells_what_is_other_than_before_and_what_was_done(kept:
 
 async def test_of_what_is_done_in_private_nothing_is_told_but_what_there_is_after(kept: Kept) -> None:
     await begun(kept)
-    kept.eyes.changed("Name")
+    kept.snapshots.changed("Name")
     kept.journal.private = lambda: True
-    kept.eyes.changed("Card")
+    kept.snapshots.changed("Card")
     kept.journal.record("command", "person", "ann", session="s", command="ls")
     kept.journal.private = lambda: False
     kept.drives(None, "released")
@@ -134,7 +134,7 @@ async def test_while_it_is_private_only_the_agents_own_files_are_told(kept: Kept
 
 
 async def test_without_a_desktop_a_receipt_tells_the_rest(kept: Kept) -> None:
-    kept.eyes.fails = True
+    kept.snapshots.fails = True
     await begun(kept)
     kept.drives(None, "returned:idle")
 
@@ -147,7 +147,7 @@ async def test_files_that_take_too_long_to_find_are_said_to_be_unseen(kept: Kept
     async def forever(_: float) -> list[str]:
         raise DeadlineExceeded("the program did not end within 4 s")
 
-    monkeypatch.setattr(kept.eyes, "files_since", forever)
+    monkeypatch.setattr(kept.snapshots, "files_since", forever)
     await begun(kept)
     kept.drives(None, "released")
 

@@ -6,7 +6,7 @@ from sandbox_server.app import build
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.browser.actions import ClickAction
-from sandbox_server.features.recorder.recorded_fields import facts_of, kind_of
+from sandbox_server.features.recorder.recorded_fields import kind_of, recorded_fields_of
 from sandbox_server.settings import load
 
 
@@ -17,7 +17,7 @@ def known() -> dict[str, Operation]:
 
 def facts(called: Operation, **fields: object) -> dict[str, object]:
     assert called.spec.request
-    return facts_of(called.spec.request.model_validate(fields), Redaction())
+    return recorded_fields_of(called.spec.request.model_validate(fields), Redaction())
 
 
 def test_a_command_is_kept_without_its_secrets_and_what_is_typed_is_counted(known: dict[str, Operation]) -> None:

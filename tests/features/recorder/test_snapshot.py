@@ -10,7 +10,7 @@ import pytest
 from sandbox_server.core import Unavailable
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.features.recorder.snapshot import ComputerEyes
+from sandbox_server.features.recorder.snapshot import ComputerSnapshots
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -56,7 +56,7 @@ class Setup:
                 SimpleNamespace(started=20.0, path="/d/new", suggested_filename="new"),
             ]
         )
-        self.eyes = ComputerEyes(
+        self.snapshots = ComputerSnapshots(
             cast("Any", self.desktop),
             lambda: self.tabs,
             processes,
@@ -70,7 +70,7 @@ class Setup:
 
 async def test_a_look_has_tabs_windows_and_a_small_picture(tmp_path: Path) -> None:
     setup = Setup(tmp_path)
-    look = await setup.eyes.look(NAME)
+    look = await setup.snapshots.look(NAME)
     assert (look.tabs, look.windows) == ({"1": "https://a.example/"}, {7: "xterm", 8: "Page"})
     assert look.picture == f"/v1/recorder/thumbnails/{NAME}"
     assert setup.thumbnails.read(NAME) == b"jpeg 60 0.375"
@@ -79,27 +79,27 @@ async def test_a_look_has_tabs_windows_and_a_small_picture(tmp_path: Path) -> No
 async def test_in_private_no_picture_is_kept(tmp_path: Path) -> None:
     setup = Setup(tmp_path)
     setup.private = True
-    assert (await setup.eyes.look(NAME)).picture is None
-    assert (await setup.eyes.blind()).picture is None
+    assert (await setup.snapshots.look(NAME)).picture is None
+    assert (await setup.snapshots.blind()).picture is None
     assert setup.thumbnails.files() == []
 
 
 async def test_what_cannot_be_seen_is_not_told(tmp_path: Path) -> None:
     setup = Setup(tmp_path)
     setup.desktop.gone = True
-    assert (await setup.eyes.blind()).windows is None
+    assert (await setup.snapshots.blind()).windows is None
 
 
 async def test_no_browser_is_started_to_watch_its_fields(tmp_path: Path) -> None:
     setup = Setup(tmp_path)
-    await setup.eyes.fields(lambda _: None)
+    await setup.snapshots.fields(lambda _: None)
     setup.tabs = {}
-    await setup.eyes.fields(lambda _: None)
+    await setup.snapshots.fields(lambda _: None)
     assert setup.fields.watched == 1
 
 
 async def test_downloads_since_a_moment_are_told_by_where_they_are(tmp_path: Path) -> None:
-    assert Setup(tmp_path).eyes.downloads_since(15.0) == ["/d/new"]
+    assert Setup(tmp_path).snapshots.downloads_since(15.0) == ["/d/new"]
 
 
 async def test_files_that_changed_are_found_and_those_of_programs_are_not(tmp_path: Path, home: Path, spawner: "SpawnerDaemon") -> None:
@@ -111,4 +111,4 @@ async def test_files_that_changed_are_found_and_those_of_programs_are_not(tmp_pa
     since = time.time()
     for name in ("work/new.txt", ".cache/x", "node_modules/y", ".bash_history", ".env"):
         (home / name).write_text(name)
-    assert await spent.eyes.files_since(since) == [str(home / ".env"), str(home / "work/new.txt")]
+    assert await spent.snapshots.files_since(since) == [str(home / ".env"), str(home / "work/new.txt")]

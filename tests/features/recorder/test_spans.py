@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core import Call, Caller, operation
 from sandbox_server.core.operation import operations
-from sandbox_server.drivers.clients.webhook import Answer
+from sandbox_server.drivers.clients.webhook import DeliveryResult
 from sandbox_server.features.recorder import spans as module
 from sandbox_server.features.recorder.spans import Spans, headers_of
 from sandbox_server.features.recorder.trace import Trace
@@ -33,9 +33,9 @@ class Collector:
         self.got: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.status = status
 
-    async def post(self, url: str, body: bytes, headers: dict[str, str]) -> Answer:
+    async def post(self, url: str, body: bytes, headers: dict[str, str]) -> DeliveryResult:
         self.got.append((url, json.loads(body), headers))
-        return Answer(self.status, None)
+        return DeliveryResult(self.status, None)
 
 
 async def test_calls_are_told_together_with_their_traces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,10 @@ from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
 from sandbox_server.features.description import Description
-from sandbox_server.features.handoff.feature import Handoffs
+from sandbox_server.features.handoff.handoffs import Handoffs
 from sandbox_server.mcp.app import McpHub, create_mcp_app
 from sandbox_server.mcp.tools.human_in_the_loop import elicitation_of, has_secrets, reply_of
-from tests.features.handoff.desks import desk
+from tests.features.handoff.queues import queue
 from tests.mcp.conftest import InProcessConnector, nothing_behind, servers_of
 from tests.mcp.sdk_clients import ERAS, client_of
 from tests.waiting import eventually
@@ -56,7 +56,7 @@ class User:
 @pytest.fixture
 def api(tmp_path: Path, serving: Callable[..., Any]) -> Iterator[str]:
     """The socket of an API that has handoffs alone."""
-    store, found = desk(tmp_path)
+    store, found = queue(tmp_path)
 
     async def claimed(_: Caller) -> None:
         """Nothing comes of it."""

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream.input.injector import MAX_NOTCHES, InputInjector
 from sandbox_server.stream.wire import Clip, Copied, Fit, Key, PointerInput, TextInput, Wheel
@@ -18,7 +18,7 @@ SHIFT = 0xFFE1
 
 @pytest.fixture
 async def injector(desktop: Desktop, xserver: XServer, program: Program) -> AsyncIterator[InputInjector]:
-    async with Connection(xserver.name) as connection:
+    async with X11Connection(xserver.name) as connection:
         yield InputInjector(desktop, connection)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, Sound
+from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, PulseAudio
 from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
 from sandbox_server.stream.sound.broadcast import MAX_WAITING, SILENT_PIECES, SoundBroadcast, SoundQueue, SoundSubscription
 from tests.waiting import eventually
@@ -22,7 +22,7 @@ TONE = array.array("h", (round(20000 * math.sin(n / 10)) for n in range(SAMPLES)
 SILENCE = bytes(len(TONE))
 
 
-class Played(Sound):
+class Played(PulseAudio):
     """A sound server that plays what it is given, and nothing after it."""
 
     def __init__(self, *pieces: bytes) -> None:

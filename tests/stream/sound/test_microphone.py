@@ -11,7 +11,7 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.sound.pulseaudio import RATE, Say, Sound
+from sandbox_server.drivers.sound.pulseaudio import RATE, PulseAudio, Say
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
 from sandbox_server.stream.sound import microphone
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 SAMPLES = RATE // 50
 
 
-class Heard(Sound):
+class Heard(PulseAudio):
     """A sound server whose microphone notes what it hears, once it is let to."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
 from sandbox_server.stream.classify import video_regions
@@ -132,7 +132,7 @@ async def test_who_acknowledges_nothing_is_sent_no_more_and_then_the_latest(desk
 async def test_a_slow_viewer_holds_up_no_other(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     slow, quick = FakeClient(acks=False), FakeClient()
     name = xserver.name
-    async with sharing(name) as sources, Connection(name) as connection, Tasks() as tasks:
+    async with sharing(name) as sources, X11Connection(name) as connection, Tasks() as tasks:
         for number, each in enumerate((slow, quick)):
             injector = InputInjector(desktop, connection)
             tasks.start(StreamViewer(each, sources, injector, PERSON, FakeLease(drives=True), number).run())

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.screen import MAX_SIZE
 from sandbox_server.stream import wire
@@ -29,7 +29,7 @@ pytestmark = [
 async def two(desktop: Desktop, name: str) -> AsyncIterator[tuple[FakeClient, FakeClient]]:
     """Who drives, and who watches the same screen."""
     clients = FakeClient(), FakeClient()
-    async with sharing(name) as sources, Connection(name) as connection, Tasks() as tasks:
+    async with sharing(name) as sources, X11Connection(name) as connection, Tasks() as tasks:
         for number, (client, caller) in enumerate(zip(clients, (PERSON, GUEST), strict=True)):
             lease, injector = FakeLease(drives=caller is PERSON), InputInjector(desktop, connection)
             tasks.start(StreamViewer(client, sources, injector, caller, lease, number).run())

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.x11.connection import Connection
+from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
 from sandbox_server.stream.input.injector import InputInjector
@@ -28,7 +28,7 @@ pytestmark = [
 
 async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     client = FakeClient()
-    async with sharing(xserver.name) as sources, Connection(xserver.name) as connection, Tasks() as tasks:
+    async with sharing(xserver.name) as sources, X11Connection(xserver.name) as connection, Tasks() as tasks:
         injector = InputInjector(desktop, connection)
         tasks.start(StreamViewer(client, sources, injector, PERSON, FakeLease(drives=True), 1).run())
         client.say(wire.Ping(1))
