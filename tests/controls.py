@@ -10,7 +10,7 @@ from sandbox_server.core import Caller
 from sandbox_server.core.control import Reach
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.lease import LeaseTimes
-from sandbox_server.features.control.lease_keeper import Clock, LeaseKeeper, RevocationHook, Policy
+from sandbox_server.features.control.lease_keeper import Clock, LeaseKeeper, Policy, RevocationHook
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 
 

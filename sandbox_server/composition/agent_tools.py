@@ -14,6 +14,7 @@ from sandbox_server.features.mcp.servers import McpServers
 from sandbox_server.features.mcp.tools import McpTools
 from sandbox_server.features.ports.ports import PortViews
 from sandbox_server.features.skills.folders import SkillFolders
+from sandbox_server.features.skills.skills import Skills
 from sandbox_server.features.util import MarkdownConversion
 
 
@@ -21,7 +22,7 @@ def build_agent_tools(machine: Machine, way: Callable[[str], str | None]) -> Par
     """Make them. `way` gives the proxy by which a host is reached, or None."""
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     fetching = settings.fetching
-    reach = Reach(machine.ports, fetching.allow)
+    reach = WebReach(machine.ports, fetching.allow)
     web = Web(reach, paths.spool, max_bytes=fetching.max_bytes, seconds=fetching.seconds, proxy=way)
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")

@@ -35,8 +35,8 @@ class Gateway:
 def build_gateway(machine: Machine, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> Gateway:
     """Make what the gateway asks. `is_asked` tells of a handoff's id whether it is open: its links are void otherwise."""
     audit = Audit()
-    health = Health(Components(component_sockets(machine.settings)), audit, machine.liveness)
-    sessions = Sessions(machine.revoked, keeper.expel)
+    health = Health(ComponentSockets(component_sockets(machine.settings)), audit, machine.liveness)
+    sessions = SignInSessions(machine.revoked, keeper.expel)
     return Gateway(audit, SessionGuard(machine.revoked), Part((authentication(machine, keeper, is_asked), sessions, health)))
 
 

@@ -9,9 +9,9 @@ from sandbox_server.composition.machine import Machine
 from sandbox_server.composition.part import Part
 from sandbox_server.composition.recorder import FlightRecorder
 from sandbox_server.drivers.devtools.downloads import Downloads
-from sandbox_server.drivers.recorder.screen_recorder import ScreenRecorder
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
+from sandbox_server.drivers.recorder.screen_recorder import ScreenRecorder
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.drivers.x11.changes import ScreenChanges
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -19,9 +19,9 @@ from sandbox_server.features.handoff.queue import Receipted
 from sandbox_server.features.recorder.export import RecordExport
 from sandbox_server.features.recorder.fields import FieldWatch
 from sandbox_server.features.recorder.navigation import NavigationEntries
-from sandbox_server.features.recorder.thumbnails import RecordedPictures
 from sandbox_server.features.recorder.receipts import Receipts
 from sandbox_server.features.recorder.snapshot import ComputerSnapshots
+from sandbox_server.features.recorder.thumbnails import RecordedPictures
 from sandbox_server.features.recorder.video import RecordedScreen
 from sandbox_server.settings import Settings
 

@@ -16,10 +16,10 @@ def test_a_recording_of_the_screen_counts_as_activity() -> None:
 
 def test_keys_and_clipboard_follow_the_lease() -> None:
     made = first()
-    before = len(made.control.keeper._fences)
+    before = len(made.control.keeper._hooks)
     build_desktop(made.machine, made.control, Activity())
 
-    assert [type(each).__name__ for each in made.control.keeper._fences[before:]] == ["KeysFence", "ClipboardFence"]
+    assert [type(each).__name__ for each in made.control.keeper._hooks[before:]] == ["ReleaseKeys", "ClearClipboard"]
 
 
 def test_private_mode_is_asked_of_the_lease() -> None:

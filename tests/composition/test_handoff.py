@@ -12,8 +12,8 @@ from sandbox_server.composition.late import Late
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Holding
 from sandbox_server.core.receipt import Receipt
-from sandbox_server.features.handoff.queue import Receipted
 from sandbox_server.features.handoff.handoff import AskPerson
+from sandbox_server.features.handoff.queue import Receipted
 from tests.composition.made import first
 from tests.controls import driving
 from tests.waiting import eventually

@@ -57,7 +57,7 @@ def main() -> None:
         answer = {"problem": str(problem)}
     except MemoryError:
         answer = {"problem": f"The document is too large to be {verb}."}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the top of a program: a parser may raise anything about a hostile file
         answer = {"problem": f"The document cannot be {verb}: {_reason(error)}"}
     sys.stdout.buffer.write(json.dumps(answer).encode())
 

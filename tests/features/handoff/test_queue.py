@@ -10,8 +10,8 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff import queue as module
-from sandbox_server.features.handoff.queue import HandoffQueue, Receipted
 from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, FormField
+from sandbox_server.features.handoff.queue import HandoffQueue, Receipted
 from tests.features.handoff.queues import Clock, queue
 
 pytestmark = pytest.mark.anyio
