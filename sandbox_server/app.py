@@ -18,7 +18,7 @@ from sandbox_server import __version__
 from sandbox_server.composition.first import First, build_first
 from sandbox_server.composition.guards import guards_of
 from sandbox_server.composition.late import Late
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.core import logs
 from sandbox_server.core.dispatch import Dispatcher, Guard
 from sandbox_server.core.http import create_app, create_routes
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 class Product:
     """What is served: its parts in the order in which they are opened, its operations, and the guards that every call passes."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ProductPart, ...]
     operations: tuple[Operation, ...]
     guards: tuple[Guard, ...]
     stamp: Callable[[], Mapping[str, str]]
@@ -62,13 +62,13 @@ def build_whole(first: First) -> Product:
     from sandbox_server.composition.rest import build_rest  # heavy: see above
 
     rest, described = build_rest(first), Late[tuple[Operation, ...]]("the list of operations")
-    parts = (*first.parts, *rest.parts, Part((Description(described.get, __version__),)))
+    parts = (*first.parts, *rest.parts, ProductPart((Description(described.get, __version__),)))
     described.set(_operations(parts))
     first.receipts.set(rest.receipted)
     return Product(parts, described.get(), guards_of(first, rest.browser_hints), first.control.stamp)
 
 
-def _operations(parts: Iterable[Part]) -> tuple[Operation, ...]:
+def _operations(parts: Iterable[ProductPart]) -> tuple[Operation, ...]:
     return tuple(operation for part in parts for feature in part.features for operation in operations(feature))
 
 
@@ -102,7 +102,7 @@ def create(settings: Settings, *, new: bool = False, whole: Callable[[], None] =
     return late_routes
 
 
-async def _open(stack: AsyncExitStack, parts: Iterable[Part]) -> None:
+async def _open(stack: AsyncExitStack, parts: Iterable[ProductPart]) -> None:
     for part in parts:
         for manager in part.opened:
             await stack.enter_async_context(manager)

@@ -73,6 +73,15 @@ def test_classes_are_named_for_what_they_are() -> None:
     assert wrong == []
 
 
+def test_public_classes_have_names_of_their_own() -> None:
+    places: dict[str, list[str]] = {}
+    for file in sorted(OURS.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(file.relative_to(OURS)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
 def test_functions_are_short() -> None:
     lengths = [body_lines(function) for file in OURS.rglob("*.py") for function in functions(file)]
     assert statistics.median(lengths) < MAX_MEDIAN

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sandbox_server.drivers.storage import atomic_write
-from sandbox_server.settings import Agent
+from sandbox_server.settings import AgentSettings
 
 IMAGE_USER = "gem"
 """The name that the account has in the image."""
@@ -26,7 +26,7 @@ class Entry(Protocol):
     def pw_gid(self) -> int: ...
 
 
-def prepare(agent: Agent) -> None:
+def prepare(agent: AgentSettings) -> None:
     """Give the agent's account its name, ids and rights. Needs root; a restart finds everything done and changes nothing."""
     for command in changes(_current(agent.user), agent):
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
@@ -40,7 +40,7 @@ def _current(name: str) -> Entry:
         return pwd.getpwnam(IMAGE_USER)
 
 
-def changes(current: Entry, agent: Agent) -> list[list[str]]:
+def changes(current: Entry, agent: AgentSettings) -> list[list[str]]:
     """The commands that make the account what the settings ask for; none in a container without settings for it."""
     commands: list[list[str]] = []
     if current.pw_name != agent.user:
@@ -58,7 +58,7 @@ def changes(current: Entry, agent: Agent) -> list[list[str]]:
     return commands
 
 
-def allow_root(agent: Agent, sudoers: Path) -> None:
+def allow_root(agent: AgentSettings, sudoers: Path) -> None:
     """Let the agent use sudo without a password, or take that away."""
     if not agent.sudo:
         sudoers.unlink(missing_ok=True)
@@ -75,6 +75,6 @@ def withdraw_root(sudoers: Path = SUDOERS) -> None:
         sudoers.unlink(missing_ok=True)
 
 
-def without_root(agent: Agent) -> dict[str, str]:
+def without_root(agent: AgentSettings) -> dict[str, str]:
     """The variables that make the agent whoever the container was started as, because nobody can become anybody else."""
     return {"USER": agent.user, "USER_UID": str(os.geteuid()), "USER_GID": str(os.getegid()), "ALLOW_SUDO": "false"}

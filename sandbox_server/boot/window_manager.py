@@ -9,7 +9,7 @@ from Xlib import display as xlib
 from Xlib.error import DisplayError
 
 from sandbox_server.drivers.x11.screen import resize
-from sandbox_server.settings import Display
+from sandbox_server.settings import DisplaySettings
 
 WAIT_SECONDS = 10.0
 POLL_SECONDS = 0.02
@@ -19,13 +19,13 @@ MARK = "_TANDEM_PREPARED"
 CONFIGURATION = "/opt/tandem/sandbox_server/boot/openbox.xml"
 
 
-def run(settings: Display) -> NoReturn:
+def run(settings: DisplaySettings) -> NoReturn:
     """Prepare the screen and become the window manager."""
     prepare(_connected(settings.name), settings)
     os.execvpe("openbox", ["openbox", "--sm-disable", "--config-file", CONFIGURATION], os.environ | {"DISPLAY": settings.name})
 
 
-def prepare(display: xlib.Display, settings: Display) -> None:
+def prepare(display: xlib.Display, settings: DisplaySettings) -> None:
     """Give a new X server's screen its size and its background, and disconnect.
 
     A window manager that was started again finds the screen as it was left: somebody may have given it another size.

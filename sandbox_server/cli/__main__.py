@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from sandbox_server.cli import output, request
 from sandbox_server.cli.client import GATEWAY, Api, failure
-from sandbox_server.cli.document import Operation, read_operations
+from sandbox_server.cli.document import DocumentedOperation, read_operations
 from sandbox_server.cli.options import here, parse, top_parser
 from sandbox_server.cli.stop import OK, USAGE, Stop
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
         _call(api, found, options.fields, human=sys.stdout.isatty() and not options.json)
 
 
-def _call(api: Api, operation: Operation | None, fields: Sequence[str], *, human: bool) -> None:
+def _call(api: Api, operation: DocumentedOperation | None, fields: Sequence[str], *, human: bool) -> None:
     if operation is None:
         raise Stop(USAGE, "there is no such operation; `sandbox` lists the tags, `sandbox TAG` its operations")
     given = parse(operation, fields)
@@ -66,22 +66,22 @@ def _token() -> str | None:
         return None
 
 
-def _running(api: Api) -> list[Operation]:
+def _running(api: Api) -> list[DocumentedOperation]:
     response = api.send("GET", "/v1/openapi.json")
     if response.status >= 400:
         raise failure(response)
     return read_operations(json.load(response))
 
 
-def _named(operations: list[Operation], tag: str, name: str) -> Operation | None:
+def _named(operations: list[DocumentedOperation], tag: str, name: str) -> DocumentedOperation | None:
     return next((operation for operation in _tagged(operations, tag) if operation.name == name), None)
 
 
-def _tagged(operations: list[Operation], tag: str) -> list[Operation]:
+def _tagged(operations: list[DocumentedOperation], tag: str) -> list[DocumentedOperation]:
     return [operation for operation in operations if operation.tag == tag]
 
 
-def _listed(operations: list[Operation], tag: str) -> str:
+def _listed(operations: list[DocumentedOperation], tag: str) -> str:
     if not operations:
         raise Stop(USAGE, f"there is no tag {tag}; `sandbox` lists them")
     width = max(len(operation.name) for operation in operations)

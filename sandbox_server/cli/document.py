@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Operation:
+class DocumentedOperation:
     """One operation, as the document describes it."""
 
     tag: str
@@ -47,11 +47,11 @@ class Operation:
         return {**self._resolved(real[0]), **schema} if len(real) == 1 else dict(schema)
 
 
-def read_operations(document: Mapping[str, Any]) -> list[Operation]:
+def read_operations(document: Mapping[str, Any]) -> list[DocumentedOperation]:
     """Every operation of a document."""
     components = document["components"]["schemas"]
     return [
-        Operation(entry["tags"][0], entry["x-name"], verb.upper(), path, entry, components)
+        DocumentedOperation(entry["tags"][0], entry["x-name"], verb.upper(), path, entry, components)
         for path, verbs in document["paths"].items()
         for verb, entry in verbs.items()
     ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox_server.cli.document import Operation
+from sandbox_server.cli.document import DocumentedOperation
 from sandbox_server.cli.request import opened
 
 
@@ -30,7 +30,7 @@ def top_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
+def parse(operation: DocumentedOperation, words: Sequence[str]) -> dict[str, Any]:
     """The fields that were given by name, and `output_`, `follow_` and perhaps `body_`, which say what becomes of body and answer."""
     hyphens = [_with_hyphens(word) if word.startswith("--") else word for word in words]
     return vars(operation_parser(operation).parse_args(hyphens))
@@ -41,7 +41,7 @@ def _with_hyphens(word: str) -> str:
     return name.replace("_", "-") + equals + value
 
 
-def operation_parser(operation: Operation) -> argparse.ArgumentParser:
+def operation_parser(operation: DocumentedOperation) -> argparse.ArgumentParser:
     """The options of an operation: one for each of its fields, and those of the answer."""
     parser = argparse.ArgumentParser(
         f"sandbox {operation.tag} {operation.name}",

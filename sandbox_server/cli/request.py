@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, urlencode
 
-from sandbox_server.cli.document import Operation
+from sandbox_server.cli.document import DocumentedOperation
 from sandbox_server.cli.stop import USAGE, Stop
 
 CHUNK = 1 << 20
 _BOUNDARY = "tandem-command-line-boundary"
 
 
-def target(operation: Operation, given: Mapping[str, Any]) -> str:
+def target(operation: DocumentedOperation, given: Mapping[str, Any]) -> str:
     """Path and query."""
     places = {name: place for place, name, _, _ in operation.fields()}
     path = operation.path
@@ -29,7 +29,7 @@ def _query_value(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def body_of(operation: Operation, given: Mapping[str, Any], raw: str | None) -> tuple[Any, dict[str, str]]:
+def body_of(operation: DocumentedOperation, given: Mapping[str, Any], raw: str | None) -> tuple[Any, dict[str, str]]:
     """The body and its headers; `raw` names the file that a raw body comes from."""
     media_type, _ = operation.body()
     places = {name: place for place, name, _, _ in operation.fields()}

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.drivers.clients.mcp_hub import McpHubClient
 from sandbox_server.drivers.documents.markdown import Conversion
 from sandbox_server.drivers.documents.web_markdown import Web
@@ -18,7 +18,7 @@ from sandbox_server.features.skills.skills import Skills
 from sandbox_server.features.util import MarkdownConversion
 
 
-def build_agent_tools(machine: Machine, way: Callable[[str], str | None]) -> Part:
+def build_agent_tools(machine: MachineParts, way: Callable[[str], str | None]) -> ProductPart:
     """Make them. `way` gives the proxy by which a host is reached, or None."""
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     fetching = settings.fetching
@@ -28,4 +28,4 @@ def build_agent_tools(machine: Machine, way: Callable[[str], str | None]) -> Par
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(machine.ports, holders, machine.shares, settings.auth.preview_domain)
     hub = McpHubClient(paths.socket("mcp"))
-    return Part((skills, McpServers(hub), McpTools(hub), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports))
+    return ProductPart((skills, McpServers(hub), McpTools(hub), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports))

@@ -5,10 +5,10 @@ from functools import partial
 
 from sandbox_server import __version__
 from sandbox_server.composition.activity import Activity
-from sandbox_server.composition.control import Control
+from sandbox_server.composition.control import ControlParts
 from sandbox_server.composition.desktop import DesktopAndInput, private_mode
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Opened, Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import Opened, ProductPart
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.browser.elements import ElementIndex
@@ -50,15 +50,15 @@ from sandbox_server.features.control.revocation_hooks import A_PROGRAM
 
 
 @dataclass(frozen=True, slots=True)
-class Browser:
+class BrowserParts:
     """What follows the browser, and its operations."""
 
     downloads: Downloads
     browser_hints: Guard
-    part: Part
+    part: ProductPart
 
 
-def build_browser(machine: Machine, control: Control, screen: DesktopAndInput, activity: Activity) -> Browser:
+def build_browser(machine: MachineParts, control: ControlParts, screen: DesktopAndInput, activity: Activity) -> BrowserParts:
     """Make them. Recordings are counted in `activity`."""
     settings, files, owner, desktop = machine.settings, machine.files, machine.owner, screen.desktop
     hidden = private_mode(control)
@@ -79,8 +79,8 @@ def build_browser(machine: Machine, control: Control, screen: DesktopAndInput, a
     )
     watched = machine.has_browser and settings.control.private_focus
     watching: Opened = (SecretFocus(control.keeper, partial(follow_focus, owner.socket)),) if watched else ()
-    return Browser(
-        downloads, hints_for_each_caller(session), Part(features, (*watching, devtools, downloads, recordings, uploads, session))
+    return BrowserParts(
+        downloads, hints_for_each_caller(session), ProductPart(features, (*watching, devtools, downloads, recordings, uploads, session))
     )
 
 

@@ -1,8 +1,8 @@
 """What runs code: Python in kernels, JavaScript in Node.js, and both by one operation."""
 
 from sandbox_server.composition.activity import Activity
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.drivers.editors import EditorProgram, Editors, code_server, jupyterlab
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import KernelSessions
@@ -17,7 +17,7 @@ from sandbox_server.features.jupyter.kernels import Jupyter
 from sandbox_server.features.nodejs.runtimes import NodeJS, NodeResources
 
 
-def build_code(machine: Machine, activity: Activity) -> Part:
+def build_code(machine: MachineParts, activity: Activity) -> ProductPart:
     """Make kernels, Node.js sessions and the editors. What runs is counted in `activity`."""
     settings, processes, files = machine.settings, machine.processes, machine.files
     code, disabled, workspace = settings.code, settings.components.left_out, settings.agent.workspace
@@ -46,17 +46,17 @@ def build_code(machine: Machine, activity: Activity) -> Part:
         Code(kernels, nodes, *runners),
     )
     editors = Editors(processes, [editor for editor in _editors(machine) if editor.name not in disabled])
-    return Part((*features, EditorPages(editors)), (kernels, python, javascript, editors))
+    return ProductPart((*features, EditorPages(editors)), (kernels, python, javascript, editors))
 
 
-def _editors(machine: Machine) -> tuple[EditorProgram, ...]:
+def _editors(machine: MachineParts) -> tuple[EditorProgram, ...]:
     settings = machine.settings
     workspace, idle = settings.agent.workspace, settings.code.editor_idle
     lab = jupyterlab(settings.code.jupyterlab_port, f"{settings.paths.kernels}/known", workspace, idle)
     return lab, code_server(settings.code.code_server_port, workspace, idle)
 
 
-def _limits(machine: Machine) -> dict[str, int]:
+def _limits(machine: MachineParts) -> dict[str, int]:
     """What every execution of code is held to, beside its memory.
 
     Half of the box's processes stay for the shells and for whoever ends a fork bomb. Without a box the kernel counts a user's processes in

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.composition.recorder import FlightRecorder
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.calls_in_flight import CallsInFlight
@@ -15,17 +15,17 @@ from sandbox_server.features.control.lease_listeners import LeaseListeners
 from sandbox_server.features.control.revocation_hooks import BrowserControl, TellBrowser
 from sandbox_server.features.control.visibility_guard import VisibilityGuard
 from sandbox_server.features.recorder.entries import LeaseEntries
-from sandbox_server.settings.control import Control as ControlSettings
+from sandbox_server.settings.control import ControlSettings as ControlSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ControlParts:
     """The lease, and what keeps to it."""
 
     keeper: LeaseKeeper
     guard: ControlGuard
     visibility: VisibilityGuard
-    part: Part
+    part: ProductPart
 
     @property
     def private(self) -> bool:
@@ -37,7 +37,7 @@ class Control:
         return {EPOCH_HEADER: str(self.keeper.holding.epoch)}
 
 
-def build_control(file: JsonFile, settings: ControlSettings, owner: BrowserControl | None, recorder: FlightRecorder) -> Control:
+def build_control(file: JsonFile, settings: ControlSettings, owner: BrowserControl | None, recorder: FlightRecorder) -> ControlParts:
     """Make the lease. `file` keeps it; `owner` is None where there is no browser."""
     calls = CallsInFlight()
     browser = [TellBrowser(owner)] if owner else []
@@ -49,5 +49,5 @@ def build_control(file: JsonFile, settings: ControlSettings, owner: BrowserContr
         listeners=LeaseListeners((owner.close_fresh,) if owner else (), recorder.inputs.note, recorder.lines.entered),
     )
     entries = LeaseEntries(recorder.journal, keeper, recorder.inputs, recorder.redaction)
-    part = Part((ControlLease(keeper, owner), InputStreams(keeper)), (entries, *browser, keeper))
-    return Control(keeper, ControlGuard(keeper, calls), VisibilityGuard(keeper, calls), part)
+    part = ProductPart((ControlLease(keeper, owner), InputStreams(keeper)), (entries, *browser, keeper))
+    return ControlParts(keeper, ControlGuard(keeper, calls), VisibilityGuard(keeper, calls), part)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sandbox_server.composition.activity import Activity
-from sandbox_server.composition.control import Control
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.control import ControlParts
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
@@ -24,10 +24,10 @@ class DesktopAndInput:
 
     desktop: Desktop
     turns: InputTurns
-    part: Part
+    part: ProductPart
 
 
-def build_desktop(machine: Machine, control: Control, activity: Activity) -> DesktopAndInput:
+def build_desktop(machine: MachineParts, control: ControlParts, activity: Activity) -> DesktopAndInput:
     """Make them; input and clipboard follow the control lease. Recordings are counted in `activity`."""
     paths, desktop = machine.settings.paths, Desktop(machine.settings.display.name)
     turns = InputTurns(desktop)
@@ -36,9 +36,9 @@ def build_desktop(machine: Machine, control: Control, activity: Activity) -> Des
     display = Display(desktop.screen, PulseAudio(paths.sound), machine.files, private_mode(control))
     activity.follow_recordings(lambda: display.recording)
     features = (Pictures(desktop), Vnc(VncServer(paths.vnc), desktop, control.keeper), display)
-    return DesktopAndInput(desktop, turns, Part(features, (desktop, turns, display)))
+    return DesktopAndInput(desktop, turns, ProductPart(features, (desktop, turns, display)))
 
 
-def private_mode(control: Control) -> Callable[[], bool]:
+def private_mode(control: ControlParts) -> Callable[[], bool]:
     """Tells whether a person is in private mode at that moment."""
     return lambda: control.private

@@ -1,17 +1,17 @@
 """What says how the whole machine is: its checks, and its use over time."""
 
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.box.checks import BoxChecks
 from sandbox_server.features.doctor import Doctor
 from sandbox_server.features.observe.observe import Observe
 
 
-def build_diagnosis(machine: Machine, desktop: Desktop) -> Part:
+def build_diagnosis(machine: MachineParts, desktop: Desktop) -> ProductPart:
     """Make the checks, which look at the desktop too, and the measuring of the machine's use."""
     settings = machine.settings
     probes = BoxChecks(machine.box, quota=settings.box.checkpoint_quota).probes()
     doctor = Doctor(machine.processes, settings, desktop, machine.liveness, probes)
     observe = Observe(f"{settings.paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
-    return Part((doctor, observe), (observe,))
+    return ProductPart((doctor, observe), (observe,))

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from sandbox_server.composition.control import Control, build_control
-from sandbox_server.composition.gateway import Gateway, build_gateway
+from sandbox_server.composition.control import ControlParts, build_control
+from sandbox_server.composition.gateway import GatewayParts, build_gateway
 from sandbox_server.composition.handoff import HandoffDesk, build_desk
 from sandbox_server.composition.late import Late
-from sandbox_server.composition.machine import Machine, build_machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts, build_machine
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.composition.recorder import FlightRecorder, build_recorder
 from sandbox_server.composition.work import Work, build_work
 from sandbox_server.drivers.storage.json_file import JsonFile
@@ -19,16 +19,16 @@ from sandbox_server.settings import Settings
 class First:
     """The builders' results. `receipts` is set once the rest is made."""
 
-    machine: Machine
+    machine: MachineParts
     recorder: FlightRecorder
-    control: Control
+    control: ControlParts
     handoffs: HandoffDesk
-    gateway: Gateway
+    gateway: GatewayParts
     work: Work
     receipts: Late[Receipted | None]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ProductPart, ...]:
         """In the order in which they are opened."""
         return self.recorder.part, self.control.part, self.gateway.part, self.work.part, self.handoffs.part
 
@@ -38,7 +38,7 @@ def build_first(settings: Settings, *, new: bool = False) -> First:
 
     The recorder asks the lease who is private, and the lease tells the recorder of input: one of them is known to the other by a handle.
     """
-    machine, control = build_machine(settings), Late[Control]("the control lease")
+    machine, control = build_machine(settings), Late[ControlParts]("the control lease")
     receipts = Late[Receipted | None]("what tells of a person's changes")
     recorder = build_recorder(settings, lambda: control.get().private)
     owner = machine.owner if machine.has_browser else None

@@ -4,8 +4,8 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.audit import Audit
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
@@ -24,23 +24,23 @@ from sandbox_server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Gateway:
+class GatewayParts:
     """Who may come in, and how the components are."""
 
     audit: Audit
     session_guard: SessionGuard
-    part: Part
+    part: ProductPart
 
 
-def build_gateway(machine: Machine, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> Gateway:
+def build_gateway(machine: MachineParts, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> GatewayParts:
     """Make what the gateway asks. `is_asked` tells of a handoff's id whether it is open: its links are void otherwise."""
     audit = Audit()
     health = Health(ComponentSockets(component_sockets(machine.settings)), audit, machine.liveness)
     sessions = SignInSessions(machine.revoked, keeper.expel)
-    return Gateway(audit, SessionGuard(machine.revoked), Part((authentication(machine, keeper, is_asked), sessions, health)))
+    return GatewayParts(audit, SessionGuard(machine.revoked), ProductPart((authentication(machine, keeper, is_asked), sessions, health)))
 
 
-def authentication(machine: Machine, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> Auth:
+def authentication(machine: MachineParts, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> Auth:
     """Who is calling, by key, token, ticket or session."""
     settings, auth = machine.settings, machine.settings.auth
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)

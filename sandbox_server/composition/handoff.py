@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from sandbox_server.composition.late import Late
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
@@ -24,10 +24,10 @@ class HandoffDesk:
 
     desk: HandoffQueue
     links: HandoffLinks
-    part: Part
+    part: ProductPart
 
 
-def build_desk(machine: Machine, keeper: LeaseKeeper, journal: Journal, receipts: Late[Receipted | None]) -> HandoffDesk:
+def build_desk(machine: MachineParts, keeper: LeaseKeeper, journal: Journal, receipts: Late[Receipted | None]) -> HandoffDesk:
     """Make the desk: the gateway asks it about links from the first call on. `receipts` tells what people changed."""
     settings, handoff = machine.settings, machine.settings.handoff
     tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
@@ -45,7 +45,7 @@ def build_desk(machine: Machine, keeper: LeaseKeeper, journal: Journal, receipts
     desk = HandoffQueue(store, receipted=receipted, kept=kept)
     if settings.control.private_handoff:
         keeper.hide_when(desk.asks_privacy)
-    return HandoffDesk(desk, links, Part((), (store, links, desk)))
+    return HandoffDesk(desk, links, ProductPart((), (store, links, desk)))
 
 
 def expelled_by(revoked: Revoked, keeper: LeaseKeeper) -> Expel:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox_server.composition.handoff import HandoffDesk
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.clients.mail import MailServer
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
@@ -12,17 +12,17 @@ from sandbox_server.features.handoff.notifier import HandoffNotifier
 from sandbox_server.features.handoff.queue import HandoffQueue
 from sandbox_server.features.handoff.targets import MailTarget, NotificationTarget, NtfyTarget, SlackTarget, TelegramTarget, WebhookTarget
 from sandbox_server.settings import Settings
-from sandbox_server.settings.handoff import Handoff
+from sandbox_server.settings.handoff import HandoffSettings
 
 
-def build_handoffs(settings: Settings, handoffs: HandoffDesk, keeper: LeaseKeeper, drop: Drop) -> Part:
+def build_handoffs(settings: Settings, handoffs: HandoffDesk, keeper: LeaseKeeper, drop: Drop) -> ProductPart:
     """Make the operations, and tell people wherever the settings say. `drop` puts a secret into a page."""
     claimed = private_by(handoffs.desk, keeper, wanted=settings.control.private_handoff)
     notices = HandoffNotifier(handoffs.desk, targets_of(settings.handoff), handoffs.links.make)
-    return Part((Handoffs(handoffs.desk, claimed, drop),), (notices,))
+    return ProductPart((Handoffs(handoffs.desk, claimed, drop),), (notices,))
 
 
-def targets_of(handoff: Handoff) -> Iterator[NotificationTarget]:
+def targets_of(handoff: HandoffSettings) -> Iterator[NotificationTarget]:
     """Whoever is to be told, as the settings say; several at once if they say so."""
     if handoff.webhook:
         yield WebhookTarget(handoff.webhook, handoff.secret.reveal() if handoff.secret else None)

@@ -20,7 +20,7 @@ from sandbox_server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineParts:
     """The settings and the drivers. Nothing is opened yet, and only what boot found out is read."""
 
     settings: Settings
@@ -42,11 +42,11 @@ class Machine:
         return "browser" not in self.settings.components.left_out
 
 
-def build_machine(settings: Settings) -> Machine:
+def build_machine(settings: Settings) -> MachineParts:
     """Make the drivers."""
     paths, found = settings.paths, isolation.read(settings.paths.isolation)
     processes = Processes(paths.socket("spawn"), RESTART_SECONDS)
-    return Machine(
+    return MachineParts(
         settings=settings,
         isolation=found,
         processes=processes,

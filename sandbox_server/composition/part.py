@@ -10,7 +10,7 @@ type Opened = tuple[AbstractAsyncContextManager[Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProductPart:
     """Some of the product: features, and what is opened for them, in this order, and closed in reverse."""
 
     features: tuple[Feature, ...] = ()

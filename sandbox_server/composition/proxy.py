@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.proxy import EgressProxy
 from sandbox_server.drivers.stats.components import ComponentSockets
@@ -16,10 +16,10 @@ class Forwarding:
     """The proxy, and its operations."""
 
     proxy: EgressProxy
-    part: Part
+    part: ProductPart
 
 
-def build_proxy(machine: Machine) -> Forwarding:
+def build_proxy(machine: MachineParts) -> Forwarding:
     """Make the proxy, which browsers elsewhere may follow by its PAC file."""
     settings, paths = machine.settings, machine.settings.paths
     proxy = EgressProxy(
@@ -31,4 +31,4 @@ def build_proxy(machine: Machine) -> Forwarding:
         enabled="proxy" not in settings.components.left_out,
     )
     features = (ForwardProxy(proxy, ComponentSockets({"gateway": paths.socket("gateway")})), ProxyPac(proxy))
-    return Forwarding(proxy, Part(features, (proxy,)))
+    return Forwarding(proxy, ProductPart(features, (proxy,)))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sandbox_server.composition.part import Opened, Part
+from sandbox_server.composition.part import Opened, ProductPart
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.log import EventLog
@@ -12,7 +12,7 @@ from sandbox_server.features.recorder.entries import InputEntries, LineEntries
 from sandbox_server.features.recorder.events import EventLogReader
 from sandbox_server.features.recorder.guard import RecorderGuard, Span
 from sandbox_server.settings import Settings, secrets_in
-from sandbox_server.settings.recorder import Recorder as RecorderSettings
+from sandbox_server.settings.recorder import RecorderSettings as RecorderSettings
 
 KEYS = ("session-key", "api-key", "agent-token")
 
@@ -26,7 +26,7 @@ class FlightRecorder:
     inputs: InputEntries
     lines: LineEntries
     guard: RecorderGuard
-    part: Part
+    part: ProductPart
 
 
 def build_recorder(settings: Settings, private: Callable[[], bool]) -> FlightRecorder:
@@ -40,7 +40,7 @@ def build_recorder(settings: Settings, private: Callable[[], bool]) -> FlightRec
         inputs=InputEntries(journal),
         lines=LineEntries(journal, redaction),
         guard=RecorderGuard(journal, redaction, span),
-        part=Part((EventLogReader(journal),), (journal, *exporter)),
+        part=ProductPart((EventLogReader(journal),), (journal, *exporter)),
     )
 
 

@@ -9,7 +9,7 @@ from sandbox_server.composition.desktop import build_desktop
 from sandbox_server.composition.diagnosis import build_diagnosis
 from sandbox_server.composition.first import First
 from sandbox_server.composition.handoff_notices import build_handoffs
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.composition.proxy import build_proxy
 from sandbox_server.composition.screen_record import build_screen_record
 from sandbox_server.core.custom import load_features
@@ -21,7 +21,7 @@ from sandbox_server.features.handoff.queue import Receipted
 class Rest:
     """What joins the first parts."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ProductPart, ...]
     """In the order in which they are opened."""
     browser_hints: Guard
     receipted: Receipted | None
@@ -43,6 +43,6 @@ def build_rest(first: First) -> Rest:
         build_diagnosis(machine, screen.desktop),
         record.part,
         build_handoffs(machine.settings, first.handoffs, control.keeper, machine.owner.drop),
-        Part(tuple(load_features(machine.settings.paths.custom_tools))),
+        ProductPart(tuple(load_features(machine.settings.paths.custom_tools))),
     )
     return Rest(parts, browser.browser_hints, record.receipted)

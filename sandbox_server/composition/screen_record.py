@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sandbox_server.composition.control import Control
+from sandbox_server.composition.control import ControlParts
 from sandbox_server.composition.desktop import private_mode
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.composition.recorder import FlightRecorder
 from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.recorder.journal import Journal
@@ -37,15 +37,15 @@ class ScreenRecord:
     """What a person changed, where that can be told, and the operations on pictures and video."""
 
     receipted: Receipted | None
-    part: Part
+    part: ProductPart
 
 
 def build_screen_record(
-    machine: Machine, control: Control, recorder: FlightRecorder, desktop: Desktop, downloads: Downloads
+    machine: MachineParts, control: ControlParts, recorder: FlightRecorder, desktop: Desktop, downloads: Downloads
 ) -> ScreenRecord:
     """Make them, where there is a browser."""
     if not machine.has_browser:
-        return ScreenRecord(None, Part())
+        return ScreenRecord(None, ProductPart())
     settings, journal, keeper, hidden = machine.settings, recorder.journal, control.keeper, private_mode(control)
     navigation = NavigationEntries(journal, machine.owner, lambda: keeper.holding, recorder.redaction)
     thumbnails = Thumbnails(f"{settings.paths.recorder}/pictures")
@@ -53,11 +53,13 @@ def build_screen_record(
     fields = FieldWatch(machine.owner.socket)
     eyes = ComputerSnapshots(desktop, lambda: navigation.tabs, machine.processes, places, downloads, thumbnails, fields, hidden)
     receipts = Receipts(journal, eyes, recorder.redaction, keeper.take_receipt)
-    video = build_video(settings, journal, desktop, control, thumbnails) if settings.recorder.video and settings.recorder.on else Part()
-    return ScreenRecord(receipts.of, Part((RecordedPictures(thumbnails), *video.features), (navigation, receipts, *video.opened)))
+    video = (
+        build_video(settings, journal, desktop, control, thumbnails) if settings.recorder.video and settings.recorder.on else ProductPart()
+    )
+    return ScreenRecord(receipts.of, ProductPart((RecordedPictures(thumbnails), *video.features), (navigation, receipts, *video.opened)))
 
 
-def build_video(settings: Settings, journal: Journal, desktop: Desktop, control: Control, thumbnails: Thumbnails) -> Part:
+def build_video(settings: Settings, journal: Journal, desktop: Desktop, control: ControlParts, thumbnails: Thumbnails) -> ProductPart:
     """Make the video of what the screen shows while somebody acts on it."""
     screen, display = desktop.screen, settings.display.name
     reel = RecordingSegments(f"{settings.paths.recorder}/video", settings.recorder.video_bytes, settings.recorder.video_seconds)
@@ -73,4 +75,4 @@ def build_video(settings: Settings, journal: Journal, desktop: Desktop, control:
 
     journal.listen(hear)
     export = RecordExport(journal, reel, thumbnails, settings.paths.spool)
-    return Part((RecordedScreen(reel, camera, journal), export), (camera,))
+    return ProductPart((RecordedScreen(reel, camera, journal), export), (camera,))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from sandbox_server import __version__
 from sandbox_server.composition.activity import Activity
-from sandbox_server.composition.machine import Machine
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.operation import Feature
 from sandbox_server.drivers.documents.text import Documents
 from sandbox_server.drivers.files.files import Files
@@ -50,10 +50,10 @@ class Work:
     activity: Activity
     suspension: Suspension
     checkpoints: AutomaticCheckpoints
-    part: Part
+    part: ProductPart
 
 
-def build_work(machine: Machine, keeper: LeaseKeeper, *, new: bool) -> Work:
+def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work:
     """Make them. `new`: no process has served before this one since the container started."""
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     bash = Bash(
@@ -82,20 +82,20 @@ def build_work(machine: Machine, keeper: LeaseKeeper, *, new: bool) -> Work:
         FileWatch(files, watches),
         *box.part.features,
     )
-    part = Part(features, (bash, files, watches, tmux, sessions, *box.part.opened))
+    part = ProductPart(features, (bash, files, watches, tmux, sessions, *box.part.opened))
     return Work(activity, box.suspension, box.checkpoints, part)
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class BoxParts:
     """The box, its checkpoints, and when it is suspended."""
 
     suspension: Suspension
     checkpoints: AutomaticCheckpoints
-    part: Part
+    part: ProductPart
 
 
-def build_box(machine: Machine, keeper: LeaseKeeper, sessions: ShellSessions, activity: Activity, *, new: bool) -> Box:
+def build_box(machine: MachineParts, keeper: LeaseKeeper, sessions: ShellSessions, activity: Activity, *, new: bool) -> BoxParts:
     """Make them. The box is not suspended while anything is active or a person has control."""
     box, settings = machine.box, machine.settings.box
     renewal = Renewal(box, sessions)
@@ -114,7 +114,7 @@ def build_box(machine: Machine, keeper: LeaseKeeper, sessions: ShellSessions, ac
         BoxItself(box, renewal),
         CapabilityReport(box.isolation),
     )
-    return Box(suspension, automatic, Part(features, (renewal, suspension)))
+    return BoxParts(suspension, automatic, ProductPart(features, (renewal, suspension)))
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> tuple[Feature, ...]:

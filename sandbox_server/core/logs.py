@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 
-class JsonLines(logging.Formatter):
+class JsonLogFormatter(logging.Formatter):
     """Time, level, logger and message, then what the caller gave as `extra={"fields": {...}}`, then a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -26,6 +26,6 @@ class JsonLines(logging.Formatter):
 def configure(level: str) -> None:
     """Send every record of at least this level to standard output."""
     handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLogFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler])
     logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))

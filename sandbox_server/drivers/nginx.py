@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sandbox_server.settings import Gateway
+from sandbox_server.settings import GatewaySettings
 
 
 def has_ipv6(proc: str = "/proc/net") -> bool:
@@ -14,7 +14,7 @@ def has_ipv6(proc: str = "/proc/net") -> bool:
         return False
 
 
-def listen(settings: Gateway, *, has_ipv6: bool) -> str:
+def listen(settings: GatewaySettings, *, has_ipv6: bool) -> str:
     """Write where the gateway's door listens, and how many connections one address outside may have."""
     lines = [f"listen {settings.ipv4}:{settings.port};"] if settings.ipv4 else []
     if settings.ipv6 and has_ipv6:
@@ -24,7 +24,7 @@ def listen(settings: Gateway, *, has_ipv6: bool) -> str:
     return "\n".join([*lines, ""])
 
 
-def body(settings: Gateway) -> str:
+def body(settings: GatewaySettings) -> str:
     """Write the largest body that the outer server takes."""
     return f"client_max_body_size {settings.max_body_bytes};\n"
 

@@ -14,7 +14,7 @@ from sandbox_server.drivers.proxy.pac import pac
 from sandbox_server.drivers.proxy.plan import ProxyPlan
 from sandbox_server.drivers.proxy.proxy import EgressProxy
 from sandbox_server.drivers.stats.components import ComponentSockets
-from sandbox_server.settings.proxy import Route, Upstream, pattern, route, upstream
+from sandbox_server.settings.proxy import RouteSettings, UpstreamSettings, pattern, route, upstream
 
 MAX_ENTRIES = 500
 REACH_SECONDS = 5.0
@@ -216,17 +216,17 @@ class ProxyPac:
         return Blob(pac(self._proxy.plan, self._proxy.address).encode(), "application/x-ns-proxy-autoconfig")
 
 
-def _shown(found: Upstream | None) -> ProxyUpstream | None:
+def _shown(found: UpstreamSettings | None) -> ProxyUpstream | None:
     return ProxyUpstream(addr=found.address, username=found.username) if found else None
 
 
-def _mapping(found: Route) -> ProxyMappingRoute:
+def _mapping(found: RouteSettings) -> ProxyMappingRoute:
     return ProxyMappingRoute(
         source=found.source, target=found.target, source_host=found.host, source_path=found.path, internal_port=MAPPED_PORT
     )
 
 
-def _without(plan: ProxyPlan, source: str) -> list[Route]:
+def _without(plan: ProxyPlan, source: str) -> list[RouteSettings]:
     return [each for each in plan.routes if each.source != source]
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from sandbox_server.core import Blob, Failure, Model, Reply, operation
 from sandbox_server.drivers.stats import system
 from sandbox_server.drivers.stats.toolbox import Interpreter, Toolbox
-from sandbox_server.settings import Agent
+from sandbox_server.settings import AgentSettings
 
 MENDED = (
     "Runtimes and tools are not known: nothing starts in the box. POST /v1/checkpoints/image/restore goes back to the image, "
@@ -126,7 +126,7 @@ class Sandbox:
 
     tag = "sandbox"
 
-    def __init__(self, toolbox: Toolbox, agent: Agent, version: str, *, root: bool = False) -> None:
+    def __init__(self, toolbox: Toolbox, agent: AgentSettings, version: str, *, root: bool = False) -> None:
         self._toolbox = toolbox
         self._agent = agent
         self._version = four_numbers(version)

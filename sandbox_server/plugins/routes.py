@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sandbox_server.drivers import nginx
 from sandbox_server.plugins.findings import Findings
-from sandbox_server.settings import Gateway, Paths
+from sandbox_server.settings import GatewaySettings, Paths
 
 SECONDS = 30
 
@@ -30,7 +30,7 @@ def _refusals(paths: Paths, folder: Path) -> Iterable[str]:
         file.write_text(file.read_text("utf-8").replace(f"{paths.run}/", f"{folder}/run/"), encoding="utf-8")
     (folder / "run/nginx").mkdir(parents=True)
     (folder / "run/nginx/components").symlink_to(folder / "nginx/components")
-    nowhere = Gateway(port=1, ipv4=None, ipv6=None)
+    nowhere = GatewaySettings(port=1, ipv4=None, ipv6=None)
     (folder / "run/nginx/listen.conf").write_text(nginx.listen(nowhere, has_ipv6=False), encoding="ascii")
     (folder / "run/nginx/body.conf").write_text(nginx.body(nowhere), encoding="ascii")
     (folder / "run/nginx/origins.conf").write_text(nginx.origins(()), encoding="ascii")

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
-from sandbox_server.settings.auth import Auth as Auth
-from sandbox_server.settings.browser import Browser
-from sandbox_server.settings.code import Code
-from sandbox_server.settings.control import Control
-from sandbox_server.settings.desktop import Display as Display
-from sandbox_server.settings.handoff import Handoff
+from sandbox_server.settings.auth import AuthSettings as AuthSettings
+from sandbox_server.settings.browser import BrowserSettings
+from sandbox_server.settings.code import CodeSettings
+from sandbox_server.settings.control import ControlSettings
+from sandbox_server.settings.desktop import DisplaySettings as DisplaySettings
+from sandbox_server.settings.handoff import HandoffSettings
 from sandbox_server.settings.kinds import (
     BOOLEAN,
     GROUP_ID,
@@ -40,12 +40,12 @@ from sandbox_server.settings.kinds import (
     variable,
 )
 from sandbox_server.settings.mcp import McpSettings
-from sandbox_server.settings.network import Fetching
+from sandbox_server.settings.network import FetchingSettings
 from sandbox_server.settings.paths import Paths as Paths
 from sandbox_server.settings.paths import Users as Users
-from sandbox_server.settings.proxy import Proxy
-from sandbox_server.settings.recorder import Recorder
-from sandbox_server.settings.stream import Stream as Stream
+from sandbox_server.settings.proxy import ProxySettings
+from sandbox_server.settings.recorder import RecorderSettings
+from sandbox_server.settings.stream import StreamSettings as StreamSettings
 
 
 class BadSettings(ValueError):
@@ -84,7 +84,7 @@ DISABLED = Kind("boolean", _disabled)
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentSettings:
     """The agent's user"""
 
     user: str = variable("USER", Kind("user name", account_name), "gem", "Name of the agent's user.", inherited=True)
@@ -115,7 +115,7 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Gateway:
+class GatewaySettings:
     """The gateway"""
 
     port: int = variable("PUBLIC_PORT", PORT, 8080, "TCP port of the gateway, the one port to publish.", inherited=True)
@@ -131,7 +131,7 @@ class Gateway:
 
 
 @dataclass(frozen=True, slots=True)
-class Shell:
+class ShellSettings:
     """Shells"""
 
     max_sessions: int = variable(
@@ -149,7 +149,7 @@ class Shell:
 
 
 @dataclass(frozen=True, slots=True)
-class Bash:
+class BashSettings:
     """Bash commands"""
 
     max_sessions: int = variable(
@@ -167,14 +167,14 @@ class Bash:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FilesSettings:
     """Files"""
 
     max_upload_bytes: int = variable("MAX_UPLOAD_BYTES", SIZE, 0, "Largest upload in bytes. 0: as much as the disk holds.")
 
 
 @dataclass(frozen=True, slots=True)
-class Skills:
+class SkillsSettings:
     """Skills"""
 
     paths: tuple[str, ...] = variable(
@@ -186,7 +186,7 @@ class Skills:
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
+class HooksSettings:
     """Hooks: commands that run as the agent"""
 
     init: str | None = variable("RUN_HOOK_INIT", TEXT, None, "Runs first, in the box if there is one.")
@@ -214,7 +214,7 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True)
-class Logs:
+class LogsSettings:
     """Logs"""
 
     directory: str = variable(
@@ -232,7 +232,7 @@ class Logs:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class BoxSettings:
     """The agent's box"""
 
     mode: Literal["auto", "on", "off"] = variable(
@@ -273,7 +273,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Components:
+class ComponentsSettings:
     """Components"""
 
     disabled: frozenset[str] = variable(
@@ -293,27 +293,27 @@ class Components:
 class Settings:
     """All settings; the defaults alone are valid ones."""
 
-    agent: Agent = field(default_factory=Agent)
-    gateway: Gateway = field(default_factory=Gateway)
-    auth: Auth = field(default_factory=Auth)
-    shell: Shell = field(default_factory=Shell)
-    bash: Bash = field(default_factory=Bash)
-    files: Files = field(default_factory=Files)
-    code: Code = field(default_factory=Code)
-    skills: Skills = field(default_factory=Skills)
+    agent: AgentSettings = field(default_factory=AgentSettings)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
+    auth: AuthSettings = field(default_factory=AuthSettings)
+    shell: ShellSettings = field(default_factory=ShellSettings)
+    bash: BashSettings = field(default_factory=BashSettings)
+    files: FilesSettings = field(default_factory=FilesSettings)
+    code: CodeSettings = field(default_factory=CodeSettings)
+    skills: SkillsSettings = field(default_factory=SkillsSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
-    display: Display = field(default_factory=Display)
-    stream: Stream = field(default_factory=Stream)
-    control: Control = field(default_factory=Control)
-    handoff: Handoff = field(default_factory=Handoff)
-    recorder: Recorder = field(default_factory=Recorder)
-    hooks: Hooks = field(default_factory=Hooks)
-    logs: Logs = field(default_factory=Logs)
-    box: Box = field(default_factory=Box)
-    components: Components = field(default_factory=Components)
-    browser: Browser = field(default_factory=Browser)
-    fetching: Fetching = field(default_factory=Fetching)
-    proxy: Proxy = field(default_factory=Proxy)
+    display: DisplaySettings = field(default_factory=DisplaySettings)
+    stream: StreamSettings = field(default_factory=StreamSettings)
+    control: ControlSettings = field(default_factory=ControlSettings)
+    handoff: HandoffSettings = field(default_factory=HandoffSettings)
+    recorder: RecorderSettings = field(default_factory=RecorderSettings)
+    hooks: HooksSettings = field(default_factory=HooksSettings)
+    logs: LogsSettings = field(default_factory=LogsSettings)
+    box: BoxSettings = field(default_factory=BoxSettings)
+    components: ComponentsSettings = field(default_factory=ComponentsSettings)
+    browser: BrowserSettings = field(default_factory=BrowserSettings)
+    fetching: FetchingSettings = field(default_factory=FetchingSettings)
+    proxy: ProxySettings = field(default_factory=ProxySettings)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
 

@@ -32,7 +32,7 @@ ORIGINS: Kind[tuple[str, ...]] = Kind("origins", lambda text: tuple(map(_origin,
 
 
 @dataclass(frozen=True, slots=True)
-class Auth:
+class AuthSettings:
     """Sign-in"""
 
     mode: Literal["on", "off"] = variable(

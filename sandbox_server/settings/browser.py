@@ -38,7 +38,7 @@ MAYBE: Kind[bool | None] = Kind("boolean", BOOLEAN.parse)
 
 
 @dataclass(frozen=True, slots=True)
-class Browser:
+class BrowserSettings:
     """The browser"""
 
     start: Literal["eager", "lazy"] = variable(

@@ -6,7 +6,7 @@ from sandbox_server.settings.kinds import BOOLEAN, KERNEL_NAME, NODE_NAME, PORT,
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeSettings:
     """Code"""
 
     python: str = variable("PYTHON_VERSION", KERNEL_NAME, "python3", "Python for callers who name none, such as `3.12`.", inherited=True)

@@ -7,7 +7,7 @@ from sandbox_server.settings.kinds import BOOLEAN, choice, seconds, variable
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ControlSettings:
     """Control"""
 
     take: Literal["implicit", "click", "ask"] = variable(

@@ -6,7 +6,7 @@ from sandbox_server.settings.kinds import BOOLEAN, integer, variable
 
 
 @dataclass(frozen=True, slots=True)
-class Display:
+class DisplaySettings:
     """The desktop's display"""
 
     width: int = variable("DISPLAY_WIDTH", integer(64, 3840), 1280, "Width of the screen in pixels.", inherited=True)

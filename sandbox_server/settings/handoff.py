@@ -45,7 +45,7 @@ MAILS: Kind[tuple[str, ...]] = Kind("mail addresses", lambda text: tuple(_mail(p
 
 
 @dataclass(frozen=True, slots=True)
-class Handoff:
+class HandoffSettings:
     """Handoffs: what the agent asks of people"""
 
     file: str | None = variable(

@@ -45,7 +45,7 @@ ALLOWED: Kind[tuple[Allowed, ...]] = Kind("list", _allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class Fetching:
+class FetchingSettings:
     """Fetching documents"""
 
     allow: tuple[Allowed, ...] = variable(

@@ -21,7 +21,7 @@ _PATTERN = re.compile(r"[a-z0-9*._-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
+class UpstreamSettings:
     """The proxy that everything is sent through."""
 
     host: str
@@ -38,7 +38,7 @@ class Upstream:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class RouteSettings:
     """Requests for a source, a host with a port and a path or without, that a target of ours answers."""
 
     source: str
@@ -58,7 +58,7 @@ class Route:
         return f"{self.target_host}:{self.target_port}{self.target_path or ''}"
 
 
-def upstream(text: str) -> Upstream:
+def upstream(text: str) -> UpstreamSettings:
     """Read `host:port` or `user:password@host:port`, with http:// or https:// before it. Raises ValueError, which never holds the text."""
     scheme, marked, rest = text.strip().partition("://")
     login, _, address = (rest if marked else scheme).rpartition("@")
@@ -68,7 +68,7 @@ def upstream(text: str) -> Upstream:
             "must be host:port, http://host:port or https://host:port, with user:password@ before the host where it needs them"
         )
     user, colon, password = login.partition(":")
-    return Upstream(
+    return UpstreamSettings(
         found["host"] or found["six"],
         _port(found["port"]),
         bool(marked) and scheme == "https",
@@ -77,14 +77,14 @@ def upstream(text: str) -> Upstream:
     )
 
 
-def route(source: str, target: str) -> Route:
+def route(source: str, target: str) -> RouteSettings:
     """Read a mapping: `[http://]host[:port][/path]` and `[host:]port[/path]`. Raises ValueError."""
     from_, to = _SOURCE.fullmatch(source.strip()), _TARGET.fullmatch(target.strip())
     if not from_ or not re.search(r"[A-Za-z0-9*]", from_["host"]):
         raise ValueError("a source must be a host, with a protocol, a port and a path or without, as in *.example.com/api/")
     if not to:
         raise ValueError("a target must be a port, with a host and a path or without, as in :3000 or 127.0.0.1:3000/v1/")
-    return Route(
+    return RouteSettings(
         source.strip(),
         from_["scheme"],
         from_["host"].lower(),
@@ -115,7 +115,7 @@ def _patterns(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(pattern(word) for word in re.split(r"[\s,;]+", text) if word))
 
 
-def _routes(text: str) -> tuple[Route, ...]:
+def _routes(text: str) -> tuple[RouteSettings, ...]:
     if text.lstrip().startswith("{"):
         try:
             found: Any = json.loads(text)
@@ -126,16 +126,16 @@ def _routes(text: str) -> tuple[Route, ...]:
     return tuple(route(source, target) for source, _, target in pairs)
 
 
-UPSTREAM: Kind[Upstream | None] = Kind("proxy", upstream, secret=True)
+UPSTREAM: Kind[UpstreamSettings | None] = Kind("proxy", upstream, secret=True)
 PATTERNS: Kind[tuple[str, ...]] = Kind("list", _patterns)
-ROUTES: Kind[tuple[Route, ...]] = Kind("list or JSON", _routes)
+ROUTES: Kind[tuple[RouteSettings, ...]] = Kind("list or JSON", _routes)
 
 
 @dataclass(frozen=True, slots=True)
-class Proxy:
+class ProxySettings:
     """The forward proxy"""
 
-    server: Upstream | None = variable(
+    server: UpstreamSettings | None = variable(
         "PROXY_SERVER",
         UPSTREAM,
         None,
@@ -149,7 +149,7 @@ class Proxy:
     )
     bypass: tuple[str, ...] = variable("PROXY_BYPASS_LIST", PATTERNS, (), "More of them.")
     include: tuple[str, ...] = variable("PROXY_INCLUDE", PATTERNS, (), "If set, only these hosts are reached through it.")
-    routes: tuple[Route, ...] = variable(
+    routes: tuple[RouteSettings, ...] = variable(
         "PROXY_MAP", ROUTES, (), "Hosts that a port answers: `myapp.com=:3000, api.myapp.com/v1/*=:8081/`, or a JSON object."
     )
     port: int = variable("TINYPROXY_PORT", PORT, 8118, "Loopback port of the forward proxy for the browser and the shells.")

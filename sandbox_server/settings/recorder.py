@@ -6,7 +6,7 @@ from sandbox_server.settings.kinds import BOOLEAN, HTTP_URL, SECRET, TEXT, Secre
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder:
+class RecorderSettings:
     """The flight recorder"""
 
     on: bool = variable("RECORDER", BOOLEAN, True, "Record every call (the audit log). A volume at `/run/sandbox-recorder` keeps it.")

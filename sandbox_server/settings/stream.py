@@ -36,7 +36,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamSettings:
     """The stream"""
 
     udp_port: int = variable(

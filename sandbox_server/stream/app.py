@@ -27,7 +27,7 @@ from sandbox_server.drivers.clients.lease import LeaseClient
 from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.settings import Settings, Stream
+from sandbox_server.settings import Settings, StreamSettings
 from sandbox_server.stream.capture.x11 import ScreenCapture
 from sandbox_server.stream.codecs.frame_encoder import FrameEncoder
 from sandbox_server.stream.input.injector import InputInjector
@@ -79,7 +79,7 @@ class _StarletteSocket:
 class StreamViewers:
     """Admits viewers to the display `name`, and serves each; open for as long as the context."""
 
-    def __init__(self, name: str, api: str, sound: PulseAudio, stream: Stream, browser: str | None) -> None:
+    def __init__(self, name: str, api: str, sound: PulseAudio, stream: StreamSettings, browser: str | None) -> None:
         self._api = api
         self._browser = browser
         self._stream = stream
@@ -192,13 +192,13 @@ def asking_for(websocket: WebSocket) -> dict[str, str]:
     return given | {SCOPES: f"{headers.get(SCOPES, '')} server"}
 
 
-def create(name: str, api: str, sound: str, stream: Stream | None = None, browser: str | None = None) -> Starlette:
+def create(name: str, api: str, sound: str, stream: StreamSettings | None = None, browser: str | None = None) -> Starlette:
     """Make the application for the display `name`.
 
     `api` is the socket at which the API keeps the lease, `sound` that of the sound server, `browser` that of the
     process that owns the browser, where there is one.
     """
-    viewers = StreamViewers(name, api, PulseAudio(sound), stream or Stream(), browser)
+    viewers = StreamViewers(name, api, PulseAudio(sound), stream or StreamSettings(), browser)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -208,7 +208,7 @@ def create(name: str, api: str, sound: str, stream: Stream | None = None, browse
     return Starlette(routes=[WebSocketRoute("/stream/socket", viewers.serve), Route("/healthz", healthy)], lifespan=lifespan)
 
 
-async def open_port(stream: Stream, stack: AsyncExitStack) -> Callable[[str], ChannelFactory] | None:
+async def open_port(stream: StreamSettings, stack: AsyncExitStack) -> Callable[[str], ChannelFactory] | None:
     """Open the UDP port for data channels, for as long as the stack; None where it cannot be had, which is logged."""
     from sandbox_server.stream.transport.channel import channel_factory  # heavy, and only needed where the port is set
     from sandbox_server.stream.transport.udp_mux import UdpMux

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.boot.components import link
-from sandbox_server.settings import Components, Hooks, Paths, Settings
+from sandbox_server.settings import ComponentsSettings, HooksSettings, Paths, Settings
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_built_in_and_added_services_are_linked(settings: Settings, tmp_path: Pa
 
 
 def test_a_disabled_component_is_left_out_with_its_routes(settings: Settings, tmp_path: Path) -> None:
-    link(replace(settings, components=Components(frozenset({"mcp", "code-server"}))))
+    link(replace(settings, components=ComponentsSettings(frozenset({"mcp", "code-server"}))))
     assert linked(tmp_path / "boot/supervisord") == {"code/supervisord/components/api.conf", "gem/supervisord/greeter.conf"}
     assert linked(tmp_path / "run/nginx/components") == set()
 
@@ -55,7 +55,7 @@ def test_without_the_browser_nobody_owns_one(settings: Settings, tmp_path: Path)
     (folder / "cdp.conf").write_text("code/supervisord/components/cdp.conf")
     link(settings)
     assert "code/supervisord/components/cdp.conf" in linked(tmp_path / "boot/supervisord")
-    link(replace(settings, components=Components(frozenset({"browser"}))))
+    link(replace(settings, components=ComponentsSettings(frozenset({"browser"}))))
     assert "code/supervisord/components/cdp.conf" not in linked(tmp_path / "boot/supervisord")
 
 
@@ -72,18 +72,18 @@ def test_a_user_without_a_name_has_no_message_bus(settings: Settings, tmp_path: 
 def test_a_disabled_component_is_left_out_with_its_parts(settings: Settings, tmp_path: Path) -> None:
     for name in ("desktop", "desktop-bus", "desktopper"):
         (tmp_path / f"code/supervisord/components/{name}.conf").write_text(name)
-    link(replace(settings, components=Components(frozenset({"desktop"}))))
+    link(replace(settings, components=ComponentsSettings(frozenset({"desktop"}))))
     assert linked(tmp_path / "boot/supervisord") & {"desktop", "desktop-bus", "desktopper"} == {"desktopper"}
 
 
 def test_a_component_that_was_disabled_since_the_last_start_disappears(settings: Settings, tmp_path: Path) -> None:
     link(settings)
-    link(replace(settings, components=Components(frozenset({"mcp"}))))
+    link(replace(settings, components=ComponentsSettings(frozenset({"mcp"}))))
     assert "code/supervisord/components/mcp.conf" not in linked(tmp_path / "boot/supervisord")
 
 
 def test_the_hook_for_readiness_is_a_program_only_where_it_is_set(settings: Settings, tmp_path: Path) -> None:
-    link(replace(settings, hooks=Hooks(post_ready="true")))
+    link(replace(settings, hooks=HooksSettings(post_ready="true")))
     assert "code/supervisord/components/post-ready.conf" in linked(tmp_path / "boot/supervisord")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox_server.boot import hooks
 from sandbox_server.boot.hooks import HookRun
-from sandbox_server.settings import Hooks, Settings
+from sandbox_server.settings import HooksSettings, Settings
 
 CONTROL = 990
 
@@ -27,7 +27,7 @@ def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], HookR
     monkeypatch.setenv("SANDBOX_API_KEY", "hunter2")
 
     def begin() -> HookRun:
-        started = hooks.start(replace(Settings(), hooks=Hooks(pre_services="true", strict=True)))
+        started = hooks.start(replace(Settings(), hooks=HooksSettings(pre_services="true", strict=True)))
         assert started
         assert started.process.wait(30) == 0
         assert started.copier.wait(30) == 0
@@ -37,7 +37,7 @@ def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], HookR
 
 
 def test_without_a_hook_there_is_no_process() -> None:
-    assert hooks.start(replace(Settings(), hooks=Hooks(post_ready="true"))) is None
+    assert hooks.start(replace(Settings(), hooks=HooksSettings(post_ready="true"))) is None
 
 
 def test_it_says_whether_a_failure_stops_the_container(begin: Callable[[], HookRun]) -> None:
@@ -75,7 +75,7 @@ def test_what_the_hooks_leave_running_is_heard_after_they_have_ended(
     ended = Path("/tmp/hooks-have-ended")
     ended.unlink(missing_ok=True)
     try:
-        started = hooks.start(replace(Settings(), hooks=Hooks(init="true")))
+        started = hooks.start(replace(Settings(), hooks=HooksSettings(init="true")))
         assert started
         assert started.process.wait(30) == 0
         assert started.copier.poll() is None

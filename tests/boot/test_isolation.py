@@ -8,14 +8,14 @@ from sandbox_server.boot.isolation import NotIsolatedError
 from sandbox_server.drivers.box import host as box_host
 from sandbox_server.drivers.box import isolation as told
 from sandbox_server.drivers.box import probe as box_probe
-from sandbox_server.settings import Box, Paths, Settings
+from sandbox_server.settings import BoxSettings, Paths, Settings
 
 HOST = box_host.Host(root=True, apparmor="", gvisor=False, mapped=False, masked=True, namespaces=0, capabilities=(), landlock=7)
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return replace(Settings(), paths=Paths(run=str(tmp_path)), box=Box(directory=str(tmp_path)))
+    return replace(Settings(), paths=Paths(run=str(tmp_path)), box=BoxSettings(directory=str(tmp_path)))
 
 
 def probe(monkeypatch: pytest.MonkeyPatch, reason: str | None, *, exposed: bool = False) -> None:

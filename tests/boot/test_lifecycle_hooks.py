@@ -11,7 +11,7 @@ import pytest
 
 from sandbox_server.boot import lifecycle_hooks
 from sandbox_server.drivers.spawn.process import Exit
-from sandbox_server.settings import Hooks, Paths, Settings, ShutdownHook
+from sandbox_server.settings import HooksSettings, Paths, Settings, ShutdownHook
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def settings(tmp_path: Path, spawner: object) -> Settings:
 
 def with_hooks(settings: Settings, *hooks: ShutdownHook, timeout: float = 30) -> Settings:
     """The settings with these shutdown hooks."""
-    return replace(settings, hooks=Hooks(shutdown=hooks, shutdown_timeout=timeout))
+    return replace(settings, hooks=HooksSettings(shutdown=hooks, shutdown_timeout=timeout))
 
 
 def test_hooks_of_the_environment_and_registered_ones_run_as_the_agent(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
@@ -43,7 +43,7 @@ NOTE = "echo $(id -un) $HOOK $GREETING ${SANDBOX_API_KEY-no key}"
 
 def with_both(settings: Settings, init: str, pre_services: str, **more: object) -> Settings:
     """The settings with these hooks before the services."""
-    hooks = Hooks(init=f"HOOK=init; {init}", pre_services=f"HOOK=pre; {pre_services}", timeout=30)
+    hooks = HooksSettings(init=f"HOOK=init; {init}", pre_services=f"HOOK=pre; {pre_services}", timeout=30)
     return replace(settings, hooks=replace(hooks, **more))  # type: ignore[arg-type] # fields of Hooks
 
 
@@ -96,7 +96,7 @@ def test_without_a_spawner_the_hooks_before_the_services_have_failed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lifecycle_hooks, "SPAWNER_SECONDS", 0.1)
-    settings = replace(Settings(), paths=Paths(run=str(tmp_path)), hooks=Hooks(init="true"))
+    settings = replace(Settings(), paths=Paths(run=str(tmp_path)), hooks=HooksSettings(init="true"))
     assert not lifecycle_hooks.before_services(settings)
     assert capfd.readouterr().out.startswith("hooks: RUN_HOOK_INIT did not run: ")
 
@@ -173,7 +173,7 @@ def api(settings: Settings) -> Iterator[Api]:
 def test_the_hook_for_readiness_waits_until_every_component_is_ready(
     settings: Settings, api: Api, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    lifecycle_hooks.post_ready(replace(settings, hooks=Hooks(post_ready="echo ready")))
+    lifecycle_hooks.post_ready(replace(settings, hooks=HooksSettings(post_ready="echo ready")))
     assert api.statuses == []
     assert capfd.readouterr().out == "ready\nhooks: RUN_HOOK_POST_READY ended with exit code 0\n"
 

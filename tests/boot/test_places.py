@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.boot.places import fill_home, own, prepare, prepare_workspace
-from sandbox_server.settings import Agent, Logs, Paths, Settings
+from sandbox_server.settings import AgentSettings, LogsSettings, Paths, Settings
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
 AGENT = (1000, 1000)
@@ -33,7 +33,9 @@ def settings(tmp_path: Path) -> Settings:
     run.mkdir(mode=0o777)
     run.chmod(0o1777)
     paths = Paths(run=f"{run}/sandbox", agent_run=f"{run}/agent", boot=f"{run}/boot")
-    return replace(Settings(), paths=paths, logs=Logs(directory=f"{tmp_path}/log"), agent=Agent(workspace=f"{tmp_path}/work/deep"))
+    return replace(
+        Settings(), paths=paths, logs=LogsSettings(directory=f"{tmp_path}/log"), agent=AgentSettings(workspace=f"{tmp_path}/work/deep")
+    )
 
 
 def test_each_place_has_its_owner_and_is_closed_to_the_others(settings: Settings, tmp_path: Path) -> None:

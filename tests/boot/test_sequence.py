@@ -10,7 +10,7 @@ import pytest
 
 from sandbox_server.boot import accounts, sequence
 from sandbox_server.boot.early_start import EarlyStart
-from sandbox_server.settings import Agent, Auth, Hooks, Logs, Paths, Settings
+from sandbox_server.settings import AgentSettings, AuthSettings, HooksSettings, LogsSettings, Paths, Settings
 from sandbox_server.settings.kinds import Secret
 
 NEVER = cast("EarlyStart", None)
@@ -28,8 +28,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     (tmp_path / "log").chmod(0o777)
     run = f"{tmp_path}/run"
     paths = Paths(run=f"{run}/sandbox", agent_run=f"{run}/agent", boot=f"{run}/boot", desktop=f"{run}/desktop", code=os.getcwd(), added=())
-    agent = Agent(workspace=f"{tmp_path}/work")
-    return replace(Settings(), paths=paths, agent=agent, logs=Logs(directory=f"{tmp_path}/log"))
+    agent = AgentSettings(workspace=f"{tmp_path}/work")
+    return replace(Settings(), paths=paths, agent=agent, logs=LogsSettings(directory=f"{tmp_path}/log"))
 
 
 def test_the_workspace_is_there_before_anything_that_runs_in_it(settings: Settings, tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_the_workspace_is_there_before_anything_that_runs_in_it(settings: Settin
 
 def test_no_hook_runs_before_the_supervisor_does(settings: Settings, tmp_path: Path) -> None:
     note = f"touch {tmp_path}/log/ran"
-    sequence.prepare(replace(settings, hooks=Hooks(init=note, pre_services=note)), {})
+    sequence.prepare(replace(settings, hooks=HooksSettings(init=note, pre_services=note)), {})
     assert not (tmp_path / "log" / "ran").exists()
 
 
@@ -54,7 +54,12 @@ def test_the_services_get_the_whole_environment_and_the_agent_a_clean_one(settin
 
 def test_a_key_is_made_only_where_nothing_else_signs_anybody_in(settings: Settings) -> None:
     key = Path(settings.paths.run, "api-key")
-    for auth in (Auth(api_key=Secret("k")), Auth(jwt_public_key=Secret("p")), Auth(jwks_file="/jwks.json"), Auth(mode="off")):
+    for auth in (
+        AuthSettings(api_key=Secret("k")),
+        AuthSettings(jwt_public_key=Secret("p")),
+        AuthSettings(jwks_file="/jwks.json"),
+        AuthSettings(mode="off"),
+    ):
         sequence.prepare(replace(settings, auth=auth), {})
         assert not key.exists()
     sequence.prepare(settings, {})

@@ -9,7 +9,7 @@ import pytest
 from sandbox_server.boot.sign_in import announce, create
 from sandbox_server.core import ALL_SCOPES
 from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.settings import Auth, Gateway, Paths, Settings
+from sandbox_server.settings import AuthSettings, GatewaySettings, Paths, Settings
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def test_a_link_opens_everything_once(settings: Settings, tmp_path: Path) -> Non
 
 def test_a_link_leads_where_the_person_reaches_the_gateway(settings: Settings) -> None:
     assert create(settings, "https://box.example/").startswith("https://box.example/?ticket=")
-    assert create(replace(settings, gateway=Gateway(port=9000)), "").startswith("http://localhost:9000/?ticket=")
+    assert create(replace(settings, gateway=GatewaySettings(port=9000)), "").startswith("http://localhost:9000/?ticket=")
 
 
 def test_without_sign_in_the_link_is_the_address(settings: Settings) -> None:
-    assert create(replace(settings, auth=Auth(mode="off")), "") == "http://localhost:8080/"
+    assert create(replace(settings, auth=AuthSettings(mode="off")), "") == "http://localhost:8080/"
 
 
 def test_it_is_announced_once_for_each_start(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,5 +54,5 @@ def test_it_is_announced_once_for_each_start(settings: Settings, capsys: pytest.
 
 def test_an_open_sandbox_says_so_aloud(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     Path(settings.paths.announcement).touch()
-    announce(replace(settings, auth=Auth(mode="off")))
+    announce(replace(settings, auth=AuthSettings(mode="off")))
     assert "AUTH=off: open to everyone" in capsys.readouterr().out

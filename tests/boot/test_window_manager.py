@@ -5,7 +5,7 @@ from Xlib import display as xlib
 
 from sandbox_server.boot.window_manager import BACKGROUND, prepare
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.settings import Display
+from sandbox_server.settings import DisplaySettings
 from tests.drivers.x11.conftest import XServer, xserver
 
 __all__ = ["xserver"]
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_the_screen_gets_its_size_and_background(xserver: XServer) -> None:
-    prepare(xlib.Display(xserver.name), Display(width=1024, height=768))
+    prepare(xlib.Display(xserver.name), DisplaySettings(width=1024, height=768))
     async with Desktop(xserver.name) as desktop:
         picture, size = await desktop.screen.grab(cursor=False)
     assert size == (1024, 768)
@@ -22,8 +22,8 @@ async def test_the_screen_gets_its_size_and_background(xserver: XServer) -> None
 
 
 async def test_a_size_that_was_set_since_outlives_the_window_manager(xserver: XServer) -> None:
-    prepare(xlib.Display(xserver.name), Display(width=1024, height=768))
+    prepare(xlib.Display(xserver.name), DisplaySettings(width=1024, height=768))
     async with Desktop(xserver.name) as desktop:
         await desktop.screen.resize((640, 480))
-        prepare(xlib.Display(xserver.name), Display(width=1024, height=768))
+        prepare(xlib.Display(xserver.name), DisplaySettings(width=1024, height=768))
         assert await desktop.screen.size() == (640, 480)

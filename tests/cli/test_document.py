@@ -1,9 +1,9 @@
 from typing import Any
 
-from sandbox_server.cli.document import Operation, read_operations
+from sandbox_server.cli.document import DocumentedOperation, read_operations
 
 
-def found(described: Any, name: str) -> Operation:
+def found(described: Any, name: str) -> DocumentedOperation:
     [operation] = [operation for operation in read_operations(described) if operation.name == name]
     return operation
 

@@ -3,20 +3,20 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.cli.document import Operation
+from sandbox_server.cli.document import DocumentedOperation
 from sandbox_server.cli.options import operation_parser, parse, top_parser
 
 ANSWERS: dict[str, Any] = {"200": {"content": {"application/json": {}}}}
 
 
-def operation(**properties: Any) -> Operation:
+def operation(**properties: Any) -> DocumentedOperation:
     schema = {"type": "object", "properties": properties}
     body = {"content": {"application/json": {"schema": schema}}}
     entry = {"summary": "Do it.", "description": "100 % of it.", "requestBody": body, "responses": ANSWERS}
-    return Operation("things", "do", "POST", "/v1/do", entry, {})
+    return DocumentedOperation("things", "do", "POST", "/v1/do", entry, {})
 
 
-def fields(what: Operation, *words: str) -> dict[str, Any]:
+def fields(what: DocumentedOperation, *words: str) -> dict[str, Any]:
     return {name: value for name, value in parse(what, words).items() if not name.endswith("_")}
 
 

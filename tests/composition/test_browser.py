@@ -6,7 +6,7 @@ from typing import Any
 from sandbox_server.composition.activity import Activity
 from sandbox_server.composition.browser import build_browser
 from sandbox_server.composition.desktop import build_desktop
-from sandbox_server.composition.part import Part
+from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.operation import operations
 from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.features.browser.running import BrowserRunning
@@ -14,13 +14,13 @@ from sandbox_server.features.control.privacy import SecretFocus
 from tests.composition.made import first
 
 
-def counted(activity: Activity, **environ: str) -> Part:
+def counted(activity: Activity, **environ: str) -> ProductPart:
     """The browser with these variables, whose recordings count there."""
     made = first(**environ)
     return build_browser(made.machine, made.control, build_desktop(made.machine, made.control, Activity()), activity).part
 
 
-def composed(**environ: str) -> Part:
+def composed(**environ: str) -> ProductPart:
     """The browser with these variables."""
     return counted(Activity(), **environ)
 

@@ -2,7 +2,7 @@ import json
 import logging
 import sys
 
-from sandbox_server.core.logs import JsonLines
+from sandbox_server.core.logs import JsonLogFormatter
 
 
 def record(message: str, **extra: object) -> logging.LogRecord:
@@ -12,14 +12,14 @@ def record(message: str, **extra: object) -> logging.LogRecord:
 
 
 def test_a_line_is_one_json_object() -> None:
-    line = JsonLines().format(record("two\nlines"))
+    line = JsonLogFormatter().format(record("two\nlines"))
 
     assert "\n" not in line
     assert json.loads(line) | {"time": ""} == {"time": "", "level": "info", "logger": "sandbox.audit", "message": "two\nlines"}
 
 
 def test_given_fields_stand_beside_the_message() -> None:
-    line = json.loads(JsonLines().format(record("call", fields={"operation": "shell.exec_command", "ms": 1.5})))
+    line = json.loads(JsonLogFormatter().format(record("call", fields={"operation": "shell.exec_command", "ms": 1.5})))
 
     assert (line["operation"], line["ms"]) == ("shell.exec_command", 1.5)
 
@@ -30,7 +30,7 @@ def test_a_traceback_stays_in_its_line() -> None:
     except ValueError:
         failed = record("failed", exc_info=sys.exc_info())
 
-    line = JsonLines().format(failed)
+    line = JsonLogFormatter().format(failed)
 
     assert "\n" not in line
     assert "ValueError: invalid literal" in json.loads(line)["traceback"]

@@ -3,23 +3,23 @@
 from pathlib import Path
 
 from sandbox_server.drivers.nginx import body, has_ipv6, listen, origins, upstreams
-from sandbox_server.settings import Gateway
+from sandbox_server.settings import GatewaySettings
 
 
 def test_both_families_are_bound_where_there_is_ipv6() -> None:
-    assert listen(Gateway(), has_ipv6=True) == "listen 0.0.0.0:8080;\nlisten [::]:8080 ipv6only=on;\nlimit_conn outside 1024;\n"
+    assert listen(GatewaySettings(), has_ipv6=True) == "listen 0.0.0.0:8080;\nlisten [::]:8080 ipv6only=on;\nlimit_conn outside 1024;\n"
 
 
 def test_an_address_may_have_any_number_of_connections_where_it_is_said_so() -> None:
-    assert "limit_conn" not in listen(Gateway(address_connections=0), has_ipv6=False)
+    assert "limit_conn" not in listen(GatewaySettings(address_connections=0), has_ipv6=False)
 
 
 def test_the_largest_body_is_the_servers() -> None:
-    assert body(Gateway(max_body_bytes=5)) == "client_max_body_size 5;\n"
+    assert body(GatewaySettings(max_body_bytes=5)) == "client_max_body_size 5;\n"
 
 
 def test_without_ipv6_only_ipv4_is_bound() -> None:
-    assert "[" not in listen(Gateway(port=9000), has_ipv6=False)
+    assert "[" not in listen(GatewaySettings(port=9000), has_ipv6=False)
 
 
 def test_ipv6_is_there_when_an_interface_has_an_address(tmp_path: Path) -> None:

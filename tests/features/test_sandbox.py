@@ -5,7 +5,7 @@ import pytest
 from sandbox_server.core import NotFound
 from sandbox_server.drivers.stats.toolbox import Interpreter
 from sandbox_server.features.sandbox import PackagesRequest, Sandbox, four_numbers
-from sandbox_server.settings import Agent
+from sandbox_server.settings import AgentSettings
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ class FakeToolbox:
 
 @pytest.fixture
 def sandbox() -> Sandbox:
-    return Sandbox(FakeToolbox(), Agent(), "1.2.3")  # type: ignore[arg-type]
+    return Sandbox(FakeToolbox(), AgentSettings(), "1.2.3")  # type: ignore[arg-type]
 
 
 async def test_the_context_carries_its_own_keys_beside_the_envelope(sandbox: Sandbox) -> None:
@@ -53,7 +53,7 @@ async def test_the_prose_names_the_user_the_runtimes_and_the_tools(sandbox: Sand
 
 
 async def test_the_prose_says_what_sudo_gives_and_where_more_is_to_be_read() -> None:
-    boss = Sandbox(FakeToolbox(), Agent(), "1.2.3", root=True)  # type: ignore[arg-type]
+    boss = Sandbox(FakeToolbox(), AgentSettings(), "1.2.3", root=True)  # type: ignore[arg-type]
 
     prose = (await boss.get_context()).data or ""
 
@@ -80,7 +80,7 @@ async def test_where_nothing_starts_any_more_it_tells_what_it_knows_and_what_hel
         async def present(self, names: Sequence[str]) -> set[str]:
             raise NotFound("cannot start: program 'bash'")
 
-    context = await Sandbox(Ruined(), Agent(), "1.2.3").get_context()  # type: ignore[arg-type]
+    context = await Sandbox(Ruined(), AgentSettings(), "1.2.3").get_context()  # type: ignore[arg-type]
 
     assert context.success
     assert (context.version, context.detail.system.user, context.detail.utils, context.detail.runtime.python) == ("1.2.3.0", "gem", [], [])

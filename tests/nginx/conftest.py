@@ -32,8 +32,8 @@ from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
-from sandbox_server.settings import Auth as AuthSettings
-from sandbox_server.settings import Gateway as GatewaySettings
+from sandbox_server.settings import AuthSettings as AuthSettings
+from sandbox_server.settings import GatewaySettings as GatewaySettings
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "the-key-of-the-tests"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox_server.settings import Auth as AuthSettings
+from sandbox_server.settings import AuthSettings as AuthSettings
 from tests.nginx.conftest import Gateway as Running
 from tests.nginx.test_gateway import HTML, KEY, shake_hands, ticket
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sandbox_server.settings import Auth, BadSettings, load
+from sandbox_server.settings import AuthSettings, BadSettings, load
 
 
 def test_nobody_comes_in_without_a_key_unless_that_was_said() -> None:
-    assert (Auth().mode, load({"AUTH": "off"}).auth.mode) == ("on", "off")
+    assert (AuthSettings().mode, load({"AUTH": "off"}).auth.mode) == ("on", "off")
 
 
 def test_an_empty_key_is_none() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_server.settings import BadSettings, Display, load
+from sandbox_server.settings import BadSettings, DisplaySettings, load
 
 
 def test_the_screen_has_the_size_that_was_asked_for() -> None:
@@ -17,7 +17,7 @@ def test_a_screen_that_cannot_be_had_is_named(name: str, value: str) -> None:
 
 
 def test_clients_find_the_server_s_socket_by_its_number() -> None:
-    assert Display(name=":7").socket == "/tmp/.X11-unix/X7"
+    assert DisplaySettings(name=":7").socket == "/tmp/.X11-unix/X7"
 
 
 def test_programs_of_the_agent_are_not_trusted_unless_that_is_asked_for() -> None:

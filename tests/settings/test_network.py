@@ -3,13 +3,13 @@ import ipaddress
 import pytest
 
 from sandbox_server.settings import BadSettings, load
-from sandbox_server.settings.network import ALLOWED, Fetching
+from sandbox_server.settings.network import ALLOWED, FetchingSettings
 
 ADDRESS = ipaddress.ip_address("10.1.2.3")
 
 
 def test_nothing_internal_is_allowed_unless_it_is_named() -> None:
-    assert Fetching().allow == ()
+    assert FetchingSettings().allow == ()
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/8", "10.1.2.3", "10.1.2.3:80", "a.example", "a.example:80", "x.example, a.example"])

@@ -1,10 +1,10 @@
 import pytest
 
 from sandbox_server.settings import BadSettings, agent_environ, load, without_secrets
-from sandbox_server.settings.proxy import PATTERNS, ROUTES, Upstream, pattern, route, upstream
+from sandbox_server.settings.proxy import PATTERNS, ROUTES, UpstreamSettings, pattern, route, upstream
 
 
-def credentials(found: Upstream) -> tuple[str | None, str | None]:
+def credentials(found: UpstreamSettings) -> tuple[str | None, str | None]:
     return found.username, found.password.reveal() if found.password else None
 
 

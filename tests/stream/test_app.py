@@ -11,7 +11,7 @@ from starlette.testclient import TestClient, WebSocketDenialResponse, WebSocketT
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.server import ServerConnection, unix_serve
 
-from sandbox_server.settings import Stream
+from sandbox_server.settings import StreamSettings
 from sandbox_server.stream import app as module
 from sandbox_server.stream import wire
 from sandbox_server.stream.app import PLACE_TAKEN, UNSUPPORTED, create
@@ -114,7 +114,7 @@ def free_port() -> int:
 
 @pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
 def test_viewers_are_invited_to_datagrams_where_the_port_is_set_alone(xserver: XServer, api: str, opened: bool) -> None:
-    stream = Stream(udp_port=free_port() if opened else 0)
+    stream = StreamSettings(udp_port=free_port() if opened else 0)
     app = create(xserver.name, api, "/nonexistent", stream)
     with TestClient(app) as client, client.websocket_connect("/stream/socket", headers=VIEW) as socket:
         socket.send_bytes(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
@@ -126,7 +126,7 @@ def test_viewers_are_invited_to_datagrams_where_the_port_is_set_alone(xserver: X
 def test_a_port_that_cannot_be_had_is_done_without(xserver: XServer, caplog: pytest.LogCaptureFixture) -> None:
     with socketlib.socket(socketlib.AF_INET, socketlib.SOCK_DGRAM) as taken:
         taken.bind(("0.0.0.0", 0))
-        app = create(xserver.name, "/nonexistent", "/nonexistent", Stream(udp_port=taken.getsockname()[1]))
+        app = create(xserver.name, "/nonexistent", "/nonexistent", StreamSettings(udp_port=taken.getsockname()[1]))
         with TestClient(app) as client:
             assert client.get("/healthz").status_code == 200
     assert "cannot be had" in caplog.text

@@ -18,7 +18,7 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.box import nosymfollow
 from sandbox_server.drivers.spawn.process import Process, Processes
 from sandbox_server.drivers.storage import atomic_write
-from sandbox_server.settings.browser import Browser
+from sandbox_server.settings.browser import BrowserSettings
 
 COMMAND_TIMEOUT = 10.0
 KEPT_PROFILES = 2
@@ -157,7 +157,7 @@ class RunningChromium:
 class Chromium:
     """Starts the one browser of the container. One start at a time."""
 
-    def __init__(self, processes: Processes, browser: Browser, place: ChromiumPaths) -> None:
+    def __init__(self, processes: Processes, browser: BrowserSettings, place: ChromiumPaths) -> None:
         self._processes = processes
         self._browser = browser
         self._place = place

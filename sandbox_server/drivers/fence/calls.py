@@ -26,7 +26,7 @@ _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 
 @dataclass(frozen=True)
-class Machine:
+class CallNumbers:
     """What an architecture calls itself, and its numbers of the calls that are looked at."""
 
     audit: int
@@ -37,8 +37,8 @@ class Machine:
 
 
 MACHINES = {
-    "x86_64": Machine(0xC000003E, 41, 16, (248, 249, 250, 425, 426, 427)),
-    "aarch64": Machine(0xC00000B7, 198, 29, (217, 218, 219, 425, 426, 427)),
+    "x86_64": CallNumbers(0xC000003E, 41, 16, (248, 249, 250, 425, 426, 427)),
+    "aarch64": CallNumbers(0xC00000B7, 198, 29, (217, 218, 219, 425, 426, 427)),
 }
 
 type Instruction = tuple[int, int, int, int]
@@ -53,7 +53,7 @@ def _unless(value: int, skipped: int, test: int = _EQUAL) -> Instruction:
     return (test, 0, skipped, value)
 
 
-def program(machine: Machine, families: Collection[int] | None, *, unix: bool) -> list[Instruction]:
+def program(machine: CallNumbers, families: Collection[int] | None, *, unix: bool) -> list[Instruction]:
     """Write the filter: `families` are the kinds of sockets that can be made, beside Unix sockets where `unix` says so."""
     written = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, machine.audit), _deny(errno.EPERM)]
     written += [(_LOAD, 0, 0, _NUMBER), _unless(_FOREIGN_CALLS, 1, _AT_LEAST), _deny(errno.EPERM)]

@@ -8,7 +8,7 @@ import base64
 from collections.abc import Iterator, Sequence
 
 from sandbox_server.drivers.proxy.plan import OWN, ProxyPlan, expression, is_network, ordered
-from sandbox_server.settings.proxy import Route, Upstream
+from sandbox_server.settings.proxy import RouteSettings, UpstreamSettings
 
 DIRECT_PORT = 18118
 """Where tinyproxy listens, on the loopback; as in sandbox_server/drivers/proxy/tinyproxy.conf."""
@@ -70,7 +70,7 @@ def configuration(plan: ProxyPlan, port: int) -> str:
     return "".join(parts)
 
 
-def _frontend(plan: ProxyPlan, routes: Sequence[Route], port: int) -> Iterator[str]:
+def _frontend(plan: ProxyPlan, routes: Sequence[RouteSettings], port: int) -> Iterator[str]:
     yield f"frontend proxy\n    bind 127.0.0.1:{port}\n"
     yield _HOST
     yield _ITSELF
@@ -90,19 +90,19 @@ def _frontend(plan: ProxyPlan, routes: Sequence[Route], port: int) -> Iterator[s
     yield "    default_backend direct\n"
 
 
-def _is_plain_inside(each: Route) -> bool:
+def _is_plain_inside(each: RouteSettings) -> bool:
     """Whether what comes through a tunnel is HTTP, as browsers open one for WebSockets; otherwise it is for the target to understand."""
     return each.scheme == "http" or (each.scheme is None and each.port in (None, 80))
 
 
-def _route_acls(number: int, each: Route) -> Iterator[str]:
+def _route_acls(number: int, each: RouteSettings) -> Iterator[str]:
     yield from _host_acl(f"host_{number}", [each.host])
     yield f"    acl path_{number} path -m beg {each.path}\n"
     if each.port:
         yield f"    acl port_{number} var(txn.port) -m str {each.port}{' 0' if each.port == 80 else ''}\n"
 
 
-def _port_acl(number: int, each: Route) -> str:
+def _port_acl(number: int, each: RouteSettings) -> str:
     return f"port_{number}" if each.port else ""
 
 
@@ -119,7 +119,7 @@ def _host_acl(name: str, patterns: Sequence[str]) -> Iterator[str]:
             yield f"    acl {name} var(txn.host) -m str -- {each}\n"
 
 
-def _mapped(routes: Sequence[Route]) -> Iterator[str]:
+def _mapped(routes: Sequence[RouteSettings]) -> Iterator[str]:
     """The targets; HAProxy cannot open a tunnel itself, so tinyproxy opens one to a target, or back to the frontend for what is inside."""
     yield f"frontend mapped\n    bind 127.0.0.1:{MAPPED_PORT}\n{_HOST}"
     for number, each in enumerate(routes):
@@ -136,7 +136,7 @@ def _mapped(routes: Sequence[Route]) -> Iterator[str]:
         yield f"backend tunnel_{number}\n    http-request set-uri {place}\n    server tinyproxy 127.0.0.1:{DIRECT_PORT}\n"
 
 
-def _path(each: Route) -> str:
+def _path(each: RouteSettings) -> str:
     """The path and the query, with what stands for the beginning of the path."""
     if each.target_path is None:
         return "%[pathq]"
@@ -144,7 +144,7 @@ def _path(each: Route) -> str:
     return f"%[pathq,regsub(^{beginning},{each.target_path})]"
 
 
-def _upstream(found: Upstream) -> Iterator[str]:
+def _upstream(found: UpstreamSettings) -> Iterator[str]:
     yield "backend upstream\n"
     if found.username is None:
         yield "    http-request del-header Proxy-Authorization\n"
@@ -155,7 +155,7 @@ def _upstream(found: Upstream) -> Iterator[str]:
     yield f"    server upstream {found.address}{tls}\n"
 
 
-def credentials(found: Upstream) -> str:
+def credentials(found: UpstreamSettings) -> str:
     """User and password as HTTP's Basic scheme has them (RFC 7617)."""
     password = found.password.reveal() if found.password else ""
     return base64.b64encode(f"{found.username}:{password}".encode()).decode()

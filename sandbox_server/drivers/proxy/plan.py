@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbox_server.patterns import glob
 from sandbox_server.settings.kinds import Secret
-from sandbox_server.settings.proxy import Proxy, Route, Upstream, route, upstream
+from sandbox_server.settings.proxy import ProxySettings, RouteSettings, UpstreamSettings, route, upstream
 
 OWN = ("localhost", ".localhost", "127.0.0.0/8", "0.0.0.0", "::1", "169.254.0.0/16", "fe80::/10")
 """What only makes sense from here, so that no upstream is ever asked for it; Chromium connects to these without any proxy."""
@@ -17,20 +17,20 @@ OWN = ("localhost", ".localhost", "127.0.0.0/8", "0.0.0.0", "::1", "169.254.0.0/
 class ProxyPlan:
     """Everything that was configured."""
 
-    upstream: Upstream | None = None
+    upstream: UpstreamSettings | None = None
     auth_command: str | None = None
     """What writes the upstream's credentials; they are in `upstream` only while this process lives."""
     excludes: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     """If there are any, only these go to the upstream."""
-    routes: tuple[Route, ...] = ()
+    routes: tuple[RouteSettings, ...] = ()
 
     @property
     def in_use(self) -> bool:
         """Whether the browser and new processes go through the proxy: without an upstream and routes it has nothing to do."""
         return bool(self.upstream or self.routes)
 
-    def mapped(self, scheme: str, host: str, port: int, path: str) -> Route | None:
+    def mapped(self, scheme: str, host: str, port: int, path: str) -> RouteSettings | None:
         """The route that a request takes, the most particular one where there are several."""
         return next((found for found in ordered(self.routes) if _takes(found, scheme, host, port, path)), None)
 
@@ -41,12 +41,12 @@ class ProxyPlan:
         return not self.includes or covers(self.includes, host)
 
 
-def ordered(routes: Iterable[Route]) -> list[Route]:
+def ordered(routes: Iterable[RouteSettings]) -> list[RouteSettings]:
     """The order in which routes are tried: hosts without `*` first, then those with more letters, then longer paths, then named ports."""
     return sorted(routes, key=lambda each: ("*" in each.host, -len(each.host), -len(each.path), each.port is None, each.scheme is None))
 
 
-def _takes(found: Route, scheme: str, host: str, port: int, path: str) -> bool:
+def _takes(found: RouteSettings, scheme: str, host: str, port: int, path: str) -> bool:
     if found.scheme not in (None, scheme) or found.port not in (None, port):
         return False
     return covers([found.host], host) and (scheme == "https" or path.startswith(found.path))
@@ -86,7 +86,7 @@ def expression(pattern: str) -> str:
     return f"^{first}{''.join(f'(?>.*?{part})' for part in between if part)}.*{last}$"
 
 
-def configured(settings: Proxy) -> ProxyPlan:
+def configured(settings: ProxySettings) -> ProxyPlan:
     """What the variables say."""
     command = settings.auth_command.reveal() if settings.auth_command else None
     excludes = tuple(dict.fromkeys((*settings.exclude, *settings.bypass)))
@@ -113,7 +113,7 @@ def stored(plan: ProxyPlan) -> dict[str, Any]:
 
 def restored(value: Mapping[str, Any]) -> ProxyPlan:
     """The plan of `stored`. Raises KeyError, TypeError and ValueError where it is none."""
-    found: Upstream | None = None
+    found: UpstreamSettings | None = None
     if value["upstream"]:
         password = value["upstream"]["password"]
         found = upstream(value["upstream"]["address"])

@@ -16,7 +16,7 @@ from sandbox_server.drivers.proxy.plan import ProxyPlan, configured, restored, s
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings.kinds import Secret
-from sandbox_server.settings.proxy import Proxy as Settings
+from sandbox_server.settings.proxy import ProxySettings as Settings
 
 AUTH_SECONDS = 20.0
 """For the command that writes credentials."""

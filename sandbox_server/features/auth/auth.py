@@ -24,7 +24,7 @@ from sandbox_server.features.auth.original import Original
 from sandbox_server.features.auth.paths import OPEN, scope_for
 from sandbox_server.features.auth.previews import is_editor, own_address, shares_origin
 from sandbox_server.features.auth.turns import EditorTurns
-from sandbox_server.settings import Auth as AuthSettings
+from sandbox_server.settings import AuthSettings as AuthSettings
 
 MAX_TICKET_SECONDS = 3600.0
 _OF_PROGRAMS = ("bearer", "key", "nothing")

@@ -30,7 +30,7 @@ from sandbox_server.drivers.spawn.child import SESSION
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.bash.command import BashCommand, OutputLimit
 from sandbox_server.features.bash.follow import BashPosition, follow
-from sandbox_server.features.bash.output import BashOutputRequest, BashOutputResult, DecodedText, Seconds, excerpt
+from sandbox_server.features.bash.output import BashOutputRequest, BashOutputResult, DecodedOutput, Seconds, excerpt
 from sandbox_server.features.bash.session import (
     BashExecResult,
     BashSession,
@@ -132,7 +132,7 @@ class Bash:
         """
         session, command = await self._start(request)
         if request.async_mode:
-            return Reply(session.result(command, command.state(), DecodedText("", 0), DecodedText("", 0)))
+            return Reply(session.result(command, command.state(), DecodedOutput("", 0), DecodedOutput("", 0)))
         with command.held():
             await command.wait(request.timeout)
             state, ended, most = command.state(), command.ended, request.max_output_length

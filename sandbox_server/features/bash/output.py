@@ -52,18 +52,18 @@ MAX_CHARACTER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class DecodedText:
+class DecodedOutput:
     """Characters, and the offset of the byte after them."""
 
     text: str
     end: int
 
-    def moved(self, base: int) -> "DecodedText":
+    def moved(self, base: int) -> "DecodedOutput":
         """The same text in a stream that begins `base` bytes further on."""
-        return DecodedText(self.text, self.end + base)
+        return DecodedOutput(self.text, self.end + base)
 
 
-async def read_text(spool: OutputSpool, offset: int, *, ended: bool, limit: int = READ_LIMIT, stop: int | None = None) -> DecodedText:
+async def read_text(spool: OutputSpool, offset: int, *, ended: bool, limit: int = READ_LIMIT, stop: int | None = None) -> DecodedOutput:
     """Read from byte `offset`, about `limit` bytes at most, up to `stop` or what is there.
 
     While the stream has not `ended`, a character whose last bytes are missing waits for them. Bytes that are no UTF-8 are replaced, and
@@ -81,8 +81,8 @@ async def read_text(spool: OutputSpool, offset: int, *, ended: bool, limit: int 
         parts.append(decoder.decode(piece))
         position = min(start, stop) + len(piece)
     if ended and position == stop:
-        return DecodedText("".join([*parts, decoder.decode(b"", final=True)]), position)
-    return DecodedText("".join(parts), position - len(decoder.getstate()[0]))
+        return DecodedOutput("".join([*parts, decoder.decode(b"", final=True)]), position)
+    return DecodedOutput("".join(parts), position - len(decoder.getstate()[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class SpoolPart:
     ended: bool
 
 
-async def read_parts(parts: Sequence[SpoolPart], offset: int) -> DecodedText:
+async def read_parts(parts: Sequence[SpoolPart], offset: int) -> DecodedOutput:
     """Read from byte `offset` of a session's output on, across commands."""
     texts, position, room = list[str](), offset, READ_LIMIT
     for part in parts:
@@ -111,10 +111,10 @@ async def read_parts(parts: Sequence[SpoolPart], offset: int) -> DecodedText:
         position = part.base + new.end
         if part.stop is None or position < part.stop:
             break
-    return DecodedText("".join(texts), position)
+    return DecodedOutput("".join(texts), position)
 
 
-async def excerpt(spool: OutputSpool, most: int, *, ended: bool) -> DecodedText:
+async def excerpt(spool: OutputSpool, most: int, *, ended: bool) -> DecodedOutput:
     """Read a whole stream in at most about `most` characters, its middle left out with a marker; 0 is without a limit.
 
     Without a limit the text still ends at `READ_LIMIT` bytes, and its `end` says so.
@@ -124,7 +124,7 @@ async def excerpt(spool: OutputSpool, most: int, *, ended: bool) -> DecodedText:
     if not most or (size <= room and len(first.text) <= most):
         return first
     last = first if size <= room else await read_text(spool, size - room, ended=ended, limit=room)
-    return DecodedText(_shorten(first.text, last.text, most, size), last.end)
+    return DecodedOutput(_shorten(first.text, last.text, most, size), last.end)
 
 
 def _shorten(first: str, last: str, most: int, size: int) -> str:

@@ -10,7 +10,7 @@ from pydantic import Field
 from sandbox_server.core import Conflict, Model, NotFound
 from sandbox_server.drivers.session_table import SessionLimit, SessionTable
 from sandbox_server.features.bash.command import BashCommand, BashCommandState, CommandStatus, OutputLimit, StreamName
-from sandbox_server.features.bash.output import DecodedText, SpoolPart, read_parts, read_text
+from sandbox_server.features.bash.output import DecodedOutput, SpoolPart, read_parts, read_text
 
 type SessionStatus = Literal["ready", "closed"]
 
@@ -118,7 +118,7 @@ class BashSession:
             command_count=self.command_count,
         )
 
-    def result(self, command: BashCommand, state: BashCommandState, stdout: DecodedText, stderr: DecodedText) -> BashExecResult:
+    def result(self, command: BashCommand, state: BashCommandState, stdout: DecodedOutput, stderr: DecodedOutput) -> BashExecResult:
         """Describe a command as it was before its output was read, with that output: of one that had ended it is all."""
         return BashExecResult(
             session_id=self.id,
@@ -178,7 +178,7 @@ class BashSession:
         self._ends = max(self._ends[0], command.stdout.end), max(self._ends[1], command.stderr.end)
         command.drop()
 
-    async def read(self, name: StreamName, offset: int, command_id: str | None) -> DecodedText:
+    async def read(self, name: StreamName, offset: int, command_id: str | None) -> DecodedOutput:
         """Read one stream of a command, or of all commands one after the other, from byte `offset` of the session's output on."""
         command = self.command(command_id)
         if not command_id or command is None:

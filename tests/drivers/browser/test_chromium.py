@@ -5,14 +5,14 @@ from pathlib import Path
 
 from sandbox_server.drivers.browser.chromium import Chromium, ChromiumPaths
 from sandbox_server.drivers.spawn.process import Processes
-from sandbox_server.settings.browser import Browser
+from sandbox_server.settings.browser import BrowserSettings
 
 SHUT = ["file://*", "chrome://inspect", "chrome://flags", "chrome://extensions", "https://chromewebstore.google.com"]
 
 
 def chromium(folder: Path, **settings: object) -> Chromium:
     place = ChromiumPaths("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99", ("/home", "/tmp"))
-    return Chromium(Processes("/nowhere"), Browser(**settings), place)  # type: ignore[arg-type]
+    return Chromium(Processes("/nowhere"), BrowserSettings(**settings), place)  # type: ignore[arg-type]
 
 
 def policies(folder: Path, made: Chromium) -> dict[str, object]:

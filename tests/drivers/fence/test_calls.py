@@ -30,7 +30,7 @@ def decided(program: list[Instruction], number: int, *arguments: int, audit: int
 
 
 @pytest.mark.parametrize(("audit", "machine"), [(machine.audit, machine) for machine in MACHINES.values()])
-def test_only_the_kinds_of_sockets_that_are_named_can_be_made(audit: int, machine: calls.Machine) -> None:
+def test_only_the_kinds_of_sockets_that_are_named_can_be_made(audit: int, machine: calls.CallNumbers) -> None:
     closed = calls.program(machine, (), unix=False)
     inside = calls.program(machine, INTERNET, unix=True)
     usual = calls.program(machine, ANY_BUT_UNIX, unix=False)

@@ -25,7 +25,7 @@ from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.auth import CreateTicket, Ticket
 from sandbox_server.features.auth.credentials import Credentials
 from sandbox_server.features.auth.turns import EditorTurns
-from sandbox_server.settings import Auth as AuthSettings
+from sandbox_server.settings import AuthSettings as AuthSettings
 
 KEY = "correct horse battery staple"
 EDITORS = {8888, 8200}

@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.core import PermissionDenied
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.original import Original
-from sandbox_server.settings import Auth as AuthSettings
+from sandbox_server.settings import AuthSettings as AuthSettings
 from tests.features.auth.conftest import Gate
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.core import ALL_SCOPES, Call, Caller, InvalidArgument, PermissionDenied
 from sandbox_server.features.auth.auth import CreateTicket
-from sandbox_server.settings import Auth as AuthSettings
+from sandbox_server.settings import AuthSettings as AuthSettings
 from tests.features.auth.conftest import Gate
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.settings import Auth as AuthSettings
+from sandbox_server.settings import AuthSettings as AuthSettings
 from tests.features.auth.conftest import Gate, set_by
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.spawn.output_spool import HEAD, OutputSpool
-from sandbox_server.features.bash.output import DecodedText, SpoolPart, excerpt, read_parts, read_text
+from sandbox_server.features.bash.output import DecodedOutput, SpoolPart, excerpt, read_parts, read_text
 
 pytestmark = pytest.mark.anyio
 
@@ -23,13 +23,13 @@ def holding(spool: OutputSpool, content: bytes) -> OutputSpool:
 
 
 async def test_text_moves_with_its_stream() -> None:
-    assert DecodedText("a", 3).moved(10) == DecodedText("a", 13)
+    assert DecodedOutput("a", 3).moved(10) == DecodedOutput("a", 13)
 
 
 async def test_a_character_waits_for_its_last_byte_until_the_stream_has_ended(spool: OutputSpool) -> None:
     holding(spool, "aé".encode()[:-1])
-    assert await read_text(spool, 0, ended=False) == DecodedText("a", 1)
-    assert await read_text(spool, 0, ended=True) == DecodedText("a�", 2)
+    assert await read_text(spool, 0, ended=False) == DecodedOutput("a", 1)
+    assert await read_text(spool, 0, ended=True) == DecodedOutput("a�", 2)
 
 
 async def test_a_character_is_whole_wherever_the_read_is_cut(spool: OutputSpool) -> None:
@@ -46,11 +46,11 @@ async def test_a_character_is_whole_wherever_the_read_is_cut(spool: OutputSpool)
 
 async def test_bytes_that_are_no_text_are_replaced(spool: OutputSpool) -> None:
     holding(spool, b"a\xff\xfeb")
-    assert await read_text(spool, 0, ended=True) == DecodedText("a��b", 4)
+    assert await read_text(spool, 0, ended=True) == DecodedOutput("a��b", 4)
 
 
 async def test_an_offset_beyond_the_end_comes_back_as_the_end(spool: OutputSpool) -> None:
-    assert await read_text(holding(spool, b"abc"), 99, ended=False) == DecodedText("", 3)
+    assert await read_text(holding(spool, b"abc"), 99, ended=False) == DecodedOutput("", 3)
 
 
 async def test_what_is_not_kept_is_named_and_does_not_count_as_read(spool: OutputSpool) -> None:
@@ -67,8 +67,8 @@ async def test_what_is_not_kept_is_named_and_does_not_count_as_read(spool: Outpu
 
 async def test_an_excerpt_is_the_whole_where_that_fits(spool: OutputSpool) -> None:
     holding(spool, "ä".encode() * 100)
-    assert await excerpt(spool, 100, ended=True) == DecodedText("ä" * 100, 200)
-    assert await excerpt(spool, 0, ended=True) == DecodedText("ä" * 100, 200)
+    assert await excerpt(spool, 100, ended=True) == DecodedOutput("ä" * 100, 200)
+    assert await excerpt(spool, 0, ended=True) == DecodedOutput("ä" * 100, 200)
 
 
 @pytest.mark.parametrize("most", [1, 10, 60, 99])
@@ -102,14 +102,14 @@ async def test_the_output_of_several_commands_is_one_stream(tmp_path: Path) -> N
         SpoolPart(spools[1], 13, 13, ended=True),
         SpoolPart(spools[2], 13, None, ended=False),
     ]
-    assert await read_parts(parts, 10) == DecodedText("onetwo", 16)
-    assert await read_parts(parts, 12) == DecodedText("etwo", 16)
-    assert await read_parts(parts, 14) == DecodedText("wo", 16)
-    assert await read_parts(parts, 0) == DecodedText("\n... [10 bytes were not kept] ...\nonetwo", 16)
-    assert await read_parts([], 5) == DecodedText("", 5)
+    assert await read_parts(parts, 10) == DecodedOutput("onetwo", 16)
+    assert await read_parts(parts, 12) == DecodedOutput("etwo", 16)
+    assert await read_parts(parts, 14) == DecodedOutput("wo", 16)
+    assert await read_parts(parts, 0) == DecodedOutput("\n... [10 bytes were not kept] ...\nonetwo", 16)
+    assert await read_parts([], 5) == DecodedOutput("", 5)
 
 
 async def test_a_command_that_ended_in_the_middle_of_a_character_does_not_stop_the_reader(tmp_path: Path) -> None:
     first, second = (holding(OutputSpool(1 << 20, str(tmp_path)), content) for content in (b"a\xc3", b"b"))
     parts = [SpoolPart(first, 0, 2, ended=True), SpoolPart(second, 2, None, ended=True)]
-    assert await read_parts(parts, 0) == DecodedText("a�b", 3)
+    assert await read_parts(parts, 0) == DecodedOutput("a�b", 3)
