@@ -102,7 +102,13 @@ def test_without_a_spawner_the_hooks_before_the_services_have_failed(
 
 
 def test_nothing_is_started_where_there_is_no_hook(tmp_path: Path) -> None:
-    lifecycle_hooks.shutdown(replace(Settings(), paths=Paths(run=str(tmp_path))))
+    paths = Paths(run=str(tmp_path))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as spawner:
+        spawner.bind(paths.socket("spawn"))
+        spawner.listen()
+        lifecycle_hooks.shutdown(replace(Settings(), paths=paths))
+        with pytest.raises(BlockingIOError):
+            spawner.accept()
 
 
 def test_a_hook_that_fails_is_told_and_holds_up_nobody(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:

@@ -112,10 +112,14 @@ async def test_closing_a_socket_whose_other_side_has_vanished_does_nothing() -> 
     async def receive() -> Message:
         return {"type": "websocket.connect"}
 
+    sent: list[str] = []
+
     async def send(message: Message) -> None:
+        sent.append(message["type"])
         if message["type"] == "websocket.close":
             raise OSError("the connection is gone")
 
     websocket = WebSocket({"type": "websocket"}, receive, send)
     await websocket.accept()
     await AcceptedSocket(websocket).close(4000, "reason")
+    assert sent == ["websocket.accept", "websocket.close"]

@@ -1,3 +1,4 @@
+import os
 import socket
 
 import anyio
@@ -45,5 +46,7 @@ async def keep_sending(lines: JsonLines) -> None:
 
 async def test_closing_twice_does_nothing() -> None:
     lines = JsonLines()
-    lines.close()
-    lines.close()
+    with socket.socket(fileno=os.dup(lines.theirs)) as process:
+        lines.close()
+        lines.close()
+        assert process.recv(1) == b""

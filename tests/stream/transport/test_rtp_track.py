@@ -140,9 +140,10 @@ def test_an_estimate_that_is_cut_off_is_dropped(estimate: bytes) -> None:
 
 
 async def hear(report: bytes) -> None:
-    """Take a report as it comes out of SRTCP; raises what would end the channel."""
+    """Take a report as it comes out of SRTCP; raises what would end the channel, and fails where a request after it is not heard."""
     dtls = MediaDtlsTransport(RTCIceTransport(RTCIceGatherer(iceServers=[])), [certificate()])
     track = RtpTrack(dtls, VIDEO)
     await dtls._handle_rtcp_data(report)
     await dtls._handle_rtp_data(report, 0)
-    assert track
+    await dtls._handle_rtcp_data(bytes(RtcpPsfbPacket(RTCP_PSFB_PLI, 1, SSRC)))
+    assert track.take_keyframe_request()
