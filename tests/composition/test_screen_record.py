@@ -23,7 +23,7 @@ def opened(found: ScreenRecord) -> list[str]:
 def test_where_the_browser_goes_and_what_people_change_is_followed_where_there_is_a_browser() -> None:
     whole, without = record(), record(DISABLE_BROWSER="1")
 
-    assert opened(whole) == ["NavigationEntries", "Receipts", "Camera"]
+    assert opened(whole) == ["NavigationEntries", "Receipts", "ScreenRecorder"]
     assert whole.receipted
     assert (opened(without), without.receipted) == ([], None)
 
