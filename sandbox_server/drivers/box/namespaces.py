@@ -1,4 +1,4 @@
-"""System calls for namespaces and mounts that Python does not have, and the two that need lifecycle.
+"""System calls for namespaces and mounts that Python does not have, and the two that need care.
 
 Only the standard library: the spawner and the box daemon are made of this.
 """
